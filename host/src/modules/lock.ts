@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { type Static, Type } from '@sinclair/typebox'
+
+/** One installed module, as modules.lock.json records it. */
+export const LockedModule = Type.Object(
+  {
+    package: Type.String({ description: 'the npm package name' }),
+    version: Type.String(),
+    spec: Type.String({
+      description: 'where it came from, in npm words; a folder or file relative to the application',
+    }),
+    integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
+    tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
+    enabled: Type.Boolean(),
+  },
+  { additionalProperties: false },
+)
+export type LockedModule = Static<typeof LockedModule>
+
+/** modules.lock.json: the single truth of what is installed. One generation is one atomic rename of it. */
+export const Lock = Type.Object(
+  {
+    lockVersion: Type.Literal(1),
+    generation: Type.Integer({ minimum: 0 }),
+    modules: Type.Record(Type.String(), LockedModule, {
+      description: 'by module id, in order of activation',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type Lock = Static<typeof Lock>
+
+export const emptyLock: Lock = { lockVersion: 1, generation: 0, modules: {} }
+
+/** Where things are in an application folder. */
+export const lockFile = (directory: string) => join(directory, 'modules.lock.json')
+export const configFile = (directory: string) => join(directory, 'app.config.json')
+export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
+
+/** The immutable folder of one installed package: `.app/store/<name>@<version>-<hash>`. */
+export function storedModule(
+  directory: string,
+  locked: Pick<LockedModule, 'package' | 'version' | 'tree'>,
+): string {
+  const hash = createHash('sha256').update(locked.tree).digest('hex').slice(0, 16)
+  return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
+}

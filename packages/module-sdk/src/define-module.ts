@@ -1,0 +1,47 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify'
+import fp from 'fastify-plugin'
+import type { ContractRegistry } from './contracts.ts'
+import type { Database } from './transaction.ts'
+
+/** The Fastify instance of a module: its own encapsulated scope; routes infer their types from TypeBox schemas. */
+export type ModuleInstance = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+/** What the host lends a module: the options of its plugin. */
+export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
+  /** From `modules.<id>` of app.config.json, validated against the module's own schema, defaults filled in. */
+  readonly settings: Settings
+  readonly log: FastifyBaseLogger
+  readonly database: Database
+  readonly contracts: ContractRegistry
+}
+
+export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (
+  app: ModuleInstance,
+  context: ModuleContext<Settings>,
+) => Promise<void>
+
+/**
+ * Makes a Fastify plugin a Mortise module: the default export of its package. The plugin is encapsulated:
+ * its hooks, decorators and parsers are its own.
+ *
+ * @param id the `id` of the manifest in package.json
+ */
+export function defineModule<Settings = Readonly<Record<string, unknown>>>(
+  id: string,
+  plugin: ModulePlugin<Settings>,
+): ModulePlugin<Settings> {
+  return fp(plugin as never, { name: id, fastify: '5.x', encapsulate: true }) as ModulePlugin<Settings>
+}

@@ -1,0 +1,41 @@
+export { Answer, answer } from './answer.ts'
+export type { ContractRegistry, Contracts } from './contracts.ts'
+export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'
+export { newId } from './id.ts'
+export { Manifest } from './manifest.ts'
+export {
+  defineProblems,
+  InvalidPart,
+  Problem,
+  type ProblemDefinition,
+  ProblemDetails,
+  type ProblemOptions,
+  type Problems,
+} from './problem.ts'
+export type { Access, Caller, Page } from './request.ts'
+export {
+  Deleted,
+  Id,
+  IdParams,
+  List,
+  Money,
+  Nullable,
+  PageOf,
+  pageQuery,
+  Strict,
+  Timestamp,
+} from './schemas.ts'
+export { identifier, join, Sql, type SqlValue, sql } from './sql.ts'
+export { DAY, timestamp } from './time.ts'
+export {
+  type Database,
+  DatabaseError,
+  type DatabaseErrorKind,
+  firstOf,
+  many,
+  maybeOne,
+  one,
+  run,
+  type Step,
+  type Transaction,
+} from './transaction.ts'

@@ -1,0 +1,64 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+const Range = Type.String({ minLength: 1, description: 'a semver range' })
+const ContractName = '^[a-z][a-z0-9-]*$'
+
+/**
+ * The `"mortise"` object of a module's package.json: what the module will do, readable without running it.
+ * A probe proves it before the module is activated.
+ */
+export const Manifest = Type.Object(
+  {
+    id: Type.String({
+      pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
+      maxLength: 64,
+      description: 'the name the module is installed and configured by',
+    }),
+    host: Type.String({
+      minLength: 1,
+      description: 'the semver range of hosts it runs on, such as "^1.0.0"',
+    }),
+    routes: Type.Array(
+      Type.String({
+        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[^\\s?#]*$',
+        examples: ['GET /cart', 'DELETE /cart/item/:id'],
+      }),
+      { uniqueItems: true, description: 'every route it registers (HEAD comes with GET)' },
+    ),
+    tables: Type.Optional(
+      Type.String({
+        pattern: '^[a-z][a-z0-9_]*$',
+        maxLength: 48,
+        description: 'the prefix of its tables: "cart" owns cart and cart_*',
+      }),
+    ),
+    migrations: Type.Optional(
+      Type.String({ description: 'the folder of its migrations, relative to package.json' }),
+    ),
+    config: Type.Optional(
+      Type.String({ description: 'the JSON Schema of its settings, a file relative to package.json' }),
+    ),
+    provides: Type.Optional(
+      Type.Record(Type.String({ pattern: ContractName }), Type.String(), {
+        description: 'contracts it offers: name to version',
+      }),
+    ),
+    requires: Type.Optional(
+      Type.Record(Type.String({ pattern: ContractName }), Range, {
+        description: 'contracts it cannot do without: name to range',
+      }),
+    ),
+    optional: Type.Optional(
+      Type.Record(Type.String({ pattern: ContractName }), Range, {
+        description: 'contracts it uses where they are offered: name to range',
+      }),
+    ),
+    events: Type.Optional(Type.Array(Type.String(), { description: 'the types of the events it emits' })),
+  },
+  {
+    $id: 'https://mortise.example/manifest.schema.json',
+    title: 'Mortise module manifest',
+    additionalProperties: false,
+  },
+)
+export type Manifest = Static<typeof Manifest>

@@ -1,0 +1,114 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+/** One place of a request that is wrong: a JSON Pointer (RFC 6901) into the body, or a parameter's name. */
+export const InvalidPart = Type.Union([
+  Type.Object({ pointer: Type.String(), detail: Type.String() }),
+  Type.Object({ parameter: Type.String(), detail: Type.String() }),
+])
+export type InvalidPart = Static<typeof InvalidPart>
+
+/** Problem details of RFC 9457, as every failure answers them; problems may carry more members. */
+export const ProblemDetails = Type.Object(
+  {
+    type: Type.String({ description: 'urn:problem-type:<module>:<code>' }),
+    title: Type.String({ description: 'the same for every problem of this code' }),
+    status: Type.Integer({ description: 'the HTTP status' }),
+    code: Type.String(),
+    detail: Type.String({ description: 'what happened this time, and what to do' }),
+    requestId: Type.String(),
+    errors: Type.Optional(Type.Array(InvalidPart)),
+  },
+  { $id: 'Problem', additionalProperties: true },
+)
+export type ProblemDetails = Static<typeof ProblemDetails>
+
+export interface ProblemDefinition {
+  readonly status: number
+  /** Constant per code. */
+  readonly title: string
+}
+
+export interface ProblemOptions extends ErrorOptions {
+  /** Further members of the answer, such as `allowed`. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** Headers of the answer, lower case, such as `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A failure that the caller is told about. Thrown anywhere in a request, it becomes its answer. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly module: string
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  readonly members: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    module: string,
+    code: string,
+    definition: ProblemDefinition,
+    detail: string,
+    options: ProblemOptions = {},
+  ) {
+    super(detail, options)
+    this.module = module
+    this.code = code
+    this.status = definition.status
+    this.title = definition.title
+    this.members = options.members ?? {}
+    this.headers = options.headers ?? {}
+  }
+
+  toDetails(requestId: string): ProblemDetails {
+    return {
+      type: `urn:problem-type:${this.module}:${this.code}`,
+      title: this.title,
+      status: this.status,
+      code: this.code,
+      detail: this.message,
+      ...this.members,
+      requestId,
+    }
+  }
+}
+
+/** The problems of one module: the only place that knows their status and title. */
+export interface Problems<Code extends string> {
+  readonly module: string
+  readonly definitions: Readonly<Record<Code, ProblemDefinition>>
+  /** Makes a problem to throw. `detail` says what happened this time and what to do about it. */
+  create(code: Code, detail: string, options?: ProblemOptions): Problem
+  /** Response schemas by status, for a route's `schema.response`: `{ 200: Cart, ...responses('cart-full') }`. */
+  responses(...codes: Code[]): Record<number, TSchema>
+}
+
+/** Declares the problems of `module`. Codes are kebab-case, and never reused once retired. */
+export function defineProblems<Code extends string>(
+  module: string,
+  definitions: Readonly<Record<Code, ProblemDefinition>>,
+): Problems<Code> {
+  return {
+    module,
+    definitions,
+    create: (code, detail, options) => new Problem(module, code, definitions[code], detail, options),
+    responses(...codes) {
+      const byStatus = Map.groupBy(codes, (code) => definitions[code].status)
+      return Object.fromEntries(
+        [...byStatus].map(([status, some]) => [status, problemResponse(some, definitions)]),
+      )
+    },
+  }
+}
+
+function problemResponse<Code extends string>(
+  codes: readonly Code[],
+  definitions: Readonly<Record<Code, ProblemDefinition>>,
+): TSchema {
+  const description = codes.map((code) => `\`${code}\`: ${definitions[code].title}`).join('; ')
+  return Type.Unsafe({
+    description,
+    content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } },
+  })
+}

@@ -1,0 +1,49 @@
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+/** An amount in integer minor units (cents) and its ISO 4217 currency. */
+export const Money = Type.Object(
+  { amount: Type.Integer(), currency: Type.String({ pattern: '^[A-Z]{3}$' }) },
+  { additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
+)
+
+/** RFC 3339, UTC, milliseconds: `2026-11-21T09:30:00.000Z`. */
+export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+
+/** A TypeID: `prefix_` and 26 characters of base32. */
+export const Id = (prefix: string) =>
+  Type.String({ description: `TypeID ${prefix}_…`, examples: [`${prefix}_01kahr3v8ze5x9g2w0m4c7t6ys`] })
+
+/** Path parameters of one record. Any string: an id that cannot exist is not found, like one that does not. */
+export const IdParams = Type.Object({ id: Type.String() })
+
+/** A schema, or null. */
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+/** An object that takes no fields but these: what a client sends. */
+export const Strict = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
+  Type.Object(properties, { additionalProperties: false })
+
+/** `{ data: [ … ] }` */
+export const List = <Item extends TSchema>(item: Item) => Type.Object({ data: Type.Array(item) })
+
+/** One page of a list: what `reply.paged` answers. */
+export const PageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    data: Type.Array(item),
+    page: Type.Integer(),
+    rpp: Type.Integer(),
+    total: Type.Integer({ description: 'how many there are on all pages' }),
+    pages: Type.Integer(),
+  })
+
+/** The query parameters of a paged list. */
+export const pageQuery = {
+  page: Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 }),
+  rpp: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'records per page' }),
+  until: Type.Optional(
+    Type.String({ description: 'from a link of an earlier page: the list as it stood then' }),
+  ),
+}
+
+/** The answer to a deletion. */
+export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) })

@@ -1,0 +1,79 @@
+/**
+ * SQL as values. A query is written once and runs on every storage engine: `?`, `$1` and the like are
+ * the engine's affair. Values are always bound, never part of the text.
+ *
+ * Portable values are TEXT (string), BIGINT and INTEGER (number, a safe integer; bigint) and NULL.
+ * Booleans are INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
+ */
+export type SqlValue = string | number | bigint | null
+
+/** A query or a fragment of one: `strings` around `values`, one more of the former. */
+export class Sql {
+  readonly strings: readonly string[]
+  readonly values: readonly SqlValue[]
+
+  constructor(strings: readonly string[], values: readonly SqlValue[]) {
+    this.strings = strings
+    this.values = values
+  }
+}
+
+/**
+ * Writes a query: ``sql`SELECT id FROM cart WHERE owner = ${owner}` ``. A value that is itself made by
+ * `sql` is inserted as a fragment, with its own values bound. Write whole queries without fragments where
+ * you can: their statement is then cached by call site.
+ *
+ * @throws {TypeError} for a value that no engine stores: undefined, boolean, Date, object, fraction, NaN.
+ */
+export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
+  if (!values.some((value) => value instanceof Sql)) {
+    for (const value of values) assertStorable(value)
+    return new Sql(strings, values as readonly SqlValue[])
+  }
+  const texts = [strings[0] as string]
+  const bound: SqlValue[] = []
+  values.forEach((value, index) => {
+    const after = strings[index + 1] as string
+    if (value instanceof Sql) {
+      append(texts, bound, value)
+      texts.push(texts.pop() + after)
+    } else {
+      assertStorable(value)
+      bound.push(value)
+      texts.push(after)
+    }
+  })
+  return new Sql(texts, bound)
+}
+
+/** Joins fragments: ``join(ids.map((id) => sql`${id}`))`` writes `?, ?, ?`. `fragments` may not be empty. */
+export function join(fragments: readonly Sql[], separator = ', '): Sql {
+  if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')
+  const texts = ['']
+  const bound: SqlValue[] = []
+  fragments.forEach((fragment, index) => {
+    if (index > 0) texts.push(texts.pop() + separator)
+    append(texts, bound, fragment)
+  })
+  return new Sql(texts, bound)
+}
+
+/** A table or column name as a fragment: lower snake case, at most 63 characters. */
+export function identifier(name: string): Sql {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new TypeError(`"${name}" is no SQL identifier`)
+  return new Sql([name], [])
+}
+
+function append(texts: string[], bound: SqlValue[], fragment: Sql): void {
+  const [first, ...rest] = fragment.strings
+  texts.push((texts.pop() as string) + first, ...rest)
+  bound.push(...fragment.values)
+}
+
+function assertStorable(value: unknown): asserts value is SqlValue {
+  if (typeof value === 'string' || typeof value === 'bigint' || value === null) return
+  if (Number.isSafeInteger(value)) return
+  throw new TypeError(
+    `cannot store ${typeof value} ${String(value)}: bind a string, a safe integer, a bigint or null`,
+  )
+}
