@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { open, readFile, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { ConfigError } from '../settings.ts'
 
 /** One installed module, as modules.lock.json records it. */
 export const LockedModule = Type.Object(
@@ -45,4 +48,52 @@ export function storedModule(
 ): string {
   const hash = createHash('sha256').update(locked.tree).digest('hex').slice(0, 16)
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
+}
+
+/** @throws {ConfigError} where the file is no lock */
+export async function readLock(directory: string): Promise<Lock> {
+  const file = lockFile(directory)
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return emptyLock
+    throw error
+  }
+  let lock: unknown
+  try {
+    lock = JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError(
+      `${file} is not JSON (${(error as Error).message}): restore it from version control`,
+    )
+  }
+  const wrong = Value.Errors(Lock, lock).First()
+  if (wrong)
+    throw new ConfigError(`${file}: "${wrong.path}" ${wrong.message}: restore it from version control`)
+  return lock as Lock
+}
+
+/** Makes `lock` the truth, durably and at once: the commit point of every change. */
+export async function writeLock(directory: string, lock: Lock): Promise<void> {
+  await writeFileAtomic(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
+}
+
+/** Temporary file, fsync, rename, fsync of the folder: a crash leaves the old content or the new. */
+async function writeFileAtomic(file: string, text: string): Promise<void> {
+  const temporary = `${file}.${process.pid}.tmp`
+  const handle = await open(temporary, 'w')
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, file)
+  const folder = await open(dirname(file), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }

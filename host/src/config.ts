@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Static, TSchema } from '@sinclair/typebox'
+import { configSchema } from './config-schema.ts'
+import { configFile } from './modules/lock.ts'
+import { ConfigError, checkSettings, type Environment, overrideFromEnvironment } from './settings.ts'
+
+// The only reader of app.config.json and of the environment.
+
+/** app.config.json with its defaults, the environment's overrides, and what is derived from both. */
+export interface Config extends Static<typeof configSchema> {
+  /** The application folder, absolute. */
+  readonly directory: string
+  /** The SQLite file, absolute. */
+  readonly databaseFile: string
+  /** Signs and verifies the application's own JWTs; undefined where `app init` has made none. */
+  readonly secret: Uint8Array | undefined
+  readonly environment: Environment
+  /** Variables that begin with APP_ and are no settings: misspelled, or somebody else's. */
+  readonly unknownVariables: readonly string[]
+}
+
+export const secretFile = (directory: string) => join(directory, '.app', 'secret')
+
+/** Read elsewhere: by `readSecret` below, and by the test suites. */
+const otherVariables = ['APP_SECRET', 'APP_TEST_DATABASE_URL']
+
+/** @throws {ConfigError} naming the key that is wrong */
+export async function readConfig(directory: string, environment: Environment = process.env): Promise<Config> {
+  const file = configFile(directory)
+  const settings = parseObject(await readOptional(file, '{}'), file)
+  const used = overrideFromEnvironment(settings, configSchema, environment)
+  try {
+    checkSettings(settings, configSchema)
+  } catch (error) {
+    throw new ConfigError(
+      `${file}${used.length > 0 ? ` (with ${used.join(', ')})` : ''}: ${(error as Error).message}`,
+    )
+  }
+  const config = settings as Static<typeof configSchema>
+  const known = new Set([...used, ...otherVariables])
+  return {
+    ...config,
+    directory,
+    databaseFile: resolve(directory, config.database),
+    secret: await readSecret(directory, environment),
+    environment,
+    unknownVariables: Object.keys(environment).filter(
+      (name) => name.startsWith('APP_') && !name.startsWith('APP_MODULES_') && !known.has(name),
+    ),
+  }
+}
+
+/**
+ * The settings of one module: `modules.<id>` of the config, overridden by APP_MODULES_<ID>_…, checked
+ * against the module's own schema.
+ * @throws {ConfigError} naming the key that is wrong
+ */
+export function moduleSettings(
+  config: Pick<Config, 'modules' | 'environment'>,
+  id: string,
+  schema: TSchema | undefined,
+): Record<string, unknown> {
+  const settings = structuredClone(config.modules[id] ?? {})
+  if (schema === undefined) {
+    if (Object.keys(settings).length === 0) return settings
+    throw new ConfigError(`"modules.${id}" has settings, but ${id} takes none: remove them`)
+  }
+  overrideFromEnvironment(settings, schema, config.environment, ['modules', id])
+  checkSettings(settings, schema, `modules.${id}.`)
+  return settings
+}
+
+/** The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are. */
+async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
+  const text = environment.APP_SECRET || (await readOptional(secretFile(directory), '')).trim()
+  if (text === '') return undefined
+  const secret = Buffer.from(text)
+  if (secret.length >= 32) return secret
+  const where = environment.APP_SECRET ? 'APP_SECRET' : secretFile(directory)
+  throw new ConfigError(
+    `the secret in ${where} has ${secret.length} bytes, and 32 are needed: make it longer`,
+  )
+}
+
+function parseObject(text: string, file: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError(`${file} is not JSON: ${(error as Error).message}`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw new ConfigError(`${file} must hold a JSON object`)
+}
+
+async function readOptional(file: string, otherwise: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+import type { ContractRegistry, Contracts, Manifest } from '@mortise/module-sdk'
+import { satisfies } from 'semver'
+import { ModuleError } from './host-module.ts'
+
+type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
+
+/**
+ * The modules in an order in which every provider comes before who uses it; otherwise as given.
+ * @throws {ModuleError} where a required contract is offered by none, by two, or in a circle
+ */
+export function inContractOrder<Module extends { readonly manifest: Side }>(
+  modules: readonly Module[],
+): Module[] {
+  const ordered: Module[] = []
+  const visiting = new Set<Module>()
+  const visit = (module: Module): void => {
+    if (ordered.includes(module)) return
+    const { id, requires = {}, optional = {} } = module.manifest
+    if (visiting.has(module)) throw new ModuleError(id, 'its contracts depend on each other in a circle')
+    visiting.add(module)
+    for (const [contract, range] of Object.entries({ ...optional, ...requires })) {
+      const provider = providerOf(contract, range, modules)
+      if (provider) visit(provider)
+      else if (contract in requires) {
+        throw new ModuleError(
+          id,
+          `it requires the contract "${contract}" (${range}), which no active module provides`,
+        )
+      }
+    }
+    visiting.delete(module)
+    ordered.push(module)
+  }
+  modules.forEach(visit)
+  return ordered
+}
+
+function providerOf<Module extends { readonly manifest: Side }>(
+  contract: string,
+  range: string,
+  modules: readonly Module[],
+): Module | undefined {
+  const providers = modules.filter(({ manifest: { provides } }) => {
+    const version = provides?.[contract]
+    return version !== undefined && satisfies(version, range)
+  })
+  const [first, second] = providers
+  if (second) {
+    throw new ModuleError(
+      second.manifest.id,
+      `it provides the contract "${contract}", as ${first?.manifest.id} does`,
+    )
+  }
+  return first
+}
+
+/** The contracts of one generation. */
+export class ContractBoard {
+  readonly #offered = new Map<string, { version: string; implementation: unknown }>()
+
+  /** What one module may offer and get. */
+  registryFor({ id, provides = {}, requires = {}, optional = {} }: Side): ContractRegistry {
+    return {
+      provide: <Name extends keyof Contracts>(name: Name, implementation: Contracts[Name]) => {
+        const version = provides[name]
+        if (version === undefined) {
+          throw new ModuleError(id, `it offers the contract "${name}", which its manifest does not provide`)
+        }
+        this.#offered.set(name, { version, implementation })
+      },
+      get: <Name extends keyof Contracts>(name: Name) => {
+        const range = requires[name] ?? optional[name]
+        if (range === undefined) {
+          throw new ModuleError(id, `it uses the contract "${name}", which its manifest does not name`)
+        }
+        const offer = this.#offered.get(name)
+        return offer && satisfies(offer.version, range)
+          ? (offer.implementation as Contracts[Name])
+          : undefined
+      },
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+
+/** One Fastify instance and the requests that it has begun to answer. */
+class Generation {
+  readonly app: FastifyInstance
+  #inFlight = 0
+  #drained: (() => void) | undefined
+
+  constructor(app: FastifyInstance) {
+    this.app = app
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#inFlight++
+    response.once('close', () => {
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#drained?.()
+    })
+    this.app.routing(request, response)
+  }
+
+  /** Resolves when every request that this generation has begun is answered or gone. */
+  drained(): Promise<void> {
+    if (this.#inFlight === 0) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#drained = resolve
+    return promise
+  }
+}
+
+/**
+ * The Fastify instance that serves now, and its replacement without a failed request: the next one is built
+ * beside it, then new requests go there (also those of kept-alive connections), and the former one is closed
+ * once the requests that it had begun are answered. Changes are queued, so none is lost or doubled.
+ *
+ * The http.Server outlives all generations: it calls `listener`, and nothing else is attached to it.
+ */
+export class Generations {
+  #current: Generation
+  #changes: Promise<unknown> = Promise.resolve()
+  readonly #retiring = new Set<Promise<void>>()
+
+  constructor(first: FastifyInstance) {
+    this.#current = new Generation(first)
+  }
+
+  readonly listener = (request: IncomingMessage, response: ServerResponse): void =>
+    this.#current.handle(request, response)
+
+  get app(): FastifyInstance {
+    return this.#current.app
+  }
+
+  /**
+   * Builds the next instance and lets it serve. A `build` that rejects changes nothing.
+   * @param build makes a ready instance; it runs after every earlier change
+   */
+  replace(build: () => Promise<FastifyInstance>): Promise<void> {
+    const change = this.#changes.then(async () => {
+      const former = this.#current
+      this.#current = new Generation(await build())
+      const retired = this.#retire(former)
+      this.#retiring.add(retired)
+      retired.finally(() => this.#retiring.delete(retired))
+    })
+    this.#changes = change.catch(() => {})
+    return change
+  }
+
+  /** Resolves when all that was begun is answered, and every instance closed; `replace` may not be called after. */
+  async close(): Promise<void> {
+    await this.#changes
+    await Promise.all([...this.#retiring, this.#retire(this.#current)])
+  }
+
+  async #retire(generation: Generation): Promise<void> {
+    await generation.drained()
+    try {
+      await generation.app.close()
+    } catch (error) {
+      generation.app.log.error(error, 'a module failed while it was being closed')
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { Manifest, ModulePlugin } from '@mortise/module-sdk'
+
+interface Installed {
+  readonly id: string
+  /** The npm package name. */
+  readonly package: string
+  readonly version: string
+  readonly manifest: Manifest
+}
+
+/** A module whose code is loaded and whose settings are right: it can be registered. */
+export interface ActiveModule extends Installed {
+  readonly state: 'active'
+  readonly plugin: ModulePlugin
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/** An installed module that cannot serve: its routes answer 503. */
+export interface FailedModule extends Installed {
+  readonly state: 'failed'
+  readonly reason: string
+}
+
+/** An installed module that the operator has switched off. */
+export interface DisabledModule extends Installed {
+  readonly state: 'disabled'
+}
+
+export type HostModule = ActiveModule | FailedModule | DisabledModule
+
+/** One module could not be loaded or registered. The message is its reason, in a sentence without its name. */
+export class ModuleError extends Error {
+  override readonly name = 'ModuleError'
+  readonly module: string
+
+  constructor(module: string, reason: string, options?: ErrorOptions) {
+    super(reason, options)
+    this.module = module
+  }
+}

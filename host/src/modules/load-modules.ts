@@ -1,0 +1,76 @@
+import { satisfies } from 'semver'
+import { type Config, moduleSettings } from '../config.ts'
+import { hostVersion } from '../version.ts'
+import { inContractOrder } from './contract-registry.ts'
+import { hashTree } from './hash-tree.ts'
+import { type ActiveModule, type HostModule, ModuleError } from './host-module.ts'
+import { loadPlugin } from './load-plugin.ts'
+import { type Lock, type LockedModule, storedModule } from './lock.ts'
+import { type ModulePackage, readPackage } from './read-package.ts'
+
+/** Store folders whose hash was right: they are immutable, so each is read once in a process. */
+const verified = new Set<string>()
+
+/**
+ * Loads what `lock` names, in contract order. A module that cannot be loaded is `failed` with its reason;
+ * nothing is thrown for it.
+ */
+export async function loadModules(config: Config, lock: Lock): Promise<HostModule[]> {
+  const modules: HostModule[] = []
+  for (const [id, locked] of Object.entries(lock.modules)) modules.push(await loadModule(config, id, locked))
+  return orderOrFail(modules)
+}
+
+async function loadModule(config: Config, id: string, locked: LockedModule): Promise<HostModule> {
+  const installed = { id, package: locked.package, version: locked.version }
+  let found: ModulePackage | undefined
+  try {
+    const directory = storedModule(config.directory, locked)
+    found = await readPackage(directory)
+    const { manifest } = found
+    if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
+    await verifyTree(id, directory, locked)
+    if (manifest.id !== id) throw new ModuleError(id, `the package in its place is "${manifest.id}"`)
+    if (!satisfies(hostVersion, manifest.host)) {
+      throw new ModuleError(id, `it needs a host ${manifest.host}, and this is ${hostVersion}`)
+    }
+    const settings = moduleSettings(config, id, found.settingsSchema)
+    return { ...installed, manifest, state: 'active', settings, plugin: await loadPlugin(id, directory) }
+  } catch (error) {
+    const manifest = found?.manifest ?? { id, host: '*', routes: [] }
+    if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
+    return { ...installed, manifest, state: 'failed', reason: (error as Error).message }
+  }
+}
+
+async function verifyTree(id: string, directory: string, locked: LockedModule): Promise<void> {
+  if (verified.has(directory)) return
+  if ((await hashTree(directory)) !== locked.tree) {
+    throw new ModuleError(
+      id,
+      `its files in the store are not what was installed: delete ${directory} and run "app module-install"`,
+    )
+  }
+  verified.add(directory)
+}
+
+/** Puts providers before who uses them; who misses a contract fails, and so may others in turn. */
+function orderOrFail(modules: readonly HostModule[]): HostModule[] {
+  const active = modules.filter((module): module is ActiveModule => module.state === 'active')
+  const others = modules.filter((module) => module.state !== 'active')
+  try {
+    return [...inContractOrder(active), ...others]
+  } catch (error) {
+    if (!(error instanceof ModuleError)) throw error
+    return orderOrFail(failModule(modules, error))
+  }
+}
+
+/** The same modules, with the one that `error` names failed. */
+export function failModule(modules: readonly HostModule[], error: ModuleError): HostModule[] {
+  return modules.map((module) => {
+    if (module.id !== error.module) return module
+    const { id, package: name, version, manifest } = module
+    return { id, package: name, version, manifest, state: 'failed', reason: error.message }
+  })
+}

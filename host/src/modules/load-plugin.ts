@@ -1,0 +1,39 @@
+import type { ModulePlugin } from '@mortise/module-sdk'
+import { ModuleError } from './host-module.ts'
+import { entryOf, lendPeers } from './lend-peers.ts'
+
+/** How long a module may take to load, and again to register, in milliseconds. */
+export const LOAD_TIMEOUT = 10_000
+
+/**
+ * Imports the package in `directory` and answers its default export. Code that has loaded once is kept by
+ * the process for good: a changed package must lie in another folder, as the store has it.
+ *
+ * @throws {ModuleError} where it throws, does not finish, or exports no plugin
+ */
+export async function loadPlugin(id: string, directory: string): Promise<ModulePlugin> {
+  lendPeers()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s`)),
+    LOAD_TIMEOUT,
+  )
+  try {
+    const loaded = await Promise.race([import(entryOf(directory)), late])
+    // A CommonJS build of an ES module has its default export one level down.
+    const plugin = loaded.default?.__esModule ? loaded.default.default : loaded.default
+    if (typeof plugin === 'function') return plugin
+    throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')
+  } catch (error) {
+    if (error instanceof ModuleError) throw error
+    throw new ModuleError(
+      id,
+      `loading it failed: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,108 @@
+import { fork } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { ModuleError } from './host-module.ts'
+
+/** A module as it would be activated: from the store, or from where it is staged. */
+export interface ProbedModule {
+  readonly id: string
+  readonly directory: string
+}
+
+/** What the child is asked: all modules of the next generation, since they must get along with each other. */
+export interface ProbeRequest {
+  readonly config: Config
+  readonly modules: readonly ProbedModule[]
+  /** An empty folder for its database; removed afterwards. */
+  readonly scratch: string
+}
+
+/** What the child says: which module it has in hand, and how it ended. */
+export type ProbeMessage =
+  | { readonly kind: 'began'; readonly module: string }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly module: string; readonly reason: string }
+
+/** How long loading and registering all modules may take, in milliseconds. */
+export const PROBE_TIMEOUT = 20_000
+
+/**
+ * Loads and registers `modules` in a child process, on an empty database with their migrations. Resolves
+ * where they would serve; nothing of this process or of the application is touched.
+ *
+ * The child gets no environment but PATH and the like, and is killed with whatever it has started. That
+ * guards against accidents: a module that means harm is stopped by the operator's reading of the plan.
+ *
+ * @throws {ModuleError} naming the module that throws, hangs, ends the process, or is not what its manifest says
+ */
+export async function probe(
+  config: Config,
+  modules: readonly ProbedModule[],
+  timeout = PROBE_TIMEOUT,
+): Promise<void> {
+  const scratch = await mkdtemp(join(tmpdir(), 'mortise-probe-'))
+  try {
+    await runChild({ config: { ...config, secret: undefined }, modules, scratch }, timeout)
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+function runChild(request: ProbeRequest, timeout: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const child = fork(new URL('./probe-child.js', import.meta.url), {
+    cwd: request.scratch,
+    // A group of its own, so that what it starts is killed with it.
+    detached: true,
+    env: inherited('PATH', 'TMPDIR', 'TZ', 'LANG', 'SystemRoot'),
+    execArgv: ['--max-old-space-size=512'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  let inHand = request.modules[0]?.id ?? ''
+  let errors = ''
+  const timer = setTimeout(
+    () => fail(`it did not finish loading within ${timeout / 1000} s`),
+    timeout,
+  )
+  const fail = (reason: string) => reject(new ModuleError(inHand, reason))
+
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-2000)
+  })
+  child.on('message', (message: ProbeMessage) => {
+    if (message.kind === 'done') return resolve()
+    inHand = message.module
+    if (message.kind === 'failed') fail(message.reason)
+  })
+  child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
+  child.once('close', (code, signal) => {
+    const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
+    fail(`the process ${how} while it was loading${lastError(errors)}`)
+  })
+  child.send(request)
+
+  return promise.finally(() => {
+    clearTimeout(timer)
+    if (child.pid !== undefined) killGroup(child.pid)
+  })
+}
+
+/** The line of an uncaught error's report that names it. */
+function lastError(output: string): string {
+  const line = output.split('\n').find((text) => /^\w*Error\b|^FATAL ERROR/.test(text))
+  return line ? `: ${line}` : ''
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+const inherited = (...names: string[]) =>
+  Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))

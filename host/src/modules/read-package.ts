@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join, normalize } from 'node:path'
+import { Manifest } from '@mortise/module-sdk'
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { Ajv } from 'ajv'
+import { validRange, valid as validVersion } from 'semver'
+
+/** A module package as its files say it is; nothing of it has run. */
+export interface ModulePackage {
+  /** The npm package name. */
+  readonly name: string
+  readonly version: string
+  readonly manifest: Manifest
+  /** Absolute path of the folder that holds package.json. */
+  readonly directory: string
+  /** JSON Schema of its settings; undefined where it takes none. */
+  readonly settingsSchema: TSchema | undefined
+}
+
+/** A package that is no module, or says so wrongly; the message names the key. */
+export class ManifestError extends Error {
+  override readonly name = 'ManifestError'
+}
+
+/** @throws {ManifestError} */
+export async function readPackage(directory: string): Promise<ModulePackage> {
+  const file = join(directory, 'package.json')
+  const json = await readJson(file)
+  const { name, version, mortise } = json
+  if (typeof name !== 'string' || name === '') throw new ManifestError(`${file}: "name" is missing`)
+  if (typeof version !== 'string' || !validVersion(version)) {
+    throw new ManifestError(`${file}: "version" is no semantic version`)
+  }
+  if (mortise === undefined) {
+    throw new ManifestError(`${name} is no Mortise module: its package.json has no "mortise" manifest`)
+  }
+  const manifest = checkManifest(mortise, name)
+  return { name, version, manifest, directory, settingsSchema: await readSettingsSchema(directory, manifest) }
+}
+
+function checkManifest(value: unknown, name: string): Manifest {
+  const wrong = Value.Errors(Manifest, value).First()
+  if (wrong) {
+    const key = `mortise${wrong.path.replaceAll('/', '.')}`
+    throw new ManifestError(`${name}: "${key}" in package.json is wrong: ${wrong.message}`)
+  }
+  const manifest = value as Manifest
+  const ranges = { host: manifest.host, ...manifest.requires, ...manifest.optional }
+  for (const [key, range] of Object.entries(ranges)) {
+    if (validRange(range) === null) throw new ManifestError(`${name}: "${range}" (${key}) is no semver range`)
+  }
+  for (const [contract, version] of Object.entries(manifest.provides ?? {})) {
+    if (!validVersion(version))
+      throw new ManifestError(`${name}: provides "${contract}" in no semantic version`)
+  }
+  for (const [key, path] of Object.entries({ migrations: manifest.migrations, config: manifest.config })) {
+    if (path !== undefined && (isAbsolute(path) || normalize(path).startsWith('..'))) {
+      throw new ManifestError(`${name}: "mortise.${key}" must lie inside the package`)
+    }
+  }
+  if (manifest.migrations !== undefined && manifest.tables === undefined) {
+    throw new ManifestError(
+      `${name}: "mortise.tables" is missing: a module with migrations names its table prefix`,
+    )
+  }
+  return manifest
+}
+
+async function readSettingsSchema(directory: string, manifest: Manifest): Promise<TSchema | undefined> {
+  if (manifest.config === undefined) return undefined
+  const file = join(directory, manifest.config)
+  const schema = await readJson(file)
+  try {
+    new Ajv({ strict: false }).compile(schema)
+  } catch (error) {
+    throw new ManifestError(`${file} is no JSON Schema: ${(error as Error).message}`)
+  }
+  return schema as unknown as TSchema
+}
+
+async function readJson(file: string): Promise<Record<string, unknown>> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw new ManifestError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+  } catch (error) {
+    throw new ManifestError(`${file} is not JSON: ${(error as Error).message}`)
+  }
+  throw new ManifestError(`${file} must hold a JSON object`)
+}

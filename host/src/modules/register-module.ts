@@ -1,0 +1,66 @@
+import type { Database, ModuleContext } from '@mortise/module-sdk'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { ContractBoard } from './contract-registry.ts'
+import { type ActiveModule, ModuleError } from './host-module.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The module that a route belongs to; the host's own have none. */
+    module?: string
+  }
+}
+
+/**
+ * Registers one module in a scope of its own, and holds it to its manifest: it registers all routes that it
+ * declares and no other. The instance is unusable after a failure and must be dropped as a whole: Fastify
+ * keeps half-registered routes.
+ *
+ * @throws {ModuleError}
+ */
+export async function registerModule(
+  app: FastifyInstance,
+  module: ActiveModule,
+  lent: { readonly database: Database; readonly contracts: ContractBoard },
+): Promise<void> {
+  const { id, manifest, plugin, settings } = module
+  const registered = new Set<string>()
+  try {
+    await app.register(async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        for (const method of methodsOf(route)) {
+          const name = `${method} ${route.url.slice(scope.prefix.length) || '/'}`
+          if (!manifest.routes.includes(name)) {
+            throw new ModuleError(id, `it registers ${name}, which its manifest does not declare`)
+          }
+          registered.add(name)
+        }
+        route.config = { ...route.config, module: id }
+      })
+      const context: ModuleContext = {
+        settings,
+        log: scope.log.child({ module: id }),
+        database: lent.database,
+        contracts: lent.contracts.registryFor(manifest),
+      }
+      await scope.register(plugin as never, context)
+    })
+  } catch (error) {
+    if (error instanceof ModuleError) throw error
+    throw new ModuleError(
+      id,
+      `registering it failed: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+  const missing = manifest.routes.filter((route) => !registered.has(route))
+  if (missing.length > 0) {
+    throw new ModuleError(id, `its manifest declares ${missing.join(', ')}, which it does not register`)
+  }
+}
+
+/** The methods of a route, without the HEAD that Fastify adds to a GET. */
+function methodsOf({ method }: RouteOptions): string[] {
+  return [method].flat().filter((name) => name !== 'HEAD')
+}
