@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import type { Answer } from './answer.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -40,10 +39,11 @@ declare module 'fastify' {
      */
     readonly caller: Caller
     /**
-     * Runs a write and sends the answer that it decides. Everything a write needs happens in this one
-     * transaction; whatever `steps` throws undoes it, a Problem becomes the answer.
+     * Runs a write and sends the answer that it decides: `return request.transaction(…)` is how a route ends.
+     * Everything a write needs happens in this one transaction; whatever `steps` throws undoes it, a
+     * Problem becomes the answer. Resolves, with nothing, when the answer is on its way.
      */
-    transaction(steps: () => Transaction<Answer>): Promise<FastifyReply>
+    transaction(steps: () => Transaction<Answer>): Promise<void>
   }
   interface FastifyReply {
     /** Adds `pages` and the `Link` header (RFC 8288) to a page of a list; the route returns the result. */

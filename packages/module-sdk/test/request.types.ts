@@ -1,0 +1,39 @@
+import { Type } from '@sinclair/typebox'
+import { answer, type ModuleInstance, one, sql } from '../src/index.ts'
+
+// Type test: a route with response schemas may end in request.transaction, however it is written.
+
+const Thing = Type.Object({ a: Type.String() })
+const schema = { body: Thing, response: { 201: Thing, 409: Type.Object({ code: Type.String() }) } }
+const config = { access: 'caller' } as const
+
+export function routes(app: ModuleInstance) {
+  app.post('/arrow', { config, schema }, (request) =>
+    request.transaction(function* () {
+      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+    }),
+  )
+  app.post('/async', { config, schema }, async (request) => {
+    return request.transaction(function* () {
+      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+    })
+  })
+  app.post('/awaited', { config, schema }, async (request, reply) => {
+    await request.transaction(function* () {
+      return answer(201, yield* one(sql`SELECT ${request.body.a} AS a`))
+    })
+    return reply
+  })
+  app.post('/row', { config, schema }, (request) =>
+    // @ts-expect-error steps return an Answer
+    request.transaction(function* () {
+      return yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`)
+    }),
+  )
+  // @ts-expect-error a scope has a colon
+  app.get('/scope', { config: { access: 'reader' } }, () => {})
+  app.addHook('onRequest', async (request) => {
+    // @ts-expect-error the host decides who is calling
+    request.caller = { id: 'user:a:b', kind: 'user', has: () => true }
+  })
+}
