@@ -1,0 +1,19 @@
+import { defineProblems } from '@mortise/module-sdk'
+
+/** The host's own failures: every one that is not a module's. */
+export const hostProblems = defineProblems('host', {
+  'invalid-request': { status: 400, title: 'The request is invalid' },
+  unauthorized: { status: 401, title: 'Valid credentials are needed' },
+  'insufficient-scope': { status: 403, title: 'The token lacks a scope' },
+  'not-found': { status: 404, title: 'There is nothing here' },
+  'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
+  'payload-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body is not JSON' },
+  'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
+  'header-fields-too-large': { status: 431, title: 'The request head is too large' },
+  'internal-error': { status: 500, title: 'The server failed' },
+  busy: { status: 503, title: 'The server is busy' },
+  'not-ready': { status: 503, title: 'The server is not ready' },
+  'module-unavailable': { status: 503, title: 'The module is not available' },
+})
