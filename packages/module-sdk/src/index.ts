@@ -12,6 +12,7 @@ export {
   type ProblemOptions,
   type Problems,
 } from './problem.ts'
+export { RankedList, type RankedListSource, type RankedPage } from './ranked-list.ts'
 export type { Access, Caller, Page } from './request.ts'
 export {
   Deleted,
@@ -21,7 +22,9 @@ export {
   Money,
   Nullable,
   PageOf,
+  Product,
   pageQuery,
+  Quantity,
   Strict,
   Timestamp,
 } from './schemas.ts'

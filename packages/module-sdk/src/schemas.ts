@@ -6,6 +6,22 @@ export const Money = Type.Object(
   { additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
 )
 
+/**
+ * What is bought, by the name its catalogue knows it by: opaque, compared exactly as sent. At least one character
+ * is not blank (Unicode White_Space, which without control characters is `\p{Z}`); none is a control character.
+ * The classes of the pattern are disjoint, so that matching takes linear time.
+ */
+export const Product = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^\\p{Z}*[^\\p{Z}\\p{Cc}]\\P{Cc}*$',
+  description: '1 to 128 characters, no control characters, not only blanks',
+  examples: ['espresso-beans-1kg'],
+})
+
+/** How many of a product one line may hold. */
+export const Quantity = Type.Integer({ minimum: 1, maximum: 9999 })
+
 /** RFC 3339, UTC, milliseconds: `2026-11-21T09:30:00.000Z`. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 

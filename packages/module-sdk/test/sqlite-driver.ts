@@ -1,0 +1,32 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { SqlValue, Step, Transaction } from '../src/index.ts'
+
+/** Runs transaction steps on a database in memory: no host, no durability, one transaction at a time. */
+export function sqliteDriver(schema: string) {
+  const database = new DatabaseSync(':memory:')
+  database.exec(schema)
+
+  function perform({ query, want }: Step) {
+    const statement = database.prepare(query.strings.join('?'))
+    const values = query.values as Exclude<SqlValue, undefined>[]
+    return want === 'rows' ? statement.all(...values) : Number(statement.run(...values).changes)
+  }
+
+  return {
+    /** What `steps` answers; what they throw undoes them and is thrown. */
+    transaction<Result>(steps: () => Transaction<Result>): Result {
+      database.exec('BEGIN')
+      try {
+        const generator = steps()
+        let next = generator.next()
+        while (!next.done) next = generator.next(perform(next.value))
+        database.exec('COMMIT')
+        return next.value
+      } catch (error) {
+        database.exec('ROLLBACK')
+        throw error
+      }
+    },
+    close: () => database.close(),
+  }
+}
