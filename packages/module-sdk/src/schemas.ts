@@ -1,4 +1,4 @@
-import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 /** An amount in integer minor units (cents) and its ISO 4217 currency. */
 export const Money = Type.Object(
@@ -32,8 +32,9 @@ export const Id = (prefix: string) =>
 /** Path parameters of one record. Any string: an id that cannot exist is not found, like one that does not. */
 export const IdParams = Type.Object({ id: Type.String() })
 
-/** A schema, or null. */
-export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+/** A schema of one type, or null. (`type: ['string', 'null']` is serialized three times as fast as an `anyOf`.) */
+export const Nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
+  Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 
 /** An object that takes no fields but these: what a client sends. */
 export const Strict = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>

@@ -1,0 +1,2 @@
+DROP TABLE cart_item;
+DROP TABLE cart;

@@ -1,0 +1,149 @@
+import { type Database, maybeOne, one, run, sql, type Transaction } from '@mortise/module-sdk'
+
+/**
+ * The statements of the cart. Every one names the owner or a cart found by its owner in the same transaction, so
+ * that an id alone opens nothing. An expired cart is as if it never was: `expires_at > now` wherever one is sought.
+ */
+
+export interface CartRow {
+  id: string
+  version: number
+  createdAt: number
+  updatedAt: number
+  expiresAt: number
+}
+
+export interface ItemRow {
+  id: string
+  product: string
+  quantity: number
+  version: number
+  createdAt: number
+  updatedAt: number
+}
+
+export interface CartWithItems {
+  cart: CartRow
+  /** In the order added. */
+  items: ItemRow[]
+}
+
+/** A row of the join: an item, or nulls where the cart has none. */
+type CartLine = {
+  cartId: string
+  cartVersion: number
+  cartCreatedAt: number
+  cartUpdatedAt: number
+  cartExpiresAt: number
+} & (ItemRow | Record<keyof ItemRow, null>)
+
+/** One statement, and so one moment. */
+export async function findCart(
+  database: Database,
+  owner: string,
+  now: number,
+): Promise<CartWithItems | undefined> {
+  const lines = await database.many<CartLine>(sql`
+    SELECT cart.id AS "cartId", cart.version AS "cartVersion", cart.created_at AS "cartCreatedAt",
+      cart.updated_at AS "cartUpdatedAt", cart.expires_at AS "cartExpiresAt",
+      item.id, item.product, item.quantity, item.version,
+      item.created_at AS "createdAt", item.updated_at AS "updatedAt"
+    FROM cart LEFT JOIN cart_item AS item ON item.cart_id = cart.id
+    WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
+    ORDER BY item.since_version`)
+  const [first] = lines
+  if (!first) return undefined
+  return {
+    cart: {
+      id: first.cartId,
+      version: first.cartVersion,
+      createdAt: first.cartCreatedAt,
+      updatedAt: first.cartUpdatedAt,
+      expiresAt: first.cartExpiresAt,
+    },
+    items: lines.filter((line) => line.id !== null),
+  }
+}
+
+export function* findItem(owner: string, id: string, now: number): Transaction<ItemRow | undefined> {
+  return yield* maybeOne<ItemRow>(sql`
+    SELECT item.id, item.product, item.quantity, item.version,
+      item.created_at AS "createdAt", item.updated_at AS "updatedAt"
+    FROM cart_item AS item JOIN cart ON cart.id = item.cart_id
+    WHERE item.id = ${id} AND cart.owner = ${owner} AND cart.expires_at > ${now}`)
+}
+
+/** Raises the version of the owner's cart and puts off its expiry. Undefined where there is no cart. */
+export function* touchCart(
+  owner: string,
+  now: number,
+  expiresAt: number,
+): Transaction<Pick<CartRow, 'id' | 'version'> | undefined> {
+  return yield* maybeOne(sql`
+    UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
+    WHERE owner = ${owner} AND expires_at > ${now}
+    RETURNING id, version`)
+}
+
+/** Starts the owner's cart anew; the expired one, if there is one, goes with its items. */
+export function* startCart(
+  cart: Pick<CartRow, 'id' | 'version'>,
+  owner: string,
+  now: number,
+  expiresAt: number,
+): Transaction<void> {
+  yield* run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
+  yield* run(sql`
+    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at)
+    VALUES (${cart.id}, ${owner}, ${cart.version}, ${now}, ${now}, ${expiresAt})`)
+}
+
+/**
+ * Adds to the item of this product, or makes it: version 1 tells. Undefined, and nothing done, where the sum would
+ * pass `limit`.
+ */
+export function* addToItem(
+  cart: Pick<CartRow, 'id' | 'version'>,
+  added: { id: string; product: string; quantity: number },
+  limit: number,
+  now: number,
+): Transaction<ItemRow | undefined> {
+  return yield* maybeOne<ItemRow>(sql`
+    INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
+    VALUES (${added.id}, ${cart.id}, ${cart.version}, ${added.product}, ${added.quantity}, 1, ${now}, ${now})
+    ON CONFLICT (cart_id, product) DO UPDATE SET
+      quantity = cart_item.quantity + excluded.quantity,
+      version = cart_item.version + 1,
+      updated_at = excluded.updated_at
+    WHERE cart_item.quantity + excluded.quantity <= ${limit}
+    RETURNING id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt"`)
+}
+
+export function* countItems(cartId: string): Transaction<number> {
+  const { count } = yield* one<{ count: number }>(
+    sql`SELECT count(*) AS count FROM cart_item WHERE cart_id = ${cartId}`,
+  )
+  return count
+}
+
+export function* saveItem(owner: string, item: ItemRow): Transaction<void> {
+  yield* run(sql`
+    UPDATE cart_item SET quantity = ${item.quantity}, version = ${item.version}, updated_at = ${item.updatedAt}
+    WHERE id = ${item.id} AND cart_id = (SELECT id FROM cart WHERE owner = ${owner})`)
+}
+
+/** Answers whether there was such an item. */
+export function* deleteItem(owner: string, id: string, now: number): Transaction<boolean> {
+  const deleted = yield* run(sql`
+    DELETE FROM cart_item
+    WHERE id = ${id} AND cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})`)
+  return deleted > 0
+}
+
+/** Answers whether there was any item. */
+export function* deleteItems(owner: string, now: number): Transaction<boolean> {
+  const deleted = yield* run(sql`
+    DELETE FROM cart_item
+    WHERE cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})`)
+  return deleted > 0
+}

@@ -1,0 +1,119 @@
+import { type Caller, DAY, type Database, newId, type Transaction, timestamp } from '@mortise/module-sdk'
+import { problems } from './problems.ts'
+import * as repository from './repository.ts'
+import type { Cart, CartItem, NewItem } from './schemas.ts'
+
+/**
+ * The rules of the cart: one per caller, one line per product, nothing of an expired one left. Every change raises
+ * the cart's version and puts off its expiry; what changes nothing leaves both alone.
+ */
+
+/** How long a cart is kept after its last change, in milliseconds. */
+const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
+const MAX_QUANTITY = 9999
+const MAX_ITEMS = 200
+
+export async function showCart(database: Database, caller: Caller, now = Date.now()): Promise<Cart> {
+  const found = await repository.findCart(database, caller.id, now)
+  const items = found?.items.map(toItem) ?? []
+  return {
+    id: found?.cart.id ?? null,
+    items,
+    itemCount: items.length,
+    totalQuantity: items.reduce((sum, item) => sum + item.quantity, 0),
+    total: null,
+    version: found?.cart.version ?? 0,
+    createdAt: found ? timestamp(found.cart.createdAt) : null,
+    updatedAt: found ? timestamp(found.cart.updatedAt) : null,
+    expiresAt: found ? timestamp(found.cart.expiresAt) : null,
+  }
+}
+
+export function* showItem(caller: Caller, id: string, now = Date.now()): Transaction<CartItem> {
+  const item = yield* repository.findItem(caller.id, id, now)
+  if (!item) throw itemNotFound()
+  return toItem(item)
+}
+
+/** Adds a quantity to the line of its product; `added` tells whether the line is new. */
+export function* addItem(
+  caller: Caller,
+  { product, quantity }: NewItem,
+  now = Date.now(),
+): Transaction<{ item: CartItem; added: boolean }> {
+  const cart = (yield* touchCart(caller, now)) ?? (yield* startCart(caller, now))
+  const line = { id: newId('item'), product, quantity }
+  const item = yield* repository.addToItem(cart, line, MAX_QUANTITY, now)
+  if (!item) {
+    throw problems.create(
+      'quantity-limit',
+      `With ${quantity} more the cart would hold over ${MAX_QUANTITY} of this product: add fewer.`,
+    )
+  }
+  const added = item.version === 1
+  if (added && (yield* repository.countItems(cart.id)) > MAX_ITEMS) {
+    throw problems.create(
+      'cart-full',
+      `The cart already has ${MAX_ITEMS} lines, which is the most it may have: remove one first.`,
+    )
+  }
+  return { item: toItem(item), added }
+}
+
+/** Sets the quantity of a line; the one that it has already is no change. */
+export function* changeItem(
+  caller: Caller,
+  id: string,
+  quantity: number,
+  now = Date.now(),
+): Transaction<CartItem> {
+  const item = yield* repository.findItem(caller.id, id, now)
+  if (!item) throw itemNotFound()
+  if (item.quantity === quantity) return toItem(item)
+  const changed = { ...item, quantity, version: item.version + 1, updatedAt: now }
+  yield* repository.saveItem(caller.id, changed)
+  yield* touchCart(caller, now)
+  return toItem(changed)
+}
+
+export function* removeItem(caller: Caller, id: string, now = Date.now()): Transaction<void> {
+  if (!(yield* repository.deleteItem(caller.id, id, now))) throw itemNotFound()
+  yield* touchCart(caller, now)
+}
+
+/** Leaves an empty cart, and one that never was, as it is. */
+export function* emptyCart(caller: Caller, now = Date.now()): Transaction<void> {
+  if (yield* repository.deleteItems(caller.id, now)) yield* touchCart(caller, now)
+}
+
+function touchCart(caller: Caller, now: number) {
+  return repository.touchCart(caller.id, now, now + LIFETIME[caller.kind])
+}
+
+function* startCart(caller: Caller, now: number): Transaction<{ id: string; version: number }> {
+  const cart = { id: newId('cart'), version: 1 }
+  yield* repository.startCart(cart, caller.id, now, now + LIFETIME[caller.kind])
+  return cart
+}
+
+/** The same for every id that opens nothing: unknown, malformed, removed, another caller's. */
+function itemNotFound() {
+  return problems.create(
+    'item-not-found',
+    'Your cart has no item with this id: GET /cart/item lists those it has.',
+  )
+}
+
+function toItem(row: repository.ItemRow): CartItem {
+  return {
+    id: row.id,
+    product: row.product,
+    quantity: row.quantity,
+    name: null,
+    unitPrice: null,
+    lineTotal: null,
+    version: row.version,
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+  }
+}
