@@ -1,0 +1,56 @@
+/** The part of JSON Schema that is put into words. */
+interface Described {
+  readonly [keyword: string]: unknown
+}
+
+/** What a schema asks for, to stand after "must be": `an integer from 1 to 9999`. */
+export function describeSchema(schema: Described): string {
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (Array.isArray(schema.enum)) return oneOf(schema.enum.map((value) => JSON.stringify(value)))
+  const branches = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(branches)) return oneOf(branches.map(describeSchema))
+  switch (schema.type) {
+    case 'integer':
+      return `an integer${range(schema)}`
+    case 'number':
+      return `a number${range(schema)}`
+    case 'string':
+      return schema.format
+        ? `a string of the form ${schema.format}`
+        : `a string${count(schema, 'Length', 'character')}`
+    case 'array':
+      return `an array${count(schema, 'Items', 'item')}`
+    case 'object':
+      return 'an object'
+    case 'boolean':
+      return 'true or false'
+    case 'null':
+      return 'null'
+    default:
+      return 'of the form that the documentation shows'
+  }
+}
+
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Described, unit = ''): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}${unit}`
+  const least = minimum !== undefined ? ` of at least ${minimum}` : over(' above', exclusiveMinimum)
+  const most = maximum !== undefined ? ` of at most ${maximum}` : over(' below', exclusiveMaximum)
+  return [least, most].filter(Boolean).join(' and') + (least || most ? unit : '')
+}
+
+function over(word: string, limit: unknown): string {
+  return limit === undefined ? '' : `${word} ${limit}`
+}
+
+function count(schema: Described, of: 'Length' | 'Items', noun: string): string {
+  const [minimum, maximum] = [schema[`min${of}`], schema[`max${of}`]]
+  if (minimum === undefined && maximum === undefined) return ''
+  if (minimum !== undefined && maximum !== undefined) return ` of ${minimum} to ${maximum} ${noun}s`
+  return range({ minimum, maximum }, ` ${noun}${(minimum ?? maximum) === 1 ? '' : 's'}`)
+}
+
+function oneOf(options: readonly string[]): string {
+  const unique = [...new Set(options)]
+  if (unique.length === 1) return unique[0] as string
+  return `${unique.slice(0, -1).join(', ')} or ${unique.at(-1)}`
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  errorCodes,
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import { buildValidator } from './build-validator.ts'
+import { hostProblems } from './problems.ts'
+import { parseQuery } from './query-string.ts'
+import { requestId } from './request-id.ts'
+import { requestTarget } from './request-target.ts'
+import { sendProblem } from './send-problem.ts'
+
+export interface HttpOptions {
+  readonly logger: FastifyBaseLogger
+  /** Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy: readonly string[]
+}
+
+/** 200 items at their longest, escaped, are 314,200 bytes. */
+const BODY_LIMIT = 384 * 1024
+
+/**
+ * Longer than any parameter can be: the head of a request is at most 8 KiB, and escaping triples it at most.
+ * An id of any length thus reaches its route, whose 404 it gets.
+ */
+const MAX_PARAMETER_LENGTH = 3 * 8192
+
+/** The options of every Fastify instance of the host. Its http.Server is made apart, by `createServer`. */
+export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServerOptions {
+  return {
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: (request) => requestId(request as IncomingMessage),
+    rewriteUrl: (request) => requestTarget(request.url as string),
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
+    schemaController: { compilersFactory: { buildValidator: buildValidator as never } },
+    bodyLimit: BODY_LIMIT,
+    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
+    // Whoever replaces an instance drains it first: what it has begun it also finishes.
+    return503OnClosing: false,
+    frameworkErrors,
+  }
+}
+
+/** What the router refuses before any hook: `requestTarget` leaves it nothing but parameters beyond all limits. */
+function frameworkErrors(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (
+    !(error instanceof errorCodes.FST_ERR_MAX_PARAM_LENGTH || error instanceof errorCodes.FST_ERR_BAD_URL)
+  ) {
+    request.log.error(error, 'the router failed')
+    sendProblem(hostProblems.create('internal-error', 'The server failed to route this request.'), reply)
+    return
+  }
+  sendProblem(hostProblems.create('not-found', 'No resource has this path.'), reply)
+}

@@ -1,0 +1,57 @@
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { parseJsonBody } from './json-body.ts'
+import { hostProblems } from './problems.ts'
+
+/**
+ * Bodies are JSON or nothing. An empty one is none, whatever the content type says; one that the route has
+ * no schema for, or of another type, is refused.
+ */
+export const requestBodies = fp(
+  async (app) => {
+    app.removeAllContentTypeParsers()
+
+    // Fastify looks for a parser where there is nothing to parse.
+    app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+      if (headers['content-type'] !== undefined && isEmpty(headers)) delete headers['content-type']
+      done()
+    })
+
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+      try {
+        done(null, parse(request, bytes))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, ({ headers }, bytes: Buffer, done) => {
+      if (bytes.length === 0) done(null, undefined)
+      else done(unsupported(`not as ${headers['content-type'] ?? 'a body without Content-Type'}`))
+    })
+  },
+  { name: 'request-bodies', fastify: '5.x' },
+)
+
+function parse(request: FastifyRequest, bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  const { headers, routeOptions } = request
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] as string)?.[1]
+  if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`not in ${charset}`)
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
+  if (routeOptions.schema?.body === undefined) {
+    throw hostProblems.create('invalid-request', 'This route takes no body; send none.', {
+      members: { errors: [{ pointer: '', detail: 'must be empty' }] },
+    })
+  }
+  return parseJsonBody(bytes)
+}
+
+function isEmpty(headers: FastifyRequest['raw']['headers']): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding === undefined && (length === undefined || length === '0')
+}
+
+function unsupported(what: string) {
+  return hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
+}

@@ -1,0 +1,36 @@
+import { DatabaseError, Problem } from '@mortise/module-sdk'
+import { hostProblems } from './problems.ts'
+
+/** What a caller is told about something thrown; of what is not the caller's doing, that it happened. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof DatabaseError && error.kind === 'busy') {
+    return hostProblems.create('busy', 'Too much is being written at once; nothing was changed. Try again.', {
+      cause: error,
+      headers: { 'retry-after': '1' },
+    })
+  }
+  const { code, statusCode, message } = (error ?? {}) as {
+    code?: unknown
+    statusCode?: unknown
+    message?: string
+  }
+  if (typeof code === 'string' && code.startsWith('FST_') && isClientError(statusCode)) {
+    if (statusCode === 413) {
+      return hostProblems.create('payload-too-large', 'The body is larger than 384 KiB; send less at once.')
+    }
+    if (statusCode === 415) {
+      return hostProblems.create('unsupported-media-type', 'Send the body as application/json in UTF-8.')
+    }
+    return hostProblems.create('invalid-request', message ?? 'The request is invalid.', { cause: error })
+  }
+  return hostProblems.create(
+    'internal-error',
+    'The server failed to answer this request. It may work later; if not, report the requestId.',
+    { cause: error },
+  )
+}
+
+function isClientError(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500
+}

@@ -1,0 +1,43 @@
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { hostProblems } from '../http/problems.ts'
+
+export interface HealthOptions {
+  /** Why the application cannot serve now, in a sentence; undefined while it can. */
+  readonly notReady: () => string | undefined
+}
+
+const Healthy = Type.Object({ status: Type.Literal('ok') })
+const config = { access: 'public' } as const
+const headers = { 'cache-control': 'no-store' }
+
+/** Whether the process lives, and whether it should be sent requests. */
+export const health = fp<HealthOptions>(
+  async (app, { notReady }) => {
+    app.get(
+      '/health/live',
+      { config, schema: { summary: 'Whether the process lives', response: { 200: Healthy } } },
+      async (_request, reply) => {
+        reply.headers(headers)
+        return { status: 'ok' }
+      },
+    )
+    app.get(
+      '/health/ready',
+      {
+        config,
+        schema: {
+          summary: 'Whether the application is ready for requests',
+          response: { 200: Healthy, ...hostProblems.responses('not-ready') },
+        },
+      },
+      async (_request, reply) => {
+        reply.headers(headers)
+        const reason = notReady()
+        if (reason !== undefined) throw hostProblems.create('not-ready', reason)
+        return { status: 'ok' }
+      },
+    )
+  },
+  { name: 'health', fastify: '5.x' },
+)

@@ -1,0 +1,44 @@
+import { type Static, Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+
+const ModuleState = Type.Object({
+  id: Type.String(),
+  version: Type.String(),
+  state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
+  reason: Type.Optional(Type.String({ description: 'why it failed' })),
+})
+type ModuleState = Static<typeof ModuleState>
+
+const Overview = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  modules: Type.Array(ModuleState),
+  links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
+})
+
+export interface OverviewOptions {
+  readonly application: { readonly name: string; readonly version: string }
+  readonly modules: readonly ModuleState[]
+}
+
+/** `GET /`: what this application is made of. */
+export const overview = fp<OverviewOptions>(
+  async (app, { application, modules }) => {
+    const { name, version } = application
+    const answer = {
+      name,
+      version,
+      modules,
+      links: { docs: `${app.prefix}/docs`, openapi: `${app.prefix}/openapi.json` },
+    }
+    app.get(
+      '/',
+      {
+        config: { access: 'public' },
+        schema: { summary: 'The application and its modules', response: { 200: Overview } },
+      },
+      async () => answer,
+    )
+  },
+  { name: 'overview', fastify: '5.x' },
+)
