@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Static, TSchema } from '@sinclair/typebox'
+import type { OwnIssuer, TokenIssuer } from './callers/issuer.ts'
 import { configSchema } from './config-schema.ts'
 import { configFile } from './modules/lock.ts'
 import { ConfigError, checkSettings, type Environment, overrideFromEnvironment } from './settings.ts'
@@ -69,6 +70,17 @@ export function moduleSettings(
   overrideFromEnvironment(settings, schema, config.environment, ['modules', id])
   checkSettings(settings, schema, `modules.${id}.`)
   return settings
+}
+
+/** The application as an issuer of tokens, where `app init` has given it a name and a secret. */
+export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): OwnIssuer | undefined {
+  return auth.issuer !== undefined && secret !== undefined ? { issuer: auth.issuer, secret } : undefined
+}
+
+/** Everybody whose tokens are accepted. */
+export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
+  const own = ownIssuer(config)
+  return own ? [own, ...config.auth.issuers] : config.auth.issuers
 }
 
 /** The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are. */

@@ -1,7 +1,18 @@
-export { type Config, readConfig, secretFile } from './config.ts'
+export { Application, type ApplicationOptions } from './application.ts'
+export { mintToken } from './callers/mint-token.ts'
+export { createTokenVerifier } from './callers/tokens.ts'
+export { type Config, moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
 export { configSchema } from './config-schema.ts'
+export { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
+export type { ApplicationState } from './control/control-server.ts'
+export { createHost, type HostParts } from './create-host.ts'
+export { createServer } from './http/server.ts'
+export { createLogger } from './logger.ts'
+export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
+export { ModuleError } from './modules/host-module.ts'
 export { lentPackages } from './modules/lend-peers.ts'
+export { loadPlugin } from './modules/load-plugin.ts'
 export {
   configFile,
   emptyLock,
@@ -13,6 +24,16 @@ export {
   storedModule,
   writeLock,
 } from './modules/lock.ts'
+export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
+export { type ProbedModule, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export {
+  type ApplicationToken,
+  describeApplication,
+  migrateApplication,
+  mintApplicationToken,
+} from './offline.ts'
 export { ConfigError } from './settings.ts'
+export { openStorage } from './storage/open-storage.ts'
+export { type AppliedMigration, MigrationError, type Storage, StorageBusyError } from './storage/storage.ts'
 export { hostVersion } from './version.ts'

@@ -54,12 +54,15 @@ export class Generations {
 
   /**
    * Builds the next instance and lets it serve. A `build` that rejects changes nothing.
-   * @param build makes a ready instance; it runs after every earlier change
+   * @param build makes a ready instance, or undefined where there is nothing to change; it runs after every
+   *   earlier change
    */
-  replace(build: () => Promise<FastifyInstance>): Promise<void> {
+  replace(build: () => Promise<FastifyInstance | undefined>): Promise<void> {
     const change = this.#changes.then(async () => {
+      const next = await build()
+      if (next === undefined) return
       const former = this.#current
-      this.#current = new Generation(await build())
+      this.#current = new Generation(next)
       const retired = this.#retire(former)
       this.#retiring.add(retired)
       retired.finally(() => this.#retiring.delete(retired))

@@ -1,18 +1,23 @@
 import { join } from 'node:path'
+import { createTokenVerifier } from '../callers/tokens.ts'
+import { moduleSettings, tokenIssuers } from '../config.ts'
 import { createHost } from '../create-host.ts'
-import { moduleSettings } from '../config.ts'
-import { hostMigrations, moduleMigrations } from '../storage/migration-sets.ts'
+import { createLogger } from '../logger.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import { inContractOrder } from './contract-registry.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
+import { hostMigrations, moduleMigrations } from './migration-sets.ts'
 import type { ProbedModule, ProbeMessage, ProbeRequest } from './probe.ts'
 import { readPackage } from './read-package.ts'
 
 // The child process of a probe: does what activation would do, in a place where nothing can break.
 
+/** Which module is to blame for what happens now. */
+let inHand = ''
+
 process.once('message', (request: ProbeRequest) => {
-  attempt(request).then(
+  tryOut(request).then(
     () => tell({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
@@ -21,18 +26,52 @@ process.once('message', (request: ProbeRequest) => {
   )
 })
 
-let inHand = ''
-
-async function attempt({ config, modules, scratch }: ProbeRequest): Promise<void> {
-  const storage = await openStorage({ file: join(scratch, 'probe.db'), onFatal: (error) => { throw error } })
+async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void> {
+  const storage = await openStorage({
+    file: join(scratch, 'probe.db'),
+    onFatal: (error) => {
+      throw error
+    },
+  })
   await storage.migrate([hostMigrations])
-  const loaded: ActiveModule[] = []
+  const active: ActiveModule[] = []
   for (const module of modules) {
     begin(module.id)
-    loaded.push(await load(config, module))
+    active.push(await load(module))
     await storage.migrate(moduleMigrations([await readPackage(module.directory)]))
   }
-  const app = await createHost({ config, storage, modules: inContractOrder(loaded), onModule: begin })
+  const app = await createHost({
+    config,
+    storage,
+    logger: createLogger({ ...config.log, level: 'silent' }),
+    tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+    modules: inContractOrder(active),
+    notReady: () => undefined,
+    onRegister: begin,
+  })
   await app.close()
   await storage.close()
+
+  async function load({ id, directory }: ProbedModule): Promise<ActiveModule> {
+    const { name, version, manifest, settingsSchema } = await readPackage(directory)
+    const settings = moduleSettings(config, id, settingsSchema)
+    return {
+      id,
+      package: name,
+      version,
+      manifest,
+      state: 'active',
+      settings,
+      plugin: await loadPlugin(id, directory),
+    }
+  }
+}
+
+function begin(module: string): void {
+  inHand = module
+  tell({ kind: 'began', module })
+}
+
+function tell(message: ProbeMessage): void {
+  process.send?.(message)
 }

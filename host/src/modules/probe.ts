@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { ModuleError } from './host-module.ts'
 
@@ -52,7 +52,7 @@ export async function probe(
 
 function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const child = fork(new URL('./probe-child.js', import.meta.url), {
+  const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
     cwd: request.scratch,
     // A group of its own, so that what it starts is killed with it.
     detached: true,
@@ -63,10 +63,7 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   })
   let inHand = request.modules[0]?.id ?? ''
   let errors = ''
-  const timer = setTimeout(
-    () => fail(`it did not finish loading within ${timeout / 1000} s`),
-    timeout,
-  )
+  const timer = setTimeout(() => fail(`it did not finish loading within ${timeout / 1000} s`), timeout)
   const fail = (reason: string) => reject(new ModuleError(inHand, reason))
 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -105,4 +102,6 @@ function killGroup(pid: number): void {
 }
 
 const inherited = (...names: string[]) =>
-  Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )

@@ -1,0 +1,57 @@
+// Who may import whom: cli → host → module-sdk ← modules; the test kit and the benchmarks use the host.
+const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
+
+export default {
+  forbidden: [
+    rule(
+      'sdk-imports-nobody',
+      'The SDK stands at the bottom.',
+      { path: '^packages/module-sdk/' },
+      { path: ofWorkspaces, pathNot: '^packages/module-sdk/' },
+    ),
+    rule(
+      'host-imports-the-sdk-only',
+      'The host knows no module.',
+      { path: '^host/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/module-sdk)/' },
+    ),
+    rule(
+      'cli-imports-host-and-sdk-only',
+      'The command knows no module.',
+      { path: '^cli/' },
+      { path: ofWorkspaces, pathNot: '^(cli|host|packages/module-sdk)/' },
+    ),
+    rule(
+      'modules-import-the-sdk-only',
+      'Modules know each other by contracts, and the host not at all.',
+      { path: '^packages/(api-[^/]+)/src/' },
+      { path: ofWorkspaces, pathNot: '^packages/($1|module-sdk)/' },
+    ),
+    rule(
+      'testkit-imports-host-and-sdk-only',
+      'The test kit knows no module.',
+      { path: '^packages/module-testkit/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|module-sdk))/' },
+    ),
+    rule(
+      'no-insides-of-others',
+      'A package is used through its index.',
+      { path: '^(cli|host|packages/[^/]+)/' },
+      { path: `${ofWorkspaces}(src|dist)/(?!index\\.)`, pathNot: '^$1/' },
+    ),
+    rule('no-circles', 'Files that import each other in a circle cannot be read apart.', {}, { circular: true }),
+    rule(
+      'no-undeclared-packages',
+      'What a package imports stands in its package.json.',
+      { path: ofWorkspaces },
+      { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)(node_modules|dist)/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: 'specify',
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'default'] },
+  },
+}

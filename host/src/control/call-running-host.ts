@@ -1,0 +1,36 @@
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { controlSocket } from './control-socket.ts'
+
+export interface ControlRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: '/state' | '/openapi' | '/migrate' | '/activate'
+  readonly body?: unknown
+}
+
+export interface ControlAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/**
+ * Asks the host that runs the application in `directory`; undefined where none does.
+ * @throws {Error} where it goes away before it has answered
+ */
+export function callRunningHost(
+  directory: string,
+  { method, path, body }: ControlRequest,
+): Promise<ControlAnswer | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<ControlAnswer | undefined>()
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+  const call = request({ socketPath: controlSocket(directory), method, path, headers, agent: false })
+  call.once('response', (response) => {
+    json(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+  })
+  call.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined)
+    else reject(new Error(`the running host did not answer: ${error.message}`, { cause: error }))
+  })
+  call.end(body === undefined ? undefined : JSON.stringify(body))
+  return promise
+}

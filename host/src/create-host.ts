@@ -1,0 +1,105 @@
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { accessRules } from './callers/access.ts'
+import { callers } from './callers/callers.ts'
+import { GuestCookie } from './callers/guest-cookie.ts'
+import { guestRoutes } from './callers/guest-routes.ts'
+import { Guests } from './callers/guests.ts'
+import type { TokenVerifier } from './callers/tokens.ts'
+import type { Config } from './config.ts'
+import { cors } from './http/cors.ts'
+import { fastifyOptions } from './http/fastify-options.ts'
+import { paging } from './http/paging.ts'
+import { problemDetails } from './http/problem-details.ts'
+import { requestBodies } from './http/request-bodies.ts'
+import { securityHeaders } from './http/security-headers.ts'
+import { transaction } from './http/transaction.ts'
+import { unknownRoutes } from './http/unknown-routes.ts'
+import { validation } from './http/validation.ts'
+import { ContractBoard } from './modules/contract-registry.ts'
+import type { HostModule } from './modules/host-module.ts'
+import { LOAD_TIMEOUT } from './modules/load-plugin.ts'
+import { registerFailedModule } from './modules/register-failed-module.ts'
+import { registerModule } from './modules/register-module.ts'
+import { docsPage } from './operations/docs-page.ts'
+import { health } from './operations/health.ts'
+import { openapi } from './operations/openapi.ts'
+import { overview } from './operations/overview.ts'
+import { requestLog } from './operations/request-log.ts'
+import type { Storage } from './storage/storage.ts'
+
+/** What one generation is made of. All but the modules outlives it. */
+export interface HostParts {
+  readonly config: Config
+  readonly storage: Storage
+  readonly logger: FastifyBaseLogger
+  readonly tokens: TokenVerifier
+  /** In contract order, providers first. */
+  readonly modules: readonly HostModule[]
+  /** Why the application cannot serve now; undefined while it can. */
+  readonly notReady: () => string | undefined
+  /** Told of each module before it is registered. */
+  readonly onRegister?: (id: string) => void
+}
+
+/**
+ * Assembles the Fastify instance of one generation. It has no socket: it answers `inject`, or what an
+ * http.Server hands to `routing`.
+ *
+ * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
+ */
+export async function createHost(parts: HostParts): Promise<FastifyInstance> {
+  const { config, storage, logger, tokens, modules, notReady } = parts
+  const { publicUrl, basePath } = config
+  const application = { name: config.name, version: config.version }
+  const guests = new Guests(storage)
+  const cookie = new GuestCookie(publicUrl)
+
+  const app = fastify({
+    ...fastifyOptions({ logger, trustProxy: config.server.trustProxy }),
+    pluginTimeout: LOAD_TIMEOUT,
+  })
+  try {
+    await app.register(securityHeaders, { publicUrl })
+    await app.register(requestLog, config.log)
+    await app.register(problemDetails)
+    await app.register(cors, config.cors)
+    await app.register(unknownRoutes)
+    await app.register(accessRules)
+    await app.register(requestBodies)
+    await app.register(validation)
+    await app.register(callers, { tokens, guests, cookie })
+    await app.register(transaction, { tokens, database: storage, guests, cookie, basePath })
+    await app.register(paging, { publicUrl })
+    await app.register(
+      async (api) => {
+        await api.register(openapi, { application, publicUrl })
+        await api.register(docsPage, { application })
+        await api.register(health, { notReady })
+        await api.register(overview, { application, modules })
+        await api.register(guestRoutes, { database: storage, guests, cookie })
+        await registerModules(api, parts)
+      },
+      { prefix: basePath },
+    )
+    await app.ready()
+    return app
+  } catch (error) {
+    // Not awaited: a module that hangs while it loads may hang here too.
+    app.close().catch(() => {})
+    throw error
+  }
+}
+
+/** Active modules first: a failed one answers only for what nobody else has taken. */
+async function registerModules(
+  api: FastifyInstance,
+  { modules, storage, onRegister }: HostParts,
+): Promise<void> {
+  const contracts = new ContractBoard()
+  for (const module of modules) {
+    if (module.state !== 'active') continue
+    onRegister?.(module.id)
+    await registerModule(api, module, { database: storage, contracts })
+  }
+  for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)
+}

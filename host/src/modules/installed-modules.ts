@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+import { createHost, type HostParts } from '../create-host.ts'
+import type { AppliedMigration, Storage } from '../storage/storage.ts'
+import { Generations } from './generations.ts'
+import { type HostModule, ModuleError } from './host-module.ts'
+import { failModule, loadModules } from './load-modules.ts'
+import { type Lock, readLock, storedModule } from './lock.ts'
+import { hostMigrations, moduleMigrations } from './migration-sets.ts'
+import { probe } from './probe.ts'
+import { readPackage } from './read-package.ts'
+
+type Parts = Omit<HostParts, 'modules'>
+
+interface Built {
+  readonly lock: Lock
+  readonly modules: readonly HostModule[]
+  readonly app: FastifyInstance
+}
+
+/** What modules.lock.json names, as it serves: the present generation and the way to the next. */
+export class InstalledModules {
+  readonly #parts: Parts
+  readonly #generations: Generations
+  #serving: Built
+
+  private constructor(parts: Parts, first: Built) {
+    this.#parts = parts
+    this.#serving = first
+    this.#generations = new Generations(first.app)
+  }
+
+  /** Starts with what the lock names. A module that cannot be activated is failed, and the others serve. */
+  static async start(parts: Parts): Promise<InstalledModules> {
+    await parts.storage.migrate([hostMigrations])
+    return new InstalledModules(parts, await build(parts, await readLock(parts.config.directory)))
+  }
+
+  /** Answers a request in the generation that serves now. */
+  get listener(): Generations['listener'] {
+    return this.#generations.listener
+  }
+
+  get app(): FastifyInstance {
+    return this.#generations.app
+  }
+
+  get generation(): number {
+    return this.#serving.lock.generation
+  }
+
+  get modules(): readonly HostModule[] {
+    return this.#serving.modules
+  }
+
+  /** Brings the schema up for stored modules. @throws {MigrationError} */
+  async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
+    return migrateStored(this.#parts.config, this.#parts.storage, modules)
+  }
+
+  /**
+   * Makes modules.lock.json, as it is when its turn comes, what is served: builds the next generation beside
+   * the present one, checks it, switches. Answers the generation that serves.
+   *
+   * @param options.probed whether the modules have been tried in a child process already
+   * @throws {ModuleError} where a module that is new or changed cannot be activated; nothing has changed then
+   */
+  async activate({ probed }: { readonly probed: boolean }): Promise<number> {
+    await this.#generations.replace(async () => {
+      const former = this.#serving
+      const lock = await readLock(this.#parts.config.directory)
+      if (isDeepStrictEqual(lock, former.lock)) return undefined
+      if (!probed) await probe(this.#parts.config, enabledModules(this.#parts.config, lock))
+      const next = await build(this.#parts, lock)
+      for (const module of next.modules) {
+        if (
+          module.state !== 'failed' ||
+          isDeepStrictEqual(lock.modules[module.id], former.lock.modules[module.id])
+        )
+          continue
+        await next.app.close()
+        throw new ModuleError(module.id, module.reason)
+      }
+      this.#serving = next
+      return next.app
+    })
+    return this.generation
+  }
+
+  /** Resolves when all that was begun is answered and every instance closed. */
+  close(): Promise<void> {
+    return this.#generations.close()
+  }
+}
+
+/** Brings the schema up for modules in the store. @throws {MigrationError} */
+export async function migrateStored(
+  config: Config,
+  storage: Storage,
+  modules: Lock['modules'],
+): Promise<AppliedMigration[]> {
+  const packages = await Promise.all(
+    Object.values(modules).map((locked) => readPackage(storedModule(config.directory, locked))),
+  )
+  return storage.migrate(moduleMigrations(packages))
+}
+
+const enabledModules = ({ directory }: Config, { modules }: Lock) =>
+  Object.entries(modules)
+    .filter(([, locked]) => locked.enabled)
+    .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
+
+async function build(parts: Parts, lock: Lock): Promise<Built> {
+  let modules = await loadModules(parts.config, lock)
+  for (const { id, state } of modules) {
+    if (state !== 'active') continue
+    try {
+      await migrateStored(parts.config, parts.storage, { [id]: lock.modules[id] as Lock['modules'][string] })
+    } catch (error) {
+      modules = failModule(modules, new ModuleError(id, (error as Error).message))
+    }
+  }
+  return { lock, ...(await createChecked(parts, modules)) }
+}
+
+/**
+ * An instance with those of `modules` that can be registered. One that cannot is failed, and the instance is
+ * built again without it: Fastify keeps what a failed module had registered until then.
+ */
+async function createChecked(parts: Parts, modules: readonly HostModule[]): Promise<Omit<Built, 'lock'>> {
+  try {
+    const app = await createHost({ ...parts, modules })
+    const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
+    if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
+    return { app, modules }
+  } catch (error) {
+    if (!(error instanceof ModuleError)) throw error
+    return createChecked(parts, failModule(modules, error))
+  }
+}

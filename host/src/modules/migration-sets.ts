@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import type { MigrationSet } from '../storage/storage.ts'
+import type { ModulePackage } from './read-package.ts'
+
+/** The host's own tables. */
+export const hostMigrations: MigrationSet = {
+  module: 'host',
+  directory: join(import.meta.dirname, '..', '..', 'migrations'),
+  tables: 'mortise',
+}
+
+/** The migrations of modules, in the order given. */
+export function moduleMigrations(
+  packages: readonly Pick<ModulePackage, 'manifest' | 'directory'>[],
+): MigrationSet[] {
+  return packages.flatMap(({ directory, manifest: { id, migrations, tables } }) =>
+    migrations === undefined || tables === undefined
+      ? []
+      : [{ module: id, directory: join(directory, migrations), tables }],
+  )
+}

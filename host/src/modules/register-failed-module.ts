@@ -1,0 +1,26 @@
+import type { FastifyInstance, HTTPMethods } from 'fastify'
+import { hostProblems } from '../http/problems.ts'
+import type { FailedModule } from './host-module.ts'
+
+/**
+ * Answers 503 under the routes that a failed module would have, whoever calls and whatever they send. A path
+ * that an active module has taken is left to it.
+ */
+export function registerFailedModule(app: FastifyInstance, { id, manifest, reason }: FailedModule): void {
+  app.log.error({ module: id, reason }, `${id} is not available`)
+  const refuse = async () => {
+    throw hostProblems.create('module-unavailable', `${id} is installed but could not be activated.`)
+  }
+  for (const route of manifest.routes) {
+    const [method, url] = route.split(' ') as [HTTPMethods, string]
+    if (app.hasRoute({ method, url: app.prefix + url })) continue
+    app.route({
+      method,
+      url,
+      config: { access: 'public', module: id },
+      schema: { hide: true },
+      onRequest: refuse,
+      handler: refuse,
+    })
+  }
+}

@@ -1,0 +1,78 @@
+import { mintToken } from './callers/mint-token.ts'
+import { createTokenVerifier } from './callers/tokens.ts'
+import { ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { createLogger } from './logger.ts'
+import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
+import type { Lock } from './modules/lock.ts'
+import { hostMigrations } from './modules/migration-sets.ts'
+import { ConfigError, type Environment } from './settings.ts'
+import { openStorage } from './storage/open-storage.ts'
+import type { AppliedMigration } from './storage/storage.ts'
+
+// What the `app` command does to an application that no host is running.
+
+/**
+ * Brings the schema up for stored modules.
+ * @throws {StorageBusyError} where a host runs after all
+ * @throws {MigrationError}
+ */
+export async function migrateApplication(
+  directory: string,
+  modules: Lock['modules'],
+  environment?: Environment,
+): Promise<AppliedMigration[]> {
+  const config = await readConfig(directory, environment)
+  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
+  try {
+    const own = await storage.migrate([hostMigrations])
+    return [...own, ...(await migrateStored(config, storage, modules))]
+  } finally {
+    await storage.close()
+  }
+}
+
+/** The OpenAPI document of what is installed. @throws {StorageBusyError} where a host runs: ask that one */
+export async function describeApplication(directory: string, environment?: Environment): Promise<unknown> {
+  const config = await readConfig(directory, environment)
+  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
+  try {
+    const installed = await InstalledModules.start({
+      config,
+      storage,
+      logger: createLogger({ ...config.log, level: 'silent' }),
+      tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+      notReady: () => undefined,
+    })
+    try {
+      return (await installed.app.inject(`${config.basePath}/openapi.json`)).json()
+    } finally {
+      await installed.close()
+    }
+  } finally {
+    await storage.close()
+  }
+}
+
+export interface ApplicationToken {
+  readonly directory: string
+  readonly subject: string
+  /** Scopes with spaces between. */
+  readonly scope?: string | undefined
+  /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
+  readonly expiresIn: string
+  readonly environment?: Environment | undefined
+}
+
+/** Signs a JWT with the application's own secret. @throws {ConfigError} where it has none; TypeError for a wrong value */
+export async function mintApplicationToken(token: ApplicationToken): Promise<string> {
+  const config = await readConfig(token.directory, token.environment)
+  const own = ownIssuer(config)
+  if (own) return mintToken({ ...own, ...token })
+  throw new ConfigError(
+    `the application cannot sign tokens: it needs "auth.issuer" in its config and a secret in ${secretFile(token.directory)} or APP_SECRET`,
+  )
+}
+
+function rethrow(error: Error): never {
+  throw error
+}

@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import {
+  type Config,
+  configFile,
+  createHost,
+  createLogger,
+  createTokenVerifier,
+  hostMigrations,
+  inContractOrder,
+  loadPlugin,
+  moduleMigrations,
+  moduleSettings,
+  openStorage,
+  readConfig,
+  readPackage,
+  type Storage,
+  secretFile,
+  tokenIssuers,
+} from '@mortise/host'
+import type { ModulePlugin } from '@mortise/module-sdk'
+import type { FastifyInstance } from 'fastify'
+import { TestCaller } from './test-caller.ts'
+
+/** The test that a host belongs to, of tap or anything alike: the host goes away with it. */
+export interface OwningTest {
+  teardown(cleanUp: () => Promise<void>): unknown
+}
+
+export interface TestModule {
+  /** The folder of the module's package.json: manifest, migrations and settings schema are read from there. */
+  readonly directory: string
+  /** The module's default export; without it, what the package in `directory` exports. */
+  readonly plugin?: ModulePlugin
+}
+
+export interface TestHostOptions {
+  readonly modules: readonly TestModule[]
+  /** What app.config.json would hold: `{ basePath: '/api', modules: { 'api-cart': { … } } }`. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /**
+   * Whether every transaction runs twice, first undone, so that a side effect other than its statements shows.
+   * On by default, and off where a test counts or measures.
+   */
+  readonly rehearse?: boolean
+}
+
+/** A real host, on a real database of its own, that serves `inject` without a socket. */
+export interface TestHost {
+  readonly app: FastifyInstance
+  readonly database: Storage
+  /** Somebody signed in, with scopes such as `purchase:read purchase:manage`. */
+  user(subject: string, scope?: string): TestCaller
+  /** A guest who is not known yet, and keeps the token that the host gives out. */
+  guest(): TestCaller
+}
+
+/** Makes a host that serves `modules` until the test `t` ends. */
+export async function createTestHost(t: OwningTest, options: TestHostOptions): Promise<TestHost> {
+  const directory = await mkdtemp(join(tmpdir(), 'mortise-test-'))
+  const config = await testConfig(directory, options.config)
+  const database = await openStorage({
+    file: config.databaseFile,
+    rehearse: options.rehearse ?? true,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  let app: FastifyInstance | undefined
+  t.teardown(async () => {
+    await app?.close()
+    await database.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  const packages = await Promise.all(options.modules.map(({ directory }) => readPackage(directory)))
+  await database.migrate([hostMigrations, ...moduleMigrations(packages)])
+  const modules = await Promise.all(
+    packages.map(async ({ name, version, manifest, settingsSchema, directory }, index) => ({
+      id: manifest.id,
+      package: name,
+      version,
+      manifest,
+      state: 'active' as const,
+      settings: moduleSettings(config, manifest.id, settingsSchema),
+      plugin: options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory)),
+    })),
+  )
+  app = await createHost({
+    config,
+    storage: database,
+    logger: createLogger({ ...config.log, level: 'silent' }),
+    tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+    modules: inContractOrder(modules),
+    notReady: () => undefined,
+  })
+  const serving = app
+  return {
+    app,
+    database,
+    user: (subject, scope) => TestCaller.user(serving, config, subject, scope),
+    guest: () => TestCaller.guest(serving, config),
+  }
+}
+
+/** An application folder like `app init` makes it, read like the host reads it; the environment has no say. */
+async function testConfig(directory: string, settings: TestHostOptions['config']): Promise<Config> {
+  const issuer = { auth: { issuer: 'mortise-testkit' } }
+  await mkdir(dirname(secretFile(directory)), { recursive: true })
+  await writeFile(secretFile(directory), 'a secret of 32 bytes, for tests only')
+  await writeFile(configFile(directory), JSON.stringify({ ...issuer, ...settings }))
+  return readConfig(directory, {})
+}

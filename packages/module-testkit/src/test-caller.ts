@@ -1,0 +1,74 @@
+import { type Config, mintToken, ownIssuer } from '@mortise/host'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
+/** Somebody who calls the API, as a client would: a guest keeps its token, a user sends its JWT. */
+export class TestCaller {
+  readonly #app: FastifyInstance
+  readonly #basePath: string
+  #headers: Record<string, string> | Promise<Record<string, string>>
+
+  private constructor(
+    app: FastifyInstance,
+    basePath: string,
+    headers: Record<string, string> | Promise<Record<string, string>>,
+  ) {
+    this.#app = app
+    this.#basePath = basePath
+    this.#headers = headers
+  }
+
+  static guest(app: FastifyInstance, { basePath }: Config): TestCaller {
+    return new TestCaller(app, basePath, {})
+  }
+
+  static user(app: FastifyInstance, config: Config, subject: string, scope?: string): TestCaller {
+    const issuer = ownIssuer(config)
+    if (!issuer) throw new Error('the test host has no secret')
+    const token = mintToken({ ...issuer, subject, scope, expiresIn: '1h' })
+    return new TestCaller(
+      app,
+      config.basePath,
+      token.then((jwt) => ({ authorization: `Bearer ${jwt}` })),
+    )
+  }
+
+  /**
+   * Sends one request. `path` is the module's own, without the base path; a `payload` is sent as JSON, a
+   * string or Buffer as it is.
+   */
+  async request(
+    method: Method,
+    path: string,
+    payload?: InjectOptions['payload'],
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<LightMyRequestResponse> {
+    const own = await this.#headers
+    const response = await this.#app.inject({
+      method,
+      url: `${this.#basePath}${path}`,
+      headers: { ...own, ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    })
+    const token = response.headers['guest-token']
+    if (typeof token === 'string') this.#headers = { ...own, 'guest-token': token }
+    return response
+  }
+
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<LightMyRequestResponse> {
+    return this.request('GET', path, undefined, headers)
+  }
+
+  post(path: string, payload?: InjectOptions['payload'], headers?: Readonly<Record<string, string>>) {
+    return this.request('POST', path, payload, headers)
+  }
+
+  patch(path: string, payload?: InjectOptions['payload'], headers?: Readonly<Record<string, string>>) {
+    return this.request('PATCH', path, payload, headers)
+  }
+
+  delete(path: string, headers?: Readonly<Record<string, string>>): Promise<LightMyRequestResponse> {
+    return this.request('DELETE', path, undefined, headers)
+  }
+}
