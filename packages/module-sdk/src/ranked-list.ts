@@ -43,7 +43,7 @@ export interface RankedPage<Row> {
   readonly rows: Row[]
   /** How many rows all pages have together. */
   readonly total: number
-  /** The newest position when the walk began: hand it to the other pages, and rows added since are not on them. */
+  /** The newest position on the list when the walk began, or 0: hand it to the other pages, and rows added since are not on them. */
   readonly until: number
 }
 
@@ -71,7 +71,10 @@ export class RankedList {
 
   /** The position of the row that this transaction is about to insert: the one place where positions are given. */
   *next(): Transaction<number> {
-    return (yield* this.#newest()) + 1
+    const { newest } = yield* one<{ newest: number }>(
+      sql`SELECT coalesce(max(${this.#position}), 0) AS newest FROM ${this.#rows}`,
+    )
+    return newest + 1
   }
 
   /** Counts a row that was inserted into `list`. */
@@ -112,7 +115,7 @@ export class RankedList {
     readonly until?: number | undefined
     readonly columns: Sql
   }): Transaction<RankedPage<Row>> {
-    const until = query.until ?? (yield* this.#newest())
+    const until = query.until ?? (yield* this.#newest(query.lists))
     const total = yield* this.#total(query.lists, until)
     const skipped = (query.page - 1) * query.rpp
     if (skipped >= total) return { rows: [], total, until }
@@ -120,11 +123,10 @@ export class RankedList {
     return { rows: yield* this.#down(first, query.rpp, query.lists, query.columns), total, until }
   }
 
-  *#newest(): Transaction<number> {
-    const { newest } = yield* one<{ newest: number }>(
-      sql`SELECT coalesce(max(${this.#position}), 0) AS newest FROM ${this.#rows}`,
-    )
-    return newest
+  *#newest(lists: readonly string[]): Transaction<number> {
+    const position = sql`${this.#position} AS position`
+    const [row] = yield* this.#down<{ position: number }>(Number.MAX_SAFE_INTEGER, 1, lists, position)
+    return row?.position ?? 0
   }
 
   /** How many rows there are up to a position: whole blocks of level 2, then of level 1, then single rows. */

@@ -19,7 +19,7 @@ export interface Caller {
 
 /** A page of a list, before the host puts its links around it. */
 export interface Page<Item> {
-  readonly data: readonly Item[]
+  readonly data: Item[]
   readonly page: number
   readonly rpp: number
   /** How many items the whole list has. */
@@ -48,7 +48,7 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Adds `pages` and the `Link` header (RFC 8288) to a page of a list; the route returns the result. */
     paged<Item>(page: Page<Item>): {
-      data: readonly Item[]
+      data: Item[]
       page: number
       rpp: number
       total: number

@@ -1,0 +1,156 @@
+import { join, many, maybeOne, one, RankedList, run, sql, type Transaction } from '@mortise/module-sdk'
+import type { Status } from './status.ts'
+
+/**
+ * The statements of purchases. Every one names the owner or a purchase found by its owner in the same transaction,
+ * unless it is for readers of all. A deleted purchase keeps its row: `deleted_at IS NULL` wherever one is sought.
+ * Each change of a status or of `deleted_at` is counted in the ranked list beside it.
+ */
+
+export interface PurchaseRow {
+  seq: number
+  id: string
+  owner: string
+  status: Status
+  itemCount: number
+  totalQuantity: number
+  version: number
+  createdAt: number
+  updatedAt: number
+}
+
+export interface ItemRow {
+  id: string
+  product: string
+  quantity: number
+}
+
+export interface PurchaseWithItems extends PurchaseRow {
+  items: ItemRow[]
+}
+
+/** In place of an owner: everyone's purchases. No caller's id is like it. */
+export const EVERYONE = '*'
+
+export interface ListQuery {
+  readonly statuses: readonly Status[]
+  readonly page: number
+  readonly rpp: number
+  /** The newest `seq` that is on the list. */
+  readonly until?: number | undefined
+}
+
+export interface ListPage {
+  rows: PurchaseRow[]
+  total: number
+  until: number
+}
+
+const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
+  version, created_at AS "createdAt", updated_at AS "updatedAt"`
+
+const everyones = new RankedList({
+  counts: 'purchase_rank',
+  rows: 'purchase',
+  position: 'seq',
+  list: 'status',
+  where: sql`deleted_at IS NULL`,
+})
+
+/** `owner` may be EVERYONE, as in all that follow. */
+export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
+  const rows = yield* many<PurchaseRow & { itemId: string; product: string; quantity: number }>(sql`
+    SELECT purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
+      purchase.item_count AS "itemCount", purchase.total_quantity AS "totalQuantity",
+      purchase.created_at AS "createdAt", purchase.updated_at AS "updatedAt",
+      item.id AS "itemId", item.product, item.quantity
+    FROM purchase JOIN purchase_item AS item ON item.purchase_seq = purchase.seq
+    WHERE purchase.id = ${id} AND purchase.deleted_at IS NULL
+      AND (purchase.owner = ${owner} OR ${owner} = ${EVERYONE})
+    ORDER BY item.position`)
+  const [first] = rows
+  if (!first) return undefined
+  const items = rows.map(({ itemId, product, quantity }) => ({ id: itemId, product, quantity }))
+  return { ...first, items }
+}
+
+export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
+  const seq = yield* everyones.next()
+  yield* run(sql`
+    INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
+    VALUES (${seq}, ${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
+      ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt})`)
+  const items = purchase.items.map(
+    ({ id, product, quantity }, index) => sql`(${seq}, ${index}, ${id}, ${product}, ${quantity})`,
+  )
+  yield* run(
+    sql`INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${join(items)}`,
+  )
+  yield* everyones.add(seq, purchase.status)
+}
+
+/** Gives a purchase found in this transaction another status. */
+export function* updateStatus<Purchase extends PurchaseRow>(
+  purchase: Purchase,
+  status: Status,
+  now: number,
+): Transaction<Purchase> {
+  const { seq, version } = purchase
+  yield* run(sql`
+    UPDATE purchase SET status = ${status}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
+  yield* everyones.move(seq, purchase.status, status)
+  return { ...purchase, status, version: version + 1, updatedAt: now }
+}
+
+/** Takes a purchase found in this transaction out of every answer. */
+export function* deletePurchase({ seq, status, version }: PurchaseRow, now: number): Transaction<void> {
+  yield* run(sql`
+    UPDATE purchase SET deleted_at = ${now}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
+  yield* everyones.remove(seq, status)
+}
+
+/** Newest first. Read it in a snapshot. */
+export function* listPurchases(owner: string, query: ListQuery): Transaction<ListPage> {
+  if (owner !== EVERYONE) return yield* listOf(owner, query)
+  return yield* everyones.page<PurchaseRow>({ ...query, lists: query.statuses, columns })
+}
+
+/** One owner's list is short: counting and skipping its rows in their index is enough. */
+function* listOf(owner: string, { statuses, page, rpp, until }: ListQuery): Transaction<ListPage> {
+  const inStatus = join(statuses.map((status) => sql`${status}`))
+  const list = sql`owner = ${owner} AND deleted_at IS NULL AND status IN (${inStatus})`
+  const newest = until ?? (yield* newestOf(owner))
+  const { total } = yield* one<{ total: number }>(
+    sql`SELECT count(*) AS total FROM purchase WHERE ${list} AND seq <= ${newest}`,
+  )
+  const rows = yield* many<PurchaseRow>(sql`
+    SELECT ${columns} FROM purchase WHERE ${list} AND seq <= ${newest}
+    ORDER BY seq DESC LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
+  return { rows, total, until: newest }
+}
+
+function* newestOf(owner: string): Transaction<number> {
+  const { newest } = yield* one<{ newest: number }>(sql`
+    SELECT coalesce(max(seq), 0) AS newest FROM purchase WHERE owner = ${owner} AND deleted_at IS NULL`)
+  return newest
+}
+
+/** Where a purchase is in the list, even if it was deleted since. */
+export function* findSeq(id: string, owner: string): Transaction<number | undefined> {
+  const found = yield* maybeOne<{ seq: number }>(
+    sql`SELECT seq FROM purchase WHERE id = ${id} AND (owner = ${owner} OR ${owner} = ${EVERYONE})`,
+  )
+  return found?.seq
+}
+
+/** The purchase at a place in the list. */
+export function* findId(seq: number): Transaction<string | undefined> {
+  const found = yield* maybeOne<{ id: string }>(sql`SELECT id FROM purchase WHERE seq = ${seq}`)
+  return found?.id
+}
+
+/** The oldest purchases of a status, at most `limit`. */
+export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {
+  return yield* many<PurchaseRow>(sql`
+    SELECT ${columns} FROM purchase WHERE status = ${status} AND deleted_at IS NULL ORDER BY seq LIMIT ${limit}`)
+}

@@ -1,0 +1,139 @@
+import {
+  answer,
+  type Database,
+  Deleted,
+  IdParams,
+  List,
+  type ModuleInstance,
+  PageOf,
+} from '@mortise/module-sdk'
+import { problems } from './problems.ts'
+import {
+  NewPurchase,
+  Purchase,
+  PurchaseChange,
+  PurchaseItem,
+  PurchaseQuery,
+  PurchaseSummary,
+} from './schemas.ts'
+import {
+  changeStatus,
+  createPurchase,
+  listItems,
+  listPurchases,
+  removePurchase,
+  showPurchase,
+} from './service.ts'
+
+/** The routes of purchases: the caller's own, and with a scope everyone's. */
+export function purchaseRoutes(app: ModuleInstance, database: Database): void {
+  const config = { access: 'caller' } as const
+
+  app.get(
+    '/purchase',
+    {
+      config,
+      schema: {
+        summary: 'A page of purchases, newest first',
+        querystring: PurchaseQuery,
+        response: {
+          200: PageOf(PurchaseSummary),
+          ...problems.responses('invalid-request', 'insufficient-scope'),
+        },
+      },
+    },
+    async (request, reply) =>
+      reply.paged(await database.snapshot(() => listPurchases(request.caller, request.query))),
+  )
+
+  app.post(
+    '/purchase',
+    {
+      config,
+      schema: {
+        summary: 'Purchase items',
+        body: NewPurchase,
+        response: { 201: Purchase, ...problems.responses('invalid-request') },
+      },
+    },
+    (request) =>
+      request.transaction(function* () {
+        const purchase = yield* createPurchase(request.caller, request.body)
+        return answer(201, purchase, { location: `/purchase/${purchase.id}` })
+      }),
+  )
+
+  app.get(
+    '/purchase/:id',
+    {
+      config,
+      schema: {
+        summary: 'One purchase',
+        params: IdParams,
+        response: { 200: Purchase, ...problems.responses('purchase-not-found') },
+      },
+    },
+    (request) => database.snapshot(() => showPurchase(request.caller, request.params.id)),
+  )
+
+  app.patch(
+    '/purchase/:id',
+    {
+      config,
+      schema: {
+        summary: 'Give a purchase another status',
+        params: IdParams,
+        body: PurchaseChange,
+        response: {
+          200: Purchase,
+          ...problems.responses(
+            'purchase-not-found',
+            'invalid-request',
+            'illegal-transition',
+            'insufficient-scope',
+          ),
+        },
+      },
+    },
+    (request) =>
+      request.transaction(function* () {
+        return answer(200, yield* changeStatus(request.caller, request.params.id, request.body.status))
+      }),
+  )
+
+  app.delete(
+    '/purchase/:id',
+    {
+      config,
+      schema: {
+        summary: 'Delete a purchase',
+        params: IdParams,
+        response: {
+          200: Deleted,
+          ...problems.responses('purchase-not-found', 'insufficient-scope', 'not-deletable'),
+        },
+      },
+    },
+    (request) =>
+      request.transaction(function* () {
+        const { id } = request.params
+        yield* removePurchase(request.caller, id)
+        return answer(200, { id, deleted: true })
+      }),
+  )
+
+  app.get(
+    '/purchase/:id/item',
+    {
+      config,
+      schema: {
+        summary: 'The items of a purchase',
+        params: IdParams,
+        response: { 200: List(PurchaseItem), ...problems.responses('purchase-not-found') },
+      },
+    },
+    async (request) => ({
+      data: await database.snapshot(() => listItems(request.caller, request.params.id)),
+    }),
+  )
+}

@@ -1,0 +1,63 @@
+import { Id, Money, Nullable, Product, pageQuery, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
+import { type Static, Type } from '@sinclair/typebox'
+import { Status, statuses } from './status.ts'
+
+export const PurchaseItem = Type.Object({
+  id: Id('item'),
+  product: Product,
+  quantity: Quantity,
+  name: Nullable(Type.String({ description: 'as it was at the time; null without a catalogue' })),
+  unitPrice: Nullable(Money),
+  lineTotal: Nullable(Money),
+})
+export type PurchaseItem = Static<typeof PurchaseItem>
+
+const summary = {
+  id: Id('purchase'),
+  status: Status,
+  itemCount: Type.Integer({ description: 'how many items' }),
+  totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
+  total: Nullable(Money),
+  version: Type.Integer({ description: 'rises with every change' }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  owner: Type.Optional(Type.String({ description: 'who made it: for callers with purchase:read' })),
+}
+
+/** A purchase in a list. */
+export const PurchaseSummary = Type.Object(summary)
+export type PurchaseSummary = Static<typeof PurchaseSummary>
+
+export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) })
+export type Purchase = Static<typeof Purchase>
+
+export const NewPurchase = Strict({
+  items: Type.Array(Strict({ product: Product, quantity: Quantity }), {
+    minItems: 1,
+    maxItems: 200,
+    description: 'a product named twice becomes one item with the sum, at most 9999',
+  }),
+})
+export type NewPurchase = Static<typeof NewPurchase>
+
+/** Any string: whether it is a status is judged after whether there is such a purchase. */
+export const PurchaseChange = Strict({
+  status: Type.String({ description: `one of ${statuses.join(', ')}`, examples: ['cancelled'] }),
+})
+
+const oneStatus = `(${statuses.join('|')})`
+
+export const PurchaseQuery = Strict({
+  ...pageQuery,
+  status: Type.Optional(
+    Type.String({
+      pattern: `^${oneStatus}(,${oneStatus})*$`,
+      description: `one or several of ${statuses.join(', ')}, comma-separated`,
+      examples: ['pending,confirmed'],
+    }),
+  ),
+  owner: Type.Optional(
+    Type.String({ minLength: 1, description: "a caller's id, or * for everyone's: with purchase:read" }),
+  ),
+})
+export type PurchaseQuery = Static<typeof PurchaseQuery>

@@ -1,0 +1,178 @@
+import { type Caller, newId, type Page, type Transaction, timestamp } from '@mortise/module-sdk'
+import { insufficientScope, invalidRequest, problems, purchaseNotFound } from './problems.ts'
+import * as repository from './repository.ts'
+import type { NewPurchase, Purchase, PurchaseItem, PurchaseQuery, PurchaseSummary } from './schemas.ts'
+import { deletable, isStatus, type Status, statuses, transitions } from './status.ts'
+
+/**
+ * The rules of purchases. A caller has their own; `purchase:read` and `purchase:manage` see everyone's. What a
+ * caller may not see is not found, whatever they try to do with it.
+ */
+
+const MAX_QUANTITY = 9999
+
+/** Purchases that one run of `expirePending` takes at most, so that no transaction is a long one. */
+const EXPIRED_AT_ONCE = 100
+
+const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.has('purchase:manage')
+
+export function* createPurchase(
+  caller: Caller,
+  { items }: NewPurchase,
+  now = Date.now(),
+): Transaction<Purchase> {
+  const merged = mergeItems(items)
+  const purchase: Omit<repository.PurchaseWithItems, 'seq'> = {
+    id: newId('purchase'),
+    owner: caller.id,
+    status: 'pending',
+    items: Array.from(merged, ([product, quantity]) => ({ id: newId('item'), product, quantity })),
+    itemCount: merged.size,
+    totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+  }
+  yield* repository.insertPurchase(purchase)
+  return toPurchase(purchase, caller)
+}
+
+export function* showPurchase(caller: Caller, id: string): Transaction<Purchase> {
+  return toPurchase(yield* find(caller, id), caller)
+}
+
+export function* listItems(caller: Caller, id: string): Transaction<PurchaseItem[]> {
+  return (yield* find(caller, id)).items.map(toItem)
+}
+
+/** The caller's list, or with `purchase:read` that of `query.owner`. Read it in a snapshot. */
+export function* listPurchases(caller: Caller, query: PurchaseQuery): Transaction<Page<PurchaseSummary>> {
+  if (query.owner !== undefined && !seesEveryones(caller)) {
+    throw insufficientScope('purchase:read', "list others' purchases")
+  }
+  const owner = query.owner ?? caller.id
+  const { rows, total, until } = yield* repository.listPurchases(owner, {
+    statuses: query.status === undefined ? statuses : chosenStatuses(query.status),
+    page: query.page,
+    rpp: query.rpp,
+    until: query.until === undefined ? undefined : yield* findUntil(query.until, owner),
+  })
+  return {
+    data: rows.map((row) => toSummary(row, caller)),
+    page: query.page,
+    rpp: query.rpp,
+    total,
+    until: query.until ?? (yield* repository.findId(until)) ?? '',
+  }
+}
+
+/** Judged in this order: 404, 400 (not a status), 409, 403. */
+export function* changeStatus(
+  caller: Caller,
+  id: string,
+  status: string,
+  now = Date.now(),
+): Transaction<Purchase> {
+  const purchase = yield* find(caller, id)
+  if (!isStatus(status)) {
+    throw invalidRequest({ pointer: '/status', detail: `must be one of ${statuses.join(', ')}` })
+  }
+  const actor = transitions[purchase.status][status]
+  if (actor === undefined || actor === 'host') throw illegalTransition(purchase.status, status)
+  const may = caller.has('purchase:manage') || (actor === 'owner' && purchase.owner === caller.id)
+  if (!may) throw insufficientScope('purchase:manage', `make a ${purchase.status} purchase ${status}`)
+  return toPurchase(yield* repository.updateStatus(purchase, status, now), caller)
+}
+
+export function* removePurchase(caller: Caller, id: string, now = Date.now()): Transaction<void> {
+  const purchase = yield* find(caller, id)
+  if (purchase.owner !== caller.id && !caller.has('admin')) {
+    throw insufficientScope('admin', "delete another caller's purchase")
+  }
+  if (!deletable.has(purchase.status)) {
+    throw problems.create(
+      'not-deletable',
+      `This purchase is ${purchase.status}; only one that is ${[...deletable].join(' or ')} can be deleted.`,
+    )
+  }
+  yield* repository.deletePurchase(purchase, now)
+}
+
+/** Expires the oldest pending purchases made before `before`; answers whether there may be more of them. */
+export function* expirePending(before: number, now = Date.now()): Transaction<boolean> {
+  const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
+  const due = pending.filter((purchase) => purchase.createdAt < before)
+  for (const purchase of due) yield* repository.updateStatus(purchase, 'expired', now)
+  return due.length === EXPIRED_AT_ONCE
+}
+
+function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {
+  const owner = seesEveryones(caller) ? repository.EVERYONE : caller.id
+  const purchase = yield* repository.findPurchase(id, owner)
+  if (!purchase) throw purchaseNotFound()
+  return purchase
+}
+
+/**
+ * `until` is the id of the newest purchase on the list when a walk began: no number, from which a caller could tell
+ * how many purchases others make.
+ */
+function* findUntil(until: string, owner: string): Transaction<number> {
+  const seq = yield* repository.findSeq(until, owner)
+  if (seq === undefined) {
+    const detail = 'must be from a link of this list: leave it out to begin a new walk'
+    throw invalidRequest({ parameter: 'until', detail })
+  }
+  return seq
+}
+
+/** The schema has checked the text already; the order is that of `statuses`. */
+function chosenStatuses(text: string): Status[] {
+  const chosen = new Set(text.split(','))
+  return statuses.filter((status) => chosen.has(status))
+}
+
+/** Quantities by product, in the order in which the products were first named. */
+function mergeItems(items: NewPurchase['items']): Map<string, number> {
+  const merged = new Map<string, number>()
+  const tooMany = items.flatMap(({ product, quantity }, index) => {
+    const sum = (merged.get(product) ?? 0) + quantity
+    merged.set(product, sum)
+    const detail = `with the other items of this product that is ${sum}, and at most ${MAX_QUANTITY} are allowed`
+    return sum > MAX_QUANTITY ? [{ pointer: `/items/${index}/quantity`, detail }] : []
+  })
+  if (tooMany.length > 0) throw invalidRequest(...tooMany)
+  return merged
+}
+
+function illegalTransition(from: Status, to: Status) {
+  const allowed = Object.entries(transitions[from]).flatMap(([status, actor]) =>
+    actor === 'host' ? [] : [status],
+  )
+  const next = allowed.length > 0 ? `it can become ${allowed.join(' or ')}` : 'it stays so'
+  return problems.create('illegal-transition', `This purchase is ${from} and cannot become ${to}: ${next}.`, {
+    members: { allowed },
+  })
+}
+
+function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): PurchaseSummary {
+  return {
+    id: row.id,
+    status: row.status,
+    itemCount: row.itemCount,
+    totalQuantity: row.totalQuantity,
+    total: null,
+    version: row.version,
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+    ...(seesEveryones(caller) && { owner: row.owner }),
+  }
+}
+
+function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
+  return { ...toSummary(purchase, caller), items: purchase.items.map(toItem) }
+}
+
+function toItem({ id, product, quantity }: repository.ItemRow): PurchaseItem {
+  return { id, product, quantity, name: null, unitPrice: null, lineTotal: null }
+}
