@@ -1,0 +1,43 @@
+import type { Problem, ProblemOptions } from '@mortise/module-sdk'
+import { hostProblems } from '../http/problems.ts'
+
+// Bearer tokens in a request and in the challenges that refuse them (RFC 6750). What goes into a
+// challenge is constant or configured, never a part of the token.
+
+/**
+ * The token of an `Authorization` header.
+ * @throws {Problem} 401 for another scheme, and for anything that is no token
+ */
+export function bearerToken(authorization: string): string {
+  const scheme = /^bearer +/i.exec(authorization)
+  if (!scheme) throw invalidToken('the Authorization header is not of the form Bearer and a token')
+  return authorization.slice(scheme[0].length)
+}
+
+/** 401: a token that is no proof of anything. @param description without quotes and backslashes (RFC 6750 §3) */
+export function invalidToken(description: string, options?: Pick<ProblemOptions, 'cause'>): Problem {
+  return hostProblems.create(
+    'unauthorized',
+    `The bearer token is refused: ${description}. Send a valid one, or none to be a guest.`,
+    {
+      ...options,
+      headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
+    },
+  )
+}
+
+/** 401: a route for signed-in callers, called by somebody who is not. */
+export function signInNeeded(scope: string): Problem {
+  return hostProblems.create(
+    'unauthorized',
+    `This needs a signed-in caller: send Authorization: Bearer and a token with the scope ${scope}.`,
+    { headers: { 'www-authenticate': `Bearer scope="${scope}"` } },
+  )
+}
+
+/** 403: signed in, without the scope. */
+export function insufficientScope(scope: string): Problem {
+  return hostProblems.create('insufficient-scope', `This needs a token with the scope ${scope}.`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  })
+}

@@ -1,0 +1,137 @@
+import cookies from '@fastify/cookie'
+import type { Access, Caller, Problem } from '@mortise/module-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { hostProblems } from '../http/problems.ts'
+import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
+import type { GuestCookie } from './guest-cookie.ts'
+import { Guest, type Guests } from './guests.ts'
+import type { TokenVerifier } from './tokens.ts'
+import type { User } from './user.ts'
+
+// Who is calling is decided once, before anything of the request's body is read. Credentials that are
+// there and do not hold are refused, never overlooked; the guest cookie is the one exception, since a
+// browser cannot drop it by itself. Nobody becomes somebody else: a caller with several identities is the
+// user of the token, else the guest of the header, else that of the cookie.
+
+export interface CallersOptions {
+  readonly tokens: TokenVerifier
+  readonly guests: Guests
+  readonly cookie: GuestCookie
+}
+
+const kCaller = Symbol('caller')
+
+/** Answers `request.caller` and holds every route to its `config.access`. */
+export const callers = fp<CallersOptions>(
+  async (app, options) => {
+    await app.register(cookies, { hook: false })
+    app.decorateRequest(kCaller, null)
+    app.decorateRequest('caller', { getter: callerOf } as never)
+
+    // Not async: a token that is known is settled without giving up the turn.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.is404) return done()
+      const { access, url } = request.routeOptions.config
+      if (access === 'public') return done()
+      if (access === undefined)
+        return done(new Error(`the route ${url} escaped accessRules: register that first`))
+      const identified = identify(request, reply, access, options)
+      if (!(identified instanceof Promise)) {
+        settle(request, identified, access)
+        return done()
+      }
+      identified.then((caller) => settle(request, caller, access)).then(() => done(), done)
+    })
+  },
+  { name: 'callers', fastify: '5.x', dependencies: ['access-rules'] },
+)
+
+/** The guest who is calling, undefined for a user and on a public route. */
+export function guestOf(request: FastifyRequest): Guest | undefined {
+  const caller = (request as WithCaller)[kCaller]
+  return caller instanceof Guest ? caller : undefined
+}
+
+/** Makes a caller whose guest has vanished somebody new, as if the cookie had been found stale at once. */
+export function replaceGuest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { cookie, guests }: CallersOptions,
+): void {
+  cookie.clear(reply)
+  ;(request as WithCaller)[kCaller] = guests.create()
+}
+
+/** 401: a guest token in the header is no guest's. */
+export function unknownGuest(): Problem {
+  return hostProblems.create(
+    'unauthorized',
+    'The Guest-Token is unknown or has expired. Get another with POST /guest, or send none to start anew.',
+    { headers: { 'www-authenticate': 'Bearer' } },
+  )
+}
+
+interface WithCaller extends FastifyRequest {
+  [kCaller]?: Caller | null
+}
+
+function callerOf(this: WithCaller): Caller {
+  const caller = this[kCaller]
+  if (caller) return caller
+  throw new Error(
+    `request.caller was read where nobody is asked who they are, on ${this.method} ${this.routeOptions.url}: ` +
+      "give the route config: { access: 'caller' } or a scope",
+  )
+}
+
+function identify(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  access: Access,
+  { tokens, guests, cookie }: CallersOptions,
+): User | Guest | Promise<User | Guest> {
+  const { authorization, 'guest-token': header } = request.headers
+  if (authorization !== undefined) {
+    if (hasTwo(request.raw.rawHeaders, 'authorization'))
+      throw invalidToken('there are two Authorization headers')
+    return tokens.verify(bearerToken(authorization))
+  }
+  if (access !== 'caller') throw signInNeeded(access)
+  if (header !== undefined) return guestOfHeader(String(header), guests)
+  const value = cookie.read(request)
+  return value === undefined ? guests.create() : guestOfCookie(value, reply, guests, cookie)
+}
+
+async function guestOfHeader(token: string, guests: Guests): Promise<Guest> {
+  const guest = await guests.find(token, 'header')
+  if (!guest) throw unknownGuest()
+  return guest
+}
+
+async function guestOfCookie(
+  token: string,
+  reply: FastifyReply,
+  guests: Guests,
+  cookie: GuestCookie,
+): Promise<Guest> {
+  const guest = await guests.find(token, 'cookie')
+  if (guest) return guest
+  cookie.clear(reply)
+  return guests.create()
+}
+
+function settle(request: FastifyRequest, caller: Caller, access: Access): void {
+  if (access !== 'caller' && !caller.has(access)) throw insufficientScope(access)
+  ;(request as WithCaller)[kCaller] = caller
+}
+
+/** Node keeps the first of several Authorization headers; a proxy in front may have judged by the last. */
+function hasTwo(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] as string
+    if (header.length === name.length && header.toLowerCase() === name) count += 1
+  }
+  return count > 1
+}

@@ -1,0 +1,76 @@
+import { createSecretKey } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import { type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
+import { KEYS_MAX_AGE, remoteKeys } from './jwks.ts'
+
+/** The application itself, which signs with its own secret (HS256). */
+export interface OwnIssuer {
+  /** The exact `iss` of its tokens, as of every issuer. */
+  readonly issuer: string
+  /** At least 32 bytes. */
+  readonly secret: Uint8Array
+}
+
+/** Somebody else, who signs with keys published at `jwksUri`. */
+export interface RemoteIssuer {
+  readonly issuer: string
+  readonly jwksUri: string
+  /** The `aud` that its tokens for this application carry. */
+  readonly audience: string
+  readonly algorithms: readonly ('RS256' | 'ES256')[]
+}
+
+export type TokenIssuer = OwnIssuer | RemoteIssuer
+
+/** Clocks differ; a token's `exp` and `nbf` are taken this many seconds leniently. */
+export const CLOCK_TOLERANCE = 30
+
+// With a subject of 255 characters, a user's id then stays within the 1,024 that the SDK promises.
+const ISSUER_LENGTH = 500
+
+/** Verifies the tokens of one issuer: its own keys, and the one set of algorithms that fits them. */
+export interface IssuerVerifier {
+  readonly issuer: string
+  /** How long, in milliseconds, a verdict holds at most. */
+  readonly maxAge: number
+  /** Checks signature and claims. Rejects with jose's errors, or a 503 Problem where the keys cannot be had. */
+  verify(token: string): Promise<JWTPayload>
+}
+
+/** @throws {TypeError} for a configuration that cannot be safe */
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
+  const { issuer } = config
+  if (issuer === '' || encodeURIComponent(issuer).length > ISSUER_LENGTH) {
+    throw new TypeError(`the issuer "${issuer}" must have 1 to ${ISSUER_LENGTH} URL-encoded characters`)
+  }
+  const expected: JWTVerifyOptions = {
+    issuer,
+    requiredClaims: ['exp', 'sub'],
+    clockTolerance: CLOCK_TOLERANCE,
+  }
+  if ('secret' in config) {
+    return verifier(issuer, Infinity, ownKey(config.secret), { ...expected, algorithms: ['HS256'] })
+  }
+  const { jwksUri, audience } = config
+  const algorithms = config.algorithms.filter((name) => name === 'RS256' || name === 'ES256')
+  if (algorithms.length === 0 || algorithms.length < config.algorithms.length) {
+    throw new TypeError(`the issuer "${issuer}" must have one or both of the algorithms RS256 and ES256`)
+  }
+  if (!audience) throw new TypeError(`the issuer "${issuer}" has no audience: name the aud of its tokens`)
+  return verifier(issuer, KEYS_MAX_AGE, remoteKeys(jwksUri, log), { ...expected, audience, algorithms })
+}
+
+function verifier(
+  issuer: string,
+  maxAge: number,
+  key: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): IssuerVerifier {
+  return { issuer, maxAge, verify: async (token) => (await jwtVerify(token, key, options)).payload }
+}
+
+function ownKey(secret: Uint8Array): JWTVerifyGetKey {
+  if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and 32 are needed`)
+  const key = createSecretKey(secret)
+  return async () => key
+}

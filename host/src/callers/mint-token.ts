@@ -1,0 +1,31 @@
+import { SignJWT } from 'jose'
+import type { OwnIssuer } from './issuer.ts'
+import { isSubject, subjectRule } from './subject.ts'
+
+export interface TokenToMint extends OwnIssuer {
+  readonly subject: string
+  /** Scopes with spaces between. */
+  readonly scope?: string | undefined
+  /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
+  readonly expiresIn: string
+}
+
+/** Signs a JWT of the application itself. @throws {TypeError} saying which value is wrong */
+export async function mintToken({ issuer, secret, subject, scope, expiresIn }: TokenToMint): Promise<string> {
+  if (!isSubject(subject)) throw new TypeError(`the subject must have ${subjectRule}`)
+  if (scope !== undefined && !/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) {
+    throw new TypeError(`the scope "${scope}" must be scopes with one space between: "purchase:read admin"`)
+  }
+  if (!/^[1-9]\d{0,5}[smhdwy]$/.test(expiresIn)) {
+    throw new TypeError(
+      `"${expiresIn}" is no time to expire in: write a number and s, m, h, d, w or y, as 30d`,
+    )
+  }
+  return new SignJWT(scope === undefined ? {} : { scope })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setIssuer(issuer)
+    .setSubject(subject)
+    .setIssuedAt()
+    .setExpirationTime(expiresIn)
+    .sign(secret)
+}

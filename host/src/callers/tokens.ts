@@ -1,0 +1,92 @@
+import { Problem } from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import { decodeJwt, errors, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { invalidToken } from './bearer.ts'
+import { CLOCK_TOLERANCE, type IssuerVerifier, issuerVerifier, type TokenIssuer } from './issuer.ts'
+import { isSubject, subjectRule } from './subject.ts'
+import { User } from './user.ts'
+
+const TOKEN_LENGTH = 4096
+/** Characters of verified tokens that are remembered: some ten thousand tokens of usual length. */
+const CACHE_SIZE = 8 * 1024 * 1024
+
+/** Verifies JWTs, each one once: a token that was verified costs a look-up until it expires. */
+export interface TokenVerifier {
+  /** The caller that `token` proves, at once where it is known. @throws {Problem} 401; 503 where keys cannot be had */
+  verify(token: string): User | Promise<User>
+}
+
+interface Verdict {
+  readonly user: User
+  /** Epoch milliseconds. */
+  readonly until: number
+}
+
+export interface TokenVerifierOptions {
+  /** Each with an `iss` and keys of its own: a token is only ever checked against the issuer it names. */
+  readonly issuers: readonly TokenIssuer[]
+  /** Hears of issuers whose keys cannot be had. */
+  readonly log?: FastifyBaseLogger
+}
+
+/** @throws {TypeError} for a configuration that cannot be safe */
+export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): TokenVerifier {
+  const verifiers = new Map<unknown, IssuerVerifier>()
+  for (const config of issuers) {
+    if (verifiers.has(config.issuer)) throw new TypeError(`the issuer "${config.issuer}" is configured twice`)
+    verifiers.set(config.issuer, issuerVerifier(config, log))
+  }
+
+  // Only tokens that hold are remembered, so what a stranger makes up takes no room.
+  const verdicts = new LRUCache<string, Verdict>({
+    maxSize: CACHE_SIZE,
+    sizeCalculation: (_verdict, token) => token.length,
+  })
+  const running = new Map<string, Promise<User>>()
+
+  async function check(token: string): Promise<User> {
+    try {
+      const verifier = verifiers.get(decodeJwt(token).iss)
+      if (!verifier) throw invalidToken('its issuer is unknown here')
+      const claims = await verifier.verify(token)
+      const user = userOf(verifier.issuer, claims)
+      const until = Math.min(((claims.exp as number) + CLOCK_TOLERANCE) * 1000, Date.now() + verifier.maxAge)
+      verdicts.set(token, { user, until })
+      return user
+    } catch (error) {
+      throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
+    }
+  }
+
+  return {
+    verify(token) {
+      const verdict = verdicts.get(token)
+      if (verdict && Date.now() < verdict.until) return verdict.user
+      if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
+      const twin = running.get(token)
+      if (twin) return twin
+      const checking = check(token).finally(() => running.delete(token))
+      running.set(token, checking)
+      return checking
+    },
+  }
+}
+
+function userOf(issuer: string, { sub, scope = '' }: JWTPayload): User {
+  if (!isSubject(sub)) throw invalidToken(`its claim sub must have ${subjectRule}`)
+  if (typeof scope !== 'string') throw invalidToken('its claim scope must be one string')
+  return new User(issuer, sub, scope.split(' ').filter(Boolean))
+}
+
+/** Why jose refused a token. Its messages have quotes, which a challenge may not. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is missing or wrong`
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not one of its issuer'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its issuer has no such key'
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return 'it must name its key (kid)'
+  if (error instanceof errors.JOSEError) return 'it is no well-formed JWT'
+  throw error
+}

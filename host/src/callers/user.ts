@@ -1,0 +1,22 @@
+import type { Caller } from '@mortise/module-sdk'
+
+/**
+ * A signed-in caller. Its id is `user:`, the issuer as encodeURIComponent writes it, `:` and the subject as
+ * it is: the first two colons delimit, since an encoded issuer has none, so no two users share an id, and no
+ * user has a guest's. One instance serves every request with the same token, hence frozen.
+ */
+export class User implements Caller {
+  readonly id: string
+  readonly kind = 'user'
+  readonly #scopes: ReadonlySet<string>
+
+  constructor(issuer: string, subject: string, scopes: Iterable<string>) {
+    this.id = `user:${encodeURIComponent(issuer)}:${subject}`
+    this.#scopes = new Set(scopes)
+    Object.freeze(this)
+  }
+
+  has(scope: string): boolean {
+    return this.#scopes.has(scope) || this.#scopes.has('admin')
+  }
+}
