@@ -1,1 +1,2 @@
-export {}
+export { app } from './app.ts'
+export type { TerminalStreams } from './terminal.ts'

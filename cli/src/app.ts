@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { Command as Commander, CommanderError } from 'commander'
+import { findApplication } from './application.ts'
+import type { Command } from './command.ts'
+import { commands } from './commands/index.ts'
+import { asFailure } from './explain.ts'
+import { Failure } from './failure.ts'
+import { Terminal, type TerminalStreams } from './terminal.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/**
+ * Runs the `app` command and says on `streams` what came of it.
+ * @param argv without the program's own name
+ * @returns the exit code
+ */
+export async function app(argv: readonly string[], streams: TerminalStreams): Promise<number> {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const terminal = new Terminal(streams, own.includes('--json'))
+  try {
+    if (own.every((word) => word === '--json' || word === '--verbose')) throw missingCommand()
+    await program(terminal).parseAsync(argv, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0
+    return report(asFailure(error), terminal, own.includes('--verbose'))
+  }
+}
+
+function program(terminal: Terminal): Commander {
+  const root = new Commander('app')
+    .description('Makes a Mortise application, installs modules into it and runs it.')
+    .version(version, '--version', 'print the version')
+  root.addHelpText(
+    'after',
+    '\nStart here:\n  app init my-api && cd my-api && app module-install api-cart && app start',
+  )
+  prepare(root, terminal)
+  for (const command of commands) root.addCommand(subcommand(command, terminal))
+  return root
+}
+
+function subcommand(command: Command, terminal: Terminal): Commander {
+  const own = new Commander(command.name).description(command.summary)
+  if (command.arguments) own.arguments(command.arguments)
+  for (const [flags, description] of command.options ?? []) own.option(flags, description)
+  own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
+  prepare(own, terminal)
+  return own.action(async () => {
+    const options = own.optsWithGlobals()
+    await command.run({
+      arguments: own.args,
+      options,
+      terminal,
+      application: async () => findApplication(options.dir, process.cwd()),
+    })
+  })
+}
+
+function prepare(command: Commander, terminal: Terminal): void {
+  command
+    .option('--dir <dir>', 'the application folder (default: the nearest one upwards)')
+    .option('--json', 'print one JSON document')
+    .option('--verbose', 'print the stack of a failure')
+    .helpOption('--help', 'print this help')
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.result({ text }, text),
+      writeErr: () => {}, // `app` reports every failure
+    })
+}
+
+function missingCommand(): Failure {
+  return new Failure('usage', 'usage', 'A command is missing.', 'See "app --help" for what there is.')
+}
+
+function report(failure: Failure, terminal: Terminal, verbose: boolean): number {
+  const { code, exitCode, message, hint } = failure
+  if (terminal.json) terminal.result({ error: { code, exitCode, message, hint } }, '')
+  else terminal.note(`${message}\n${hint}`)
+  if (verbose) terminal.note(stackOf(failure))
+  return exitCode
+}
+
+function stackOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : ''
+  return `${error.stack}${cause}`
+}

@@ -1,0 +1,69 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Failure } from './failure.ts'
+import { configFile, configSchema, secretFile } from './host.ts'
+
+// An application folder: app.config.json and modules.lock.json (absent until something is installed), which
+// are committed; `.app/` and `data/`, which are not. `.app/` is therefore missing in a fresh clone, and what
+// is missing is made again: no file that exists is ever overwritten, but the generated schema.
+
+const schemaPath = '.app/app.config.schema.json'
+
+/**
+ * Makes what an application folder lacks.
+ * @returns the paths that were made, relative to it
+ */
+export async function completeApplication(directory: string): Promise<string[]> {
+  await makeFolder(directory)
+  const config = {
+    $schema: `./${schemaPath}`,
+    name: basename(directory).slice(0, 100) || 'Mortise application',
+    auth: { issuer: `urn:uuid:${randomUUID()}` },
+  }
+  const made = [
+    await makeFolder(join(directory, '.app'), 0o700),
+    await makeFolder(join(directory, 'data')),
+    await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
+    await writeConfigSchema(directory),
+    await makeFile(join(directory, '.gitignore'), '.app/\ndata/\n'),
+    // Last: with it the folder is an application.
+    await makeFile(configFile(directory), `${JSON.stringify(config, null, 2)}\n`),
+  ]
+  return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
+}
+
+/** Writes the schema that editors complete app.config.json with. */
+async function writeConfigSchema(directory: string): Promise<string | undefined> {
+  const file = join(directory, schemaPath)
+  const text = `${JSON.stringify(configSchema, null, 2)}\n`
+  const present = await readFile(file, 'utf8').catch(() => undefined)
+  if (present === text) return undefined
+  await writeFile(file, text)
+  return file
+}
+
+async function makeFile(file: string, text: string, mode = 0o644): Promise<string | undefined> {
+  try {
+    await writeFile(file, text, { flag: 'wx', mode })
+    return file
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw error
+  }
+}
+
+async function makeFolder(folder: string, mode = 0o755): Promise<string | undefined> {
+  const found = await stat(folder).catch(() => undefined)
+  if (found?.isDirectory()) return undefined
+  if (found) {
+    throw new Failure(
+      'usage',
+      'not-a-folder',
+      `${folder} is a file, and a folder is needed there.`,
+      `Move it away, or make the application elsewhere than in ${dirname(folder)}.`,
+    )
+  }
+  await mkdir(folder, { recursive: true, mode })
+  return folder
+}

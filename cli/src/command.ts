@@ -1,0 +1,23 @@
+import type { Terminal } from './terminal.ts'
+
+/** One subcommand of `app`. */
+export interface Command {
+  readonly name: string
+  readonly summary: string
+  /** Positional arguments in commander's words: `<spec...>`. */
+  readonly arguments?: string
+  /** Options of its own: flags and description. All commands have --json, --dir, --verbose and --help. */
+  readonly options?: readonly (readonly [flags: string, description: string])[]
+  readonly examples: readonly string[]
+  /** @throws {Failure} */
+  run(call: Call): Promise<void>
+}
+
+/** One call of a command. */
+export interface Call {
+  readonly arguments: readonly string[]
+  readonly options: Readonly<Record<string, string | boolean | undefined>>
+  readonly terminal: Terminal
+  /** The application folder: --dir, or the nearest upwards. @throws {Failure} where there is none */
+  application(): Promise<string>
+}

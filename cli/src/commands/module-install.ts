@@ -1,0 +1,59 @@
+import type { Command } from '../command.ts'
+import { callRunningHost, readLock } from '../host.ts'
+import { changeApplication } from '../install/change-application.ts'
+import { type Installed, installModules } from '../install/install-modules.ts'
+import { npmOptions } from '../install/npm-options.ts'
+import { restoreStore } from '../install/restore-store.ts'
+
+export const moduleInstall: Command = {
+  name: 'module-install',
+  summary: 'install modules as one change; without a name: bring the store in line with the lock',
+  arguments: '[spec...]',
+  options: [['--yes', 'do not ask about an origin that was not seen before']],
+  examples: [
+    'app module-install api-cart api-purchase',
+    'app module-install ./my-module ../packed-1.0.0.tgz',
+    'app module-install @acme/api-review@^2 npm:unscoped-module@1.4.0',
+    'app module-install                        # a fresh machine: what modules.lock.json names',
+  ],
+
+  async run({ arguments: specs, options, terminal, application }) {
+    const directory = await application()
+    const command = ['module-install', ...specs].join(' ')
+    const result = await changeApplication(directory, command, terminal, () =>
+      specs.length === 0
+        ? restoreAll(directory)
+        : installModules({ directory, specs, terminal, yes: options.yes === true }),
+    )
+    const { switched, ...rest } = result
+    terminal.result(
+      { ...rest, live: switched?.live ?? false, migrations: switched?.migrations ?? [] },
+      describe(result),
+    )
+  },
+}
+
+async function restoreAll(directory: string): Promise<Installed> {
+  const lock = await readLock(directory)
+  const ids = Object.keys(lock.modules)
+  const restored = await restoreStore(directory, lock, ids, await npmOptions(directory))
+  if (restored.length > 0) await callRunningHost(directory, { method: 'POST', path: '/activate' })
+  const unchanged = ids.filter((id) => !restored.includes(id))
+  return { switched: undefined, generation: lock.generation, installed: [], unchanged, restored }
+}
+
+function describe({ switched, installed, unchanged, restored }: Installed): string {
+  const lines = [
+    ...restored.map((id) => `Fetched again: ${id}`),
+    ...unchanged
+      .filter((id) => !restored.includes(id))
+      .map((id) => `Nothing to do: ${id} is installed already.`),
+    ...installed.map(({ id, version, replaces }) =>
+      replaces === null ? `Installed ${id} ${version}` : `Installed ${id} ${version} instead of ${replaces}`,
+    ),
+  ]
+  if (switched) {
+    lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
+  }
+  return lines.length > 0 ? lines.join('\n') : 'Nothing to do: nothing is installed.'
+}

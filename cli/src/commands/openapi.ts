@@ -1,0 +1,15 @@
+import type { Command } from '../command.ts'
+import { callRunningHost, describeApplication } from '../host.ts'
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: 'print the OpenAPI document of what is installed',
+  examples: ['app openapi > openapi.json'],
+
+  async run({ terminal, application }) {
+    const directory = await application()
+    const answer = await callRunningHost(directory, { method: 'GET', path: '/openapi' })
+    const document = answer?.status === 200 ? answer.body : await describeApplication(directory)
+    terminal.result(document, JSON.stringify(document, null, 2))
+  },
+}

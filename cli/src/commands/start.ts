@@ -1,0 +1,97 @@
+import { completeApplication } from '../application-folder.ts'
+import type { Command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { Application } from '../host.ts'
+
+export const start: Command = {
+  name: 'start',
+  summary: 'run the application',
+  options: [
+    ['--port <port>', 'the port to listen on; 0 takes any free one (default: server.port, 3000)'],
+    ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
+  ],
+  examples: ['app start', 'app start --port 8080 --host 0.0.0.0'],
+
+  async run({ options, terminal, application }) {
+    const directory = await application()
+    const port = portOf(options.port as string | undefined)
+    await completeApplication(directory)
+    const running = await startOn(directory, port, options.host as string | undefined)
+    const { pid, url, generation, modules } = running.state()
+    const lines = modules.map(
+      ({ id, version, state, reason }) =>
+        `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
+    )
+    terminal.result(
+      { pid, url, generation, modules },
+      [
+        `Serving ${url}`,
+        ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
+        lines.length > 0
+          ? `Try: curl ${url}/ or open ${url}/docs`
+          : 'Next, in another terminal: app module-install api-cart',
+      ].join('\n'),
+    )
+    await untilStopped(running)
+  },
+}
+
+/** Stops in good order at the first signal; a second one ends the process as it always does. */
+async function untilStopped(running: Application): Promise<void> {
+  const stop = () => {
+    for (const signal of signals) process.off(signal, stop)
+    void running.close()
+  }
+  for (const signal of signals) process.once(signal, stop)
+  try {
+    await running.closed
+  } catch (error) {
+    throw new Failure(
+      'fatal',
+      'storage-failed',
+      `The host stopped, since it cannot trust its database any more: ${(error as Error).message}`,
+      'Check the disk, then start it again: what was acknowledged is in the database.',
+      { cause: error },
+    )
+  }
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new Failure('usage', 'usage', `"${text}" is no port.`, 'Give a number from 0 to 65535.')
+}
+
+async function startOn(
+  directory: string,
+  port: number | undefined,
+  host: string | undefined,
+): Promise<Application> {
+  try {
+    return await Application.start({ directory, port, host })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') {
+      throw new Failure(
+        'unexpected',
+        'port-in-use',
+        `The port is taken: ${message}.`,
+        'Stop what listens there, or choose another one: app start --port 8080',
+        { cause: error },
+      )
+    }
+    if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new Failure(
+        'unexpected',
+        'cannot-listen',
+        `The address cannot be listened on: ${message}.`,
+        'Choose another --host or --port.',
+        { cause: error },
+      )
+    }
+    throw error
+  }
+}

@@ -1,0 +1,33 @@
+import type { Command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { mintApplicationToken } from '../host.ts'
+
+export const token: Command = {
+  name: 'token',
+  summary: 'print a JWT for a caller, signed with the secret of the application',
+  arguments: '<subject>',
+  options: [
+    ['--scope <scopes>', 'scopes with spaces between: "purchase:read purchase:manage"'],
+    ['--expires <time>', 'a number and s, m, h, d, w or y (default: 1h)'],
+  ],
+  examples: ['app token alice', 'app token support --scope "purchase:read purchase:manage" --expires 30d'],
+
+  async run({ arguments: [subject], options, terminal, application }) {
+    const directory = await application()
+    const expiresIn = (options.expires as string | undefined) ?? '1h'
+    const scope = options.scope as string | undefined
+    const minted = await mint({ directory, subject: subject as string, scope, expiresIn })
+    terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
+  },
+}
+
+async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promise<string> {
+  try {
+    return await mintApplicationToken(request)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    const { message } = error
+    const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
+    throw new Failure('usage', 'usage', sentence, 'See "app token --help" for examples.', { cause: error })
+  }
+}

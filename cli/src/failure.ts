@@ -1,0 +1,33 @@
+/** What the exit codes of the command mean: 0 is done, or nothing to do. */
+export const exitCodes = {
+  unexpected: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  activation: 5,
+  busy: 6,
+  /** Of a host whose disk fails; no other command has it. */
+  fatal: 70,
+} as const
+
+/** Why a command could not do its work: what happened and why (`message`), and what to do next (`hint`). */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly exitCode: number
+  /** Stable, for programs. */
+  readonly code: string
+  readonly hint: string
+
+  constructor(
+    kind: keyof typeof exitCodes,
+    code: string,
+    message: string,
+    hint: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.exitCode = exitCodes[kind]
+    this.code = code
+    this.hint = hint
+  }
+}

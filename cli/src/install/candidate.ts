@@ -1,0 +1,66 @@
+import semver from 'semver'
+import { Failure } from '../failure.ts'
+import type { ModulePackage } from '../host.ts'
+import { readPackage } from '../host.ts'
+import { installDependencies, type PackageJson, readPackageJson } from './dependencies.ts'
+import { fetchPackage } from './fetch-package.ts'
+import type { NpmOptions } from './npm-options.ts'
+import type { Source } from './source.ts'
+import { makeStaging, type SealedTree, seal } from './staging.ts'
+import { unpack } from './unpack.ts'
+
+/** A package that lies in staging, complete; nothing of it has run. */
+export interface Candidate extends SealedTree {
+  readonly source: Source
+  /** For people: where its bytes came from. */
+  readonly from: string
+  /** SHA-512 of its tarball (SRI). */
+  readonly integrity: string
+  readonly package: ModulePackage
+  readonly json: PackageJson
+}
+
+export interface StageOptions {
+  readonly directory: string
+  readonly npm: NpmOptions
+  /** The integrity that the tarball must have, where it is known. */
+  readonly integrity?: string
+}
+
+/**
+ * Fetches, unpacks and completes a package.
+ * @throws {Failure} @throws {ManifestError}
+ */
+export async function stage(
+  source: Source,
+  { directory, npm, integrity: expected }: StageOptions,
+): Promise<Candidate> {
+  const { data, from, integrity } = await fetchPackage(source, npm, expected)
+  const staging = await makeStaging(directory)
+  await unpack(data, staging, source.target)
+  const found = await readPackage(staging)
+  checkIdentity(found, source)
+  await installDependencies(staging, await makeStaging(directory), npm)
+  const sealed = await seal(staging, `${found.name}@${found.version}`)
+  return { source, from, integrity, package: found, json: await readPackageJson(staging), ...sealed }
+}
+
+/** A registry answers by name and version; the package itself must say the same. */
+function checkIdentity({ name, version }: ModulePackage, { package: expected, range, target }: Source): void {
+  if (expected !== undefined && name !== expected) {
+    throw new Failure(
+      'refused',
+      'integrity',
+      `${target} is refused: the package calls itself ${name}, not ${expected}.`,
+      'Nothing was changed. Tell the author of the module.',
+    )
+  }
+  if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
+    throw new Failure(
+      'notFound',
+      'no-such-version',
+      `There is no ${name}@${range} at ${target}: what is there is version ${version}.`,
+      'Ask for a version that is there.',
+    )
+  }
+}

@@ -1,0 +1,81 @@
+import { Failure } from '../failure.ts'
+import { type LockedModule, readConfig, readLock } from '../host.ts'
+import type { Terminal } from '../terminal.ts'
+import { stage } from './candidate.ts'
+import { changeApplication } from './change-application.ts'
+import { readPackageJson } from './dependencies.ts'
+import { readInstalled } from './install-modules.ts'
+import { indexedPackage } from './module-index.ts'
+import { npmOptions } from './npm-options.ts'
+import { type Plan, planOf } from './plan.ts'
+import { installedId, resolveSpec } from './source.ts'
+import { measure } from './staging.ts'
+
+/** All that is known of a module without running it. */
+export interface ModuleDescription extends Plan {
+  readonly installed: boolean
+  /** SHA-512 over every file, dependencies included (SRI). */
+  readonly tree: string
+  /** What the lock records, or would, of where it comes from. */
+  readonly spec: string
+  readonly manifest: unknown
+}
+
+/**
+ * Describes an installed module, by id or package name; or whatever package a spec says, which is fetched for
+ * it. The bare name of a module that is not installed describes nothing.
+ * @throws {Failure}
+ */
+export async function describeModule(
+  directory: string,
+  text: string,
+  terminal: Terminal,
+): Promise<ModuleDescription> {
+  const lock = await readLock(directory)
+  const id = installedId(lock, text)
+  const locked = id === undefined ? undefined : lock.modules[id]
+  if (id !== undefined && locked) return await describeInstalled(directory, id, locked)
+  const { aliases } = await readConfig(directory)
+  const resolved = resolveSpec(text, { directory, cwd: process.cwd(), lock, aliases })
+  if ('installed' in resolved) {
+    return await describeInstalled(
+      directory,
+      resolved.installed,
+      lock.modules[resolved.installed] as LockedModule,
+    )
+  }
+  if (isBare(text)) {
+    const name = indexedPackage(text) ?? aliases[text]
+    throw new Failure(
+      'notFound',
+      'not-installed',
+      `${text} is not installed.`,
+      `To see what it would bring: app module-info ${name}. To install it: app module-install ${text}`,
+    )
+  }
+  return await changeApplication(directory, `module-info ${text}`, terminal, async () => {
+    const npm = await npmOptions(directory)
+    const candidate = await terminal.during(`Fetching ${resolved.target}`, () =>
+      stage(resolved, { directory, npm }),
+    )
+    const { tree } = candidate
+    const { manifest, version } = candidate.package
+    const spec = resolved.record(version)
+    return { ...(await planOf(candidate, null)), installed: false, tree, spec, manifest }
+  })
+}
+
+const isBare = (text: string) => /^[a-z0-9-]+$/.test(text)
+
+async function describeInstalled(
+  directory: string,
+  id: string,
+  locked: LockedModule,
+): Promise<ModuleDescription> {
+  const { integrity, tree, spec } = locked
+  const found = await readInstalled(id, locked, directory)
+  const json = await readPackageJson(found.directory)
+  const size = await measure(found.directory)
+  const plan = await planOf({ package: found, json, from: spec, integrity, ...size }, null)
+  return { ...plan, installed: true, tree, spec, manifest: found.manifest }
+}

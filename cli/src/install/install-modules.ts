@@ -1,0 +1,231 @@
+import { Failure } from '../failure.ts'
+import {
+  type Config,
+  type Lock,
+  type LockedModule,
+  type ModulePackage,
+  moduleSettings,
+  readConfig,
+  readLock,
+  readPackage,
+  storedModule,
+} from '../host.ts'
+import type { Terminal } from '../terminal.ts'
+import { type Candidate, stage } from './candidate.ts'
+import { checkConflicts } from './checks/conflicts.ts'
+import { checkContracts } from './checks/contracts.ts'
+import { checkHostRange, checkPeers } from './checks/host-range.ts'
+import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { type Plan, planOf, planText } from './plan.ts'
+import { probeCandidates } from './probe-candidates.ts'
+import { restoreStore } from './restore-store.ts'
+import { resolveSpec, type Source } from './source.ts'
+import { holds, moveToStore } from './staging.ts'
+import { type Switched, switchModules } from './switch-modules.ts'
+
+export interface InstallRequest {
+  readonly directory: string
+  readonly specs: readonly string[]
+  readonly terminal: Terminal
+  /** Do not ask about an origin that was not seen before. */
+  readonly yes: boolean
+}
+
+export interface Installed {
+  /** Undefined where there was nothing to switch to. */
+  readonly switched: Switched | undefined
+  readonly generation: number
+  readonly installed: readonly Plan[]
+  readonly unchanged: readonly string[]
+  /** What was missing or damaged in the store, and is there again. */
+  readonly restored: readonly string[]
+}
+
+/**
+ * Installs modules as one change: all of them or none. Run it while the application is locked.
+ * @throws {Failure}
+ */
+export async function installModules({
+  directory,
+  specs,
+  terminal,
+  yes,
+}: InstallRequest): Promise<Installed> {
+  const lock = await readLock(directory)
+  const config = await readConfig(directory)
+  const npm = await npmOptions(directory)
+  const lookup = { directory, cwd: process.cwd(), lock, aliases: config.aliases }
+  const resolved = specs.map((spec) => resolveSpec(spec, lookup))
+  const pinned = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
+  const sources = resolved.filter((found): found is Source => !('installed' in found))
+
+  const restored = await terminal.during('Checking the store', () =>
+    restoreStore(directory, lock, pinned, npm),
+  )
+  const candidates = await stageAll(sources, { directory, npm, terminal })
+  const fresh: Candidate[] = []
+  const unchanged = new Set(pinned)
+  for (const candidate of candidates) {
+    if (await isInstalled(candidate, lock, directory)) unchanged.add(candidate.package.manifest.id)
+    else fresh.push(candidate)
+  }
+  const nothing = { generation: lock.generation, unchanged: [...unchanged], restored }
+  if (fresh.length === 0) return { switched: undefined, installed: [], ...nothing }
+
+  const others = await installedBeside(fresh, lock, directory)
+  check(fresh, others, config)
+  const plans = await Promise.all(
+    fresh.map((candidate) => planOf(candidate, lock.modules[candidate.package.manifest.id]?.version ?? null)),
+  )
+  for (const plan of plans) terminal.note(planText(plan))
+  await askAboutOrigins(fresh, lock, terminal, yes)
+
+  const packages = fresh.map((candidate) => candidate.package)
+  await terminal.during('Probing', () => probeCandidates(config, others, packages))
+  const entries = Object.fromEntries(
+    fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
+  )
+  for (const candidate of fresh) {
+    const entry = entries[candidate.package.manifest.id] as LockedModule
+    await moveToStore(candidate.package.directory, storedModule(directory, entry), entry.tree)
+  }
+  const switched = await terminal.during('Switching', () =>
+    switchModules(directory, lock, { ...lock.modules, ...entries }, entries),
+  )
+  return { ...nothing, switched, generation: switched.generation, installed: plans }
+}
+
+async function stageAll(
+  sources: readonly Source[],
+  { directory, npm, terminal }: { directory: string; npm: NpmOptions; terminal: Terminal },
+): Promise<Candidate[]> {
+  const candidates = new Map<string, Candidate>()
+  for (const source of sources) {
+    const candidate = await terminal.during(`Fetching ${source.target}`, () =>
+      stage(source, { directory, npm }),
+    )
+    const { id } = candidate.package.manifest
+    const former = candidates.get(id)
+    if (former && former.integrity !== candidate.integrity) {
+      throw new Failure(
+        'usage',
+        'usage',
+        `The module ${id} is named twice: ${former.from} and ${candidate.from}.`,
+        'Name it once.',
+      )
+    }
+    candidates.set(id, candidate)
+  }
+  return [...candidates.values()]
+}
+
+/** Whether exactly this is installed and lies unharmed in the store. */
+async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
+  const { manifest, name, version } = candidate.package
+  const locked = lock.modules[manifest.id]
+  if (locked === undefined) return false
+  if (locked.package !== name) {
+    throw new Failure(
+      'refused',
+      'id-taken',
+      `${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
+      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
+    )
+  }
+  if (locked.version !== version || locked.integrity !== candidate.integrity) return false
+  return await holds(storedModule(directory, locked), locked.tree)
+}
+
+/** The installed modules that stay, disabled ones aside: those neither serve nor offer anything. */
+async function installedBeside(
+  fresh: readonly Candidate[],
+  lock: Lock,
+  directory: string,
+): Promise<ModulePackage[]> {
+  const replaced = new Set(fresh.map((candidate) => candidate.package.manifest.id))
+  const staying = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !replaced.has(id))
+  return await Promise.all(staying.map(([id, locked]) => readInstalled(id, locked, directory)))
+}
+
+/** Reads an installed package from the store. @throws {Failure} where the store has it not */
+export async function readInstalled(
+  id: string,
+  locked: LockedModule,
+  directory: string,
+): Promise<ModulePackage> {
+  try {
+    return await readPackage(storedModule(directory, locked))
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'store-incomplete',
+      `${id} is installed, but the store does not have it: ${(error as Error).message}`,
+      'Run "app module-install" without a name: it brings the store in line with the lock.',
+      { cause: error },
+    )
+  }
+}
+
+function check(fresh: readonly Candidate[], others: readonly ModulePackage[], config: Config): void {
+  const packages = fresh.map((candidate) => candidate.package)
+  const all = [...others, ...packages]
+  packages.forEach(checkHostRange)
+  for (const { json } of fresh) checkPeers(json)
+  checkContracts(all)
+  checkConflicts(packages, all)
+  for (const { manifest, settingsSchema } of packages) {
+    try {
+      moduleSettings(config, manifest.id, settingsSchema)
+    } catch (error) {
+      throw new Failure(
+        'refused',
+        'invalid-settings',
+        `${manifest.id} is refused: ${(error as Error).message}.`,
+        'Correct the settings in app.config.json first.',
+        { cause: error },
+      )
+    }
+  }
+}
+
+async function askAboutOrigins(
+  fresh: readonly Candidate[],
+  lock: Lock,
+  terminal: Terminal,
+  yes: boolean,
+): Promise<void> {
+  if (yes || !terminal.interactive) return
+  const known = Object.values(lock.modules)
+  const strangers = fresh.filter(
+    ({ source, package: { name, version } }) =>
+      !source.indexed &&
+      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
+  )
+  if (strangers.length === 0) return
+  const names = strangers.map(({ from }) => from).join(', ')
+  terminal.note('A module runs with all the rights of the application.')
+  if (await terminal.confirm(`Nothing was installed from ${names} before. Install it?`)) return
+  throw new Failure(
+    'refused',
+    'declined',
+    'Nothing was installed: it was not confirmed.',
+    'Answer y, or add --yes.',
+  )
+}
+
+/** A registry package is of one origin in every version; files and folders are their own. */
+function isSameOrigin(a: string, b: string): boolean {
+  return a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
+}
+
+function entryOf(candidate: Candidate, lock: Lock): LockedModule {
+  const { name, version, manifest } = candidate.package
+  return {
+    package: name,
+    version,
+    spec: candidate.source.record(version),
+    integrity: candidate.integrity,
+    tree: candidate.tree,
+    enabled: lock.modules[manifest.id]?.enabled ?? true,
+  }
+}

@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** What pacote and Arborist are told about registries. */
+export type NpmOptions = Record<string, unknown> & { registry: string }
+
+const plain = /^(registry|@[^:]+:registry|\/\/.+:(_authToken|_auth|username|_password|certfile|keyfile))$/
+const renamed: Readonly<Record<string, string>> = {
+  cache: 'cache',
+  noproxy: 'noProxy',
+  proxy: 'proxy',
+  'https-proxy': 'httpsProxy',
+  'strict-ssl': 'strictSSL',
+}
+
+/**
+ * The registries, their credentials, proxies and certificates, from where npm takes them: the user's .npmrc,
+ * the application's, then npm_config_… of the environment. Nothing else of npm's configuration is used.
+ */
+export async function npmOptions(
+  directory: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<NpmOptions> {
+  const userFile = environment.npm_config_userconfig ?? join(homedir(), '.npmrc')
+  const settings = new Map<string, string>()
+  for (const file of [userFile, join(directory, '.npmrc')]) {
+    for (const [key, value] of parse(await readOptional(file), environment)) settings.set(key, value)
+  }
+  for (const [name, value] of Object.entries(environment)) {
+    const key = /^npm_config_(.+)$/i.exec(name)?.[1]
+    if (key && value)
+      settings.set(key.startsWith('@') || key.startsWith('//') ? key : key.replaceAll('_', '-'), value)
+  }
+  const options: NpmOptions = {
+    registry: 'https://registry.npmjs.org/',
+    fetchRetries: 2,
+    fetchRetryMintimeout: 500,
+    fetchRetryMaxtimeout: 2000,
+    timeout: 60_000,
+    ignoreScripts: true,
+    allowGit: 'none',
+    allowRemote: 'none',
+  }
+  for (const [key, value] of settings) {
+    if (plain.test(key)) options[key] = value
+    const name = renamed[key]
+    if (name) options[name] = name === 'strictSSL' ? value !== 'false' : value
+  }
+  if (typeof options.cache === 'string') options.cache = join(options.cache, '_cacache')
+  const cafile = settings.get('cafile')
+  if (cafile) options.ca = await readFile(cafile, 'utf8')
+  return options
+}
+
+function parse(text: string, environment: Readonly<Record<string, string | undefined>>): [string, string][] {
+  return text.split(/\r?\n/).flatMap((line): [string, string][] => {
+    const match = /^\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line)
+    if (!match) return []
+    const value = (match[2] as string).replace(/^(["'])(.*)\1$/, '$2')
+    const filled = value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => environment[name] ?? whole)
+    return [[match[1] as string, filled]]
+  })
+}
+
+async function readOptional(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import { Failure } from '../failure.ts'
+import { type Lock, storedModule } from '../host.ts'
+import { stage } from './candidate.ts'
+import type { NpmOptions } from './npm-options.ts'
+import { lockedSource } from './source.ts'
+import { holds, moveToStore } from './staging.ts'
+
+/**
+ * Brings the store in line with the lock: fetches what is missing or damaged once more, and accepts it only
+ * where it is, to the byte, what was installed.
+ *
+ * @param ids the modules to look after
+ * @returns those that were fetched
+ * @throws {Failure}
+ */
+export async function restoreStore(
+  directory: string,
+  lock: Lock,
+  ids: readonly string[],
+  npm: NpmOptions,
+): Promise<string[]> {
+  const restored: string[] = []
+  for (const id of ids) {
+    const locked = lock.modules[id]
+    if (locked === undefined) continue
+    const place = storedModule(directory, locked)
+    if (await holds(place, locked.tree)) continue
+    const { integrity } = locked
+    const candidate = await stage(lockedSource(locked, directory), { directory, npm, integrity })
+    if (candidate.tree !== locked.tree) {
+      throw new Failure(
+        'refused',
+        'integrity',
+        `${id} ${locked.version} was fetched, but its dependencies are other ones today than when it was installed.`,
+        `Install it on purpose to accept them: app module-remove ${id}, then app module-install ${locked.spec}`,
+      )
+    }
+    await moveToStore(candidate.package.directory, place, locked.tree)
+    restored.push(id)
+  }
+  return restored
+}

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Failure } from '../failure.ts'
+import { hashTree, lockFile, storeDirectory } from '../host.ts'
+
+// What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
+// what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
+// is therefore complete or absent, and whatever is left in staging belongs to a command that was killed.
+
+const prefix = '.staging-'
+
+/** The most that a package may hold with its dependencies. */
+const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
+
+/** Makes a new folder to prepare a package in. */
+export async function makeStaging(directory: string): Promise<string> {
+  const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+  return folder
+}
+
+/** Removes what killed commands have left; only while no other command changes the application. */
+export async function removeLeftovers(directory: string): Promise<number> {
+  const lock = basename(lockFile(directory))
+  const leftovers = [
+    ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
+    ...(await namesIn(directory, (name) => name.startsWith(`${lock}.`) && name.endsWith('.tmp'))),
+  ]
+  for (const path of leftovers) await rm(path, { recursive: true, force: true })
+  return leftovers.length
+}
+
+export interface SealedTree {
+  /** SHA-512 over every file (SRI). */
+  readonly tree: string
+  readonly files: number
+  readonly bytes: number
+}
+
+/**
+ * Makes a staged package final: modes 0644 and 0755, nothing but files and folders, everything on the disk.
+ * @throws {Failure} for a link or the like, or too much of it
+ */
+export async function seal(staging: string, what: string): Promise<SealedTree> {
+  const entries = await readdir(staging, { recursive: true, withFileTypes: true })
+  let files = 0
+  let bytes = 0
+  const folders = [staging]
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isDirectory()) {
+      await chmod(path, 0o755)
+      folders.push(path)
+      continue
+    }
+    if (!entry.isFile()) throw tooMuch(what, `${entry.name} is a link, and packages hold none`)
+    const { mode, size } = await stat(path)
+    await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
+    files += 1
+    bytes += size
+    if (files > largestTree.files || bytes > largestTree.bytes) {
+      throw tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
+    }
+    await sync(path)
+  }
+  for (const folder of folders) await sync(folder)
+  return { tree: await hashTree(staging), files, bytes }
+}
+
+/** Moves a sealed package to its place in the store. One that is there already is used if it is unharmed. */
+export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
+  if (await holds(place, tree)) return
+  await rm(`${staging}-damaged`, { recursive: true, force: true })
+  try {
+    await rename(place, `${staging}-damaged`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  await rename(staging, place)
+  await sync(dirname(place))
+  await rm(`${staging}-damaged`, { recursive: true, force: true })
+}
+
+/** Whether the store has a folder with exactly that content. */
+export async function holds(place: string, tree: string): Promise<boolean> {
+  try {
+    return (await hashTree(place)) === tree
+  } catch {
+    return false // absent, or with something in it that no store holds
+  }
+}
+
+/** How many files a folder holds, and their bytes. */
+export async function measure(folder: string): Promise<Omit<SealedTree, 'tree'>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const stats = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))
+  return { files: files.length, bytes: stats.reduce((sum, { size }) => sum + size, 0) }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function namesIn(folder: string, matches: (name: string) => boolean): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter(matches).map((name) => join(folder, name))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function tooMuch(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `${what} is refused: ${reason}.`,
+    'Nothing was changed. Tell the author of the module.',
+  )
+}

@@ -1,0 +1,148 @@
+import { chmodSync, closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Parser, type ReadEntry } from 'tar'
+import { Failure } from '../failure.ts'
+
+/** The most that one package may hold. */
+export const limits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 } as const
+
+/**
+ * Unpacks the tarball of a package into `directory`, an empty folder, without its first path component. Only
+ * files and folders come out, with modes 0644 and 0755, at paths inside; whatever else a tarball holds is
+ * refused, not skipped. After a failure `directory` holds a part of it: throw it away.
+ *
+ * @returns how many bytes the files have
+ * @throws {Failure} `unsafe-package`
+ */
+export async function unpack(data: Buffer, directory: string, what: string, most = limits): Promise<number> {
+  if (data[0] !== 0x1f || data[1] !== 0x8b) throw unsafe(what, 'it is no gzipped tarball')
+  const paths = new Paths()
+  let entries = 0
+  let bytes = 0
+
+  function count(size: number): void {
+    entries += 1
+    bytes += size
+    if (entries > most.entries) throw unsafe(what, `it has more than ${most.entries} entries`)
+    if (bytes > most.unpackedBytes) {
+      throw unsafe(what, `unpacked it is larger than ${most.unpackedBytes / 1024 / 1024} MiB`)
+    }
+  }
+
+  function take(entry: ReadEntry): void {
+    count(entry.size)
+    const folder = entry.type === 'Directory'
+    if (!folder && entry.type !== 'File' && entry.type !== 'OldFile') {
+      throw unsafe(what, `"${entry.path}" is neither a file nor a folder (${entry.type})`)
+    }
+    const parts = partsOf(entry.path)
+    const reason = typeof parts === 'string' ? parts : paths.add(parts, folder)
+    if (reason !== undefined) throw unsafe(what, `"${printable(entry.path)}" ${reason}`)
+    const path = join(directory, ...(parts as string[]))
+    if (folder) {
+      mkdirSync(path, { recursive: true, mode: 0o755 })
+      entry.resume()
+    } else writeFile(path, entry)
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    const parser = new Parser({ strict: true })
+    let failed = false
+    const fail = (error: Error) => {
+      failed = true
+      reject(error instanceof Failure ? error : unsafe(what, error.message, error))
+    }
+    const guarded = (handle: (entry: ReadEntry) => void) => (entry: ReadEntry) => {
+      if (failed) return entry.resume()
+      try {
+        handle(entry)
+      } catch (error) {
+        fail(error as Error)
+        entry.resume()
+      }
+    }
+    parser.on('entry', guarded(take))
+    parser.on(
+      'ignoredEntry',
+      guarded((entry) => {
+        throw unsafe(what, `"${printable(entry.path)}" is of an unknown kind`)
+      }),
+    )
+    parser.on('meta', (text: string) => {
+      try {
+        if (!failed) count(Buffer.byteLength(text))
+      } catch (error) {
+        fail(error as Error)
+      }
+    })
+    parser.on('error', fail)
+    parser.on('end', () => resolve())
+    // In slices, so that a bomb is noticed before all of it is unpacked.
+    for (let at = 0; at < data.length && !failed; at += 65_536) parser.write(data.subarray(at, at + 65_536))
+    if (!failed) parser.end()
+  })
+  return bytes
+}
+
+/** Writes as the bytes arrive; tar hands them over synchronously. */
+function writeFile(path: string, entry: ReadEntry): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  const file = openSync(path, 'wx', 0o644)
+  entry.on('data', (chunk) => {
+    for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
+  })
+  entry.on('end', () => {
+    closeSync(file)
+    if (((entry.mode ?? 0) & 0o111) !== 0) chmodSync(path, 0o755)
+  })
+}
+
+/** The path without its first component, or why it is refused. */
+function partsOf(path: string): string[] | string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u001f\u007f\\]/.test(path)) return 'has a control character or a backslash in its path'
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'has an absolute path'
+  const parts = path.replace(/\/$/, '').split('/')
+  if (parts.includes('..')) return 'leads out of the package'
+  if (parts.some((part) => part === '' || part === '.')) return 'has an empty component in its path'
+  return parts.slice(1)
+}
+
+/** What was unpacked so far: one path once, whatever a file system thinks of upper and lower case. */
+class Paths {
+  readonly #spelled = new Map<string, string>()
+  readonly #files = new Set<string>()
+
+  /** @returns why the path is refused */
+  add(parts: readonly string[], folder: boolean): string | undefined {
+    if (parts.length === 0) return folder ? undefined : 'lies outside the folder of the package'
+    for (let depth = 1; depth <= parts.length; depth++) {
+      const path = parts.slice(0, depth).join('/')
+      const folded = path.normalize('NFC').toLowerCase()
+      const former = this.#spelled.get(folded)
+      if (former !== undefined && former !== path)
+        return `differs from "${former}" in upper and lower case only`
+      if (this.#files.has(path)) return depth === parts.length ? 'is there twice' : 'lies below a file'
+      if (depth === parts.length && !folder) {
+        if (former !== undefined) return 'is there twice'
+        this.#files.add(path)
+      }
+      this.#spelled.set(folded, path)
+    }
+    return undefined
+  }
+}
+
+function printable(path: string): string {
+  return JSON.stringify(path).slice(1, -1)
+}
+
+function unsafe(what: string, reason: string, cause?: Error): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `${what} is refused: ${reason}.`,
+    'Nothing was changed. Tell the author of the module.',
+    cause ? { cause } : {},
+  )
+}

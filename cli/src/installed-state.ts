@@ -1,0 +1,43 @@
+import { type ApplicationState, callRunningHost, readLock, readPackage, storedModule } from './host.ts'
+
+/** An installed module, as the running host has it, or as it would be tried at the next start. */
+export interface InstalledState {
+  readonly id: string
+  readonly package: string
+  readonly version: string
+  readonly state: 'active' | 'disabled' | 'failed'
+  /** Why it failed. */
+  readonly reason: string | null
+  readonly routes: readonly string[]
+}
+
+export interface InstalledStates {
+  /** Where the running host serves; null where none runs. */
+  readonly url: string | null
+  readonly generation: number
+  readonly modules: readonly InstalledState[]
+}
+
+export async function installedStates(directory: string): Promise<InstalledStates> {
+  const lock = await readLock(directory)
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  const running = answer?.status === 200 ? (answer.body as ApplicationState) : undefined
+  const modules = await Promise.all(
+    Object.entries(lock.modules).map(async ([id, locked]): Promise<InstalledState> => {
+      const { package: name, version, enabled } = locked
+      const stored = await readPackage(storedModule(directory, locked)).catch((error: Error) => error)
+      const unreadable = stored instanceof Error ? `${stored.message}: run "app module-install"` : null
+      const live = running?.modules.find((module) => module.id === id && module.version === version)
+      const state = live?.state ?? (!enabled ? 'disabled' : unreadable === null ? 'active' : 'failed')
+      return {
+        id,
+        package: name,
+        version,
+        state,
+        reason: state === 'failed' ? (live?.reason ?? unreadable) : null,
+        routes: stored instanceof Error ? [] : stored.manifest.routes,
+      }
+    }),
+  )
+  return { url: running?.url ?? null, generation: running?.generation ?? lock.generation, modules }
+}

@@ -1,0 +1,70 @@
+import { createInterface } from 'node:readline/promises'
+import type { Readable, Writable } from 'node:stream'
+import ora from 'ora'
+
+type Stream<Base> = Base & { isTTY?: boolean }
+
+export interface TerminalStreams {
+  readonly stdin: Stream<Readable>
+  readonly stdout: Stream<Writable>
+  readonly stderr: Stream<Writable>
+}
+
+/**
+ * What a command says. With `json` the one document goes to stdout and nothing else does; what people
+ * want to know on the way goes to stderr.
+ */
+export class Terminal {
+  readonly json: boolean
+  readonly streams: TerminalStreams
+
+  constructor(streams: TerminalStreams, json: boolean) {
+    this.streams = streams
+    this.json = json
+  }
+
+  /** The result: `text` for people, `document` for programs. Once per command. */
+  result(document: unknown, text: string): void {
+    const { stdout } = this.streams
+    stdout.write(
+      this.json ? `${JSON.stringify(document, null, 2)}\n` : text.endsWith('\n') ? text : `${text}\n`,
+    )
+  }
+
+  /** Something on the way, for people. */
+  note(text: string): void {
+    this.streams.stderr.write(`${text}\n`)
+  }
+
+  /** Whether somebody is there to answer. */
+  get interactive(): boolean {
+    return this.streams.stdin.isTTY === true && this.streams.stderr.isTTY === true
+  }
+
+  /** Asks a yes-or-no question; anything but yes is no. */
+  async confirm(question: string): Promise<boolean> {
+    const reader = createInterface({ input: this.streams.stdin, output: this.streams.stderr })
+    try {
+      const answer = await Promise.race([
+        reader.question(`${question} [y/N] `),
+        new Promise<string>((resolve) => reader.once('close', () => resolve(''))),
+      ])
+      return /^y(es)?$/i.test(answer.trim())
+    } finally {
+      reader.close()
+    }
+  }
+
+  /** Does `work`, with a spinner on a terminal where it takes over half a second. */
+  async during<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.streams.stderr.isTTY !== true) return await work()
+    const spinner = ora({ text, stream: process.stderr, discardStdin: false })
+    const timer = setTimeout(() => spinner.start(), 500)
+    try {
+      return await work()
+    } finally {
+      clearTimeout(timer)
+      spinner.stop()
+    }
+  }
+}
