@@ -19,18 +19,24 @@ export interface AppliedMigration {
 export interface Storage extends Database {
   readonly engine: 'sqlite'
   /**
-   * Brings the schema up: each pending migration in one transaction with its ledger row, in the order given.
+   * Brings the schema up, in the order given. One call is one transaction, ledger rows included: all of it
+   * is applied, or nothing is.
    * @returns what was applied, in order
    * @throws {MigrationError}
    */
   migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
   /** What `migrate` would apply. @throws {MigrationError} where a file is unreadable, refused, or differs from what was applied */
   pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
-  /** Finishes what is queued, checkpoints, closes. */
+  /** Finishes what is queued, checkpoints, closes. What is asked of it afterwards rejects. */
   close(): Promise<void>
 }
 
 /** A migration that cannot be applied; the message names the file, says why and what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
+}
+
+/** Another process, or another part of this one, has the database open. */
+export class StorageBusyError extends Error {
+  override readonly name = 'StorageBusyError'
 }

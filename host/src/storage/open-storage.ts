@@ -1,0 +1,43 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
+import { openReader, openWriter } from './sqlite/open-connections.ts'
+import { SqliteStorage } from './sqlite/sqlite-storage.ts'
+import { type Storage, StorageBusyError } from './storage.ts'
+
+export interface StorageOptions {
+  /** The database file; it and its folder are made if need be, for their owner only. */
+  readonly file: string
+  /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). */
+  readonly onFatal: (error: Error) => void
+  /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
+  readonly rehearse?: boolean
+}
+
+/** Opens the database of one host. @throws {StorageBusyError} where another host or command has it open */
+export async function openStorage({ file, onFatal, rehearse = false }: StorageOptions): Promise<Storage> {
+  const path = resolve(file)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const lock = acquireFileLock(`${path}.lock`)
+  if (lock === undefined) {
+    throw new StorageBusyError(
+      `${path} is in use by another host or "app" command. Stop that one, or give this one a database of its own`,
+    )
+  }
+  try {
+    createPrivateFile(path)
+    const writer = openWriter(path)
+    try {
+      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse })
+    } catch (error) {
+      writer.database.close()
+      throw error
+    }
+  } catch (error) {
+    lock.release()
+    throw new Error(
+      `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`,
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,155 @@
+import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
+import type SqliteDatabase from 'better-sqlite3'
+import { BrokenStorageError, isConstraint, toDatabaseError } from './database-error.ts'
+import { type PreparedStatement, StatementCache } from './statement-cache.ts'
+
+/**
+ * One connection. Integers go in as integers (the driver would bind a number as REAL, and 7 / 2 be 3.5)
+ * and come out as numbers; one that a number cannot hold exactly fails its statement instead of being
+ * rounded. On a read-only connection a statement that writes fails as `read-only`.
+ */
+export class Connection {
+  readonly database: SqliteDatabase.Database
+  readonly statements: StatementCache
+  readonly #readonly: boolean
+  readonly #begin: SqliteDatabase.Statement
+  readonly #commit: SqliteDatabase.Statement
+  readonly #rollback: SqliteDatabase.Statement
+  readonly #savepoint: SqliteDatabase.Statement
+  readonly #rollbackTo: SqliteDatabase.Statement
+  readonly #release: SqliteDatabase.Statement
+
+  constructor(database: SqliteDatabase.Database) {
+    this.database = database
+    this.statements = new StatementCache(database)
+    this.#readonly = database.readonly
+    this.#begin = database.prepare(database.readonly ? 'BEGIN' : 'BEGIN IMMEDIATE')
+    this.#commit = database.prepare('COMMIT')
+    this.#rollback = database.prepare('ROLLBACK')
+    this.#savepoint = database.prepare('SAVEPOINT member')
+    this.#rollbackTo = database.prepare('ROLLBACK TO member')
+    this.#release = database.prepare('RELEASE member')
+  }
+
+  get inTransaction(): boolean {
+    return this.database.inTransaction
+  }
+
+  all<Row>(query: Sql): Row[] {
+    const prepared = this.#prepare(query)
+    try {
+      return this.#all(prepared, query.values) as Row[]
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text)
+    }
+  }
+
+  first<Row>(query: Sql): Row | undefined {
+    const prepared = this.#prepare(query)
+    try {
+      const row = prepared.statement.get(integers(query.values))
+      if (row !== undefined) assertExact(row, prepared.text)
+      return row as Row | undefined
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text)
+    }
+  }
+
+  /** How many rows a statement changed; 0 for one that only reads. */
+  changes(query: Sql): number {
+    const prepared = this.#prepare(query)
+    try {
+      return prepared.statement.run(integers(query.values)).changes
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text)
+    }
+  }
+
+  /** Takes one step of a transaction. A statement without rows that is asked for rows answers none. */
+  execute(step: Step): unknown {
+    return step?.want === 'changes' ? this.changes(step.query) : this.all(step?.query)
+  }
+
+  /** @throws {DatabaseError} `busy` where another process holds the write lock */
+  begin(): void {
+    control(this.#begin)
+  }
+
+  /** @returns the error of a constraint that failed only now; the transaction is open still. @throws {BrokenStorageError} */
+  commit(): DatabaseError | undefined {
+    try {
+      this.#commit.run()
+      return undefined
+    } catch (error) {
+      if (isConstraint(error)) return toDatabaseError(error, 'COMMIT') as DatabaseError
+      throw new BrokenStorageError(
+        `a transaction could not be committed: ${(error as Error).message}. Check the disk (is it full?)`,
+        { cause: error },
+      )
+    }
+  }
+
+  rollback(): void {
+    control(this.#rollback)
+  }
+
+  savepoint(): void {
+    control(this.#savepoint)
+  }
+
+  /** Undoes everything since `savepoint()`, which stays. */
+  rollbackToSavepoint(): void {
+    control(this.#rollbackTo)
+  }
+
+  release(): void {
+    control(this.#release)
+  }
+
+  #prepare(query: Sql): PreparedStatement {
+    const prepared = this.statements.get(query)
+    if (this.#readonly && !prepared.readonly) {
+      throw new DatabaseError(
+        'read-only',
+        `reads and snapshots may not write; use a transaction. The statement: ${prepared.text.trim()}`,
+      )
+    }
+    return prepared
+  }
+
+  #all({ statement, reader, text }: PreparedStatement, values: readonly SqlValue[]): unknown[] {
+    if (!reader) {
+      statement.run(integers(values))
+      return []
+    }
+    const rows = statement.all(integers(values))
+    for (const row of rows) assertExact(row, text)
+    return rows
+  }
+}
+
+function control(statement: SqliteDatabase.Statement): void {
+  try {
+    statement.run()
+  } catch (error) {
+    throw toDatabaseError(error, statement.source)
+  }
+}
+
+function integers(values: readonly SqlValue[]): SqlValue[] {
+  return values.map((value) => (typeof value === 'number' ? BigInt(value) : value))
+}
+
+function assertExact(row: unknown, text: string): void {
+  const columns = row as Readonly<Record<string, unknown>>
+  for (const column in columns) {
+    const value = columns[column]
+    if (typeof value === 'number' && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER)) {
+      throw new DatabaseError(
+        'other',
+        `column "${column}" is beyond ±(2^53 - 1) and would be rounded: select CAST(… AS TEXT). ` +
+          `The statement: ${text.trim()}`,
+      )
+    }
+  }
+}

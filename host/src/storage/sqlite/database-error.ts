@@ -1,0 +1,54 @@
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import SqliteDatabase from 'better-sqlite3'
+
+/** The file or the disk can no longer be trusted: the process has to stop. */
+export class BrokenStorageError extends DatabaseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('other', message, options)
+  }
+}
+
+const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'foreign-key',
+  SQLITE_CONSTRAINT_CHECK: 'check',
+  SQLITE_CONSTRAINT_NOTNULL: 'not-null',
+}
+
+/** What SQLite or its driver threw, in the words of no engine; what is neither is handed back as it is. */
+export function toDatabaseError(error: unknown, text: string): unknown {
+  if (error instanceof SqliteDatabase.SqliteError) {
+    const message = `${error.message} (${error.code}), in: ${shortened(text)}`
+    if (/^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {
+      return new BrokenStorageError(
+        `the database file cannot be trusted: ${message}. Check the disk, then run "app doctor"`,
+        { cause: error },
+      )
+    }
+    return new DatabaseError(kindOf(error.code), message, { cause: error })
+  }
+  // The driver's own complaints: values that do not match the placeholders, more than one statement.
+  if (error instanceof RangeError || error instanceof TypeError) {
+    const kind = error.message.includes('more than one statement') ? 'refused' : 'other'
+    return new DatabaseError(kind, `${error.message}, in: ${shortened(text)}`, { cause: error })
+  }
+  return error
+}
+
+/** Whether a COMMIT failed for what the transaction did, rather than for the disk. */
+export function isConstraint(error: unknown): boolean {
+  return error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT')
+}
+
+function kindOf(code: string): DatabaseErrorKind {
+  if (/^SQLITE_(?:BUSY|LOCKED)/.test(code)) return 'busy'
+  if (code.startsWith('SQLITE_READONLY')) return 'read-only'
+  return KINDS[code] ?? 'other'
+}
+
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+}

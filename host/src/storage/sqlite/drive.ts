@@ -1,0 +1,28 @@
+import type { Transaction } from '@mortise/module-sdk'
+import type { Connection } from './connection.ts'
+import { BrokenStorageError } from './database-error.ts'
+
+/**
+ * Runs a generator to its end on a connection that is in a transaction. The error of a step is thrown into
+ * the generator, which may go on; not so where SQLite has ended the transaction or the file is broken:
+ * then the generator is left where it is, since its next statement would commit by itself.
+ */
+export function drive<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
+  const generator = steps()
+  if (Object.prototype.toString.call(generator) !== '[object Generator]') {
+    throw new TypeError('a transaction is a generator function: write transaction(function* () { … })')
+  }
+  let next = generator.next()
+  while (!next.done) {
+    let answer: unknown
+    try {
+      answer = connection.execute(next.value)
+    } catch (error) {
+      if (error instanceof BrokenStorageError || !connection.inTransaction) throw error
+      next = generator.throw(error)
+      continue
+    }
+    next = generator.next(answer)
+  }
+  return next.value
+}

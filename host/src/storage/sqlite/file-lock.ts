@@ -1,0 +1,34 @@
+import { closeSync, openSync } from 'node:fs'
+import SqliteDatabase from 'better-sqlite3'
+
+/** A lock held until `release`, or until its process dies, however it dies. */
+export interface FileLock {
+  release(): void
+}
+
+/**
+ * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this
+ * process or another. Nothing else may open and close the file in a process that holds it: POSIX drops a
+ * process's locks with any of its descriptors. Hence SQLite, which minds that, holds it.
+ */
+export function acquireFileLock(file: string): FileLock | undefined {
+  createPrivateFile(file)
+  const database = new SqliteDatabase(file, { timeout: 0 })
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined
+    throw error
+  }
+  return { release: () => void database.close() }
+}
+
+/** Makes an empty file that only its owner reads, where there is none; leaves one that exists untouched. */
+export function createPrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}

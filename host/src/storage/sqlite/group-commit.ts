@@ -1,0 +1,167 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DatabaseError, type Transaction } from '@mortise/module-sdk'
+import type { Connection } from './connection.ts'
+import { BrokenStorageError } from './database-error.ts'
+import { drive } from './drive.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+
+/** How many transactions share a COMMIT at most, so that the event loop breathes between. */
+const LARGEST_GROUP = 128
+
+interface Member {
+  readonly steps: () => Transaction<unknown>
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** Its group was lost: it runs again in a transaction of its own. */
+  alone: boolean
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: unknown }
+
+/**
+ * Transactions queued during one turn of the event loop share one durable COMMIT. What keeps them apart:
+ *
+ * - Each runs in a savepoint; one that fails is rolled back to it and leaves no trace with the others.
+ * - No promise settles before the COMMIT. A result is never reported that a crash could undo.
+ * - A group whose transaction is lost (a deferred key fails its COMMIT, a full disk ends it within a member)
+ *   is undone as a whole, and each member runs again by itself, in order, the failed ones too: they may
+ *   have failed only for what a neighbour did. So a group equals running its members one by one. (A deferred
+ *   key that a later neighbour mends would pass here and fail alone: migrations refuse deferred keys.)
+ * - From BEGIN to COMMIT nothing else runs: whoever else uses the connection finds no transaction open.
+ * - A COMMIT that fails otherwise, an I/O error or a corrupt file ends it all: `onBroken`, and no more.
+ */
+export class GroupCommit {
+  readonly #connection: Connection
+  readonly #onBroken: (error: BrokenStorageError) => void
+  readonly #rehearse: boolean
+  #queue: Member[] = []
+  #draining: Promise<void> | undefined
+  #ended: Error | undefined
+  #broken: BrokenStorageError | undefined
+
+  constructor(
+    connection: Connection,
+    options: { readonly onBroken: (error: BrokenStorageError) => void; readonly rehearse: boolean },
+  ) {
+    this.#connection = connection
+    this.#onBroken = options.onBroken
+    this.#rehearse = options.rehearse
+  }
+
+  transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    return new Promise<Result>((resolve, reject) => {
+      this.#queue.push({ steps, resolve: resolve as (result: unknown) => void, reject, alone: false })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** Takes no further transactions, which reject with `reason`; resolves when those queued are done. */
+  async end(reason: Error): Promise<void> {
+    this.#ended ??= reason
+    await this.#draining
+  }
+
+  /** Gives up: what is queued rejects with `error`, and whatever comes later. */
+  abort(error: BrokenStorageError): void {
+    this.#ended = error
+    this.#broken = error
+    for (const member of this.#queue.splice(0)) member.reject(error)
+  }
+
+  async #drain(): Promise<void> {
+    do {
+      await nextTurn()
+      const members = this.#queue.splice(0, this.#queue[0]?.alone ? 1 : LARGEST_GROUP)
+      if (members.length === 0) break // aborted meanwhile
+      try {
+        await retryWhileBusy(() => this.#run(members))
+      } catch (error) {
+        if (error instanceof DatabaseError && error.kind === 'busy') {
+          for (const member of members) member.reject(error)
+        } else {
+          this.#break(error, members)
+        }
+      }
+    } while (this.#queue.length > 0)
+    this.#draining = undefined
+  }
+
+  #run(members: readonly Member[]): void {
+    if (this.#broken !== undefined) throw this.#broken
+    const connection = this.#connection
+    connection.begin()
+    const outcomes: Outcome[] = []
+    for (const member of members) {
+      const outcome = this.#attempt(member)
+      outcomes.push(outcome)
+      if (!connection.inTransaction) {
+        this.#again(members, outcome)
+        return
+      }
+    }
+    const failure = connection.commit()
+    if (failure !== undefined) {
+      connection.rollback()
+      this.#again(members, { error: failure })
+      return
+    }
+    members.forEach((member, index) => {
+      settle(member, outcomes[index] as Outcome)
+    })
+  }
+
+  #attempt(member: Member): Outcome {
+    if (this.#rehearse) {
+      const rehearsal = this.#attemptOnce(member, 'undo')
+      if (!this.#connection.inTransaction) return rehearsal
+    }
+    return this.#attemptOnce(member, 'keep')
+  }
+
+  /** @throws {BrokenStorageError} and nothing else */
+  #attemptOnce(member: Member, onSuccess: 'keep' | 'undo'): Outcome {
+    const connection = this.#connection
+    connection.savepoint()
+    let outcome: Outcome
+    try {
+      outcome = { result: drive(connection, member.steps) }
+    } catch (error) {
+      if (error instanceof BrokenStorageError) throw error
+      if (!connection.inTransaction) return { error }
+      outcome = { error }
+    }
+    if (onSuccess === 'undo' || 'error' in outcome) connection.rollbackToSavepoint()
+    connection.release()
+    return outcome
+  }
+
+  /** The group's transaction is gone. Of a member that was alone, `last` is the outcome. */
+  #again(members: readonly Member[], last: Outcome): void {
+    const [first] = members as readonly [Member]
+    if (members.length === 1) {
+      settle(first, last)
+      return
+    }
+    for (const member of members) member.alone = true
+    this.#queue.unshift(...members)
+  }
+
+  #break(cause: unknown, members: readonly Member[]): void {
+    const error =
+      cause instanceof BrokenStorageError
+        ? cause
+        : new BrokenStorageError(`a group of transactions failed: ${(cause as Error).message}`, { cause })
+    try {
+      this.#onBroken(error)
+    } finally {
+      for (const member of members) member.reject(error)
+      this.abort(error)
+    }
+  }
+}
+
+function settle(member: Member, outcome: Outcome): void {
+  if ('error' in outcome) member.reject(outcome.error)
+  else member.resolve(outcome.result)
+}

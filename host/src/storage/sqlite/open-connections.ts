@@ -1,0 +1,39 @@
+import SqliteDatabase from 'better-sqlite3'
+import { Connection } from './connection.ts'
+
+/** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
+const BUSY_TIMEOUT_MS = 5
+
+/**
+ * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode better-sqlite3's
+ * own default is NORMAL, which does not; hence what was set is read back.
+ */
+export function openWriter(file: string): Connection {
+  const database = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS })
+  return configured(database, { journal_mode: 'wal', synchronous: 2, foreign_keys: 1, trusted_schema: 0 })
+}
+
+/** The connection that reads. The writer's must be open already. */
+export function openReader(file: string): Connection {
+  const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  return configured(database, { query_only: 1, trusted_schema: 0 })
+}
+
+function configured(
+  database: SqliteDatabase.Database,
+  pragmas: Readonly<Record<string, string | number>>,
+): Connection {
+  try {
+    for (const [name, wanted] of Object.entries(pragmas)) {
+      database.pragma(`${name} = ${wanted}`)
+      const actual = database.pragma(name, { simple: true })
+      if (actual !== wanted) {
+        throw new Error(`SQLite keeps ${name} at ${actual} instead of ${wanted}: is this a network disk?`)
+      }
+    }
+    return new Connection(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from '@mortise/module-sdk'
+
+/** For how long a lock that another process holds (a backup, a shell) is waited for. */
+const LIMIT_MS = 5_000
+const PAUSE_MS = 25
+
+/**
+ * Runs `work`, again while it fails as `busy`, leaving the event loop free between. `work` is synchronous,
+ * begins with taking the lock, and fails as `busy` for nothing else.
+ *
+ * @throws {DatabaseError} `busy` after `limit` milliseconds
+ */
+export async function retryWhileBusy<Result>(work: () => Result, limit = LIMIT_MS): Promise<Result> {
+  const deadline = performance.now() + limit
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      const busy = error instanceof DatabaseError && error.kind === 'busy'
+      if (!busy || performance.now() >= deadline) throw error
+    }
+    await pause(PAUSE_MS)
+  }
+}

@@ -1,0 +1,132 @@
+import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
+import { readMigrations } from '../migration-files.ts'
+import type { AppliedMigration, MigrationSet, Storage } from '../storage.ts'
+import type { Connection } from './connection.ts'
+import { BrokenStorageError } from './database-error.ts'
+import { drive } from './drive.ts'
+import type { FileLock } from './file-lock.ts'
+import { GroupCommit } from './group-commit.ts'
+import { applyMigrations, pendingMigrations } from './migrate.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+
+/**
+ * Reads run at once on a connection of their own, and see what was committed before them; writes go
+ * through `GroupCommit`. After `onFatal` was called nothing more is accepted.
+ */
+export class SqliteStorage implements Storage {
+  readonly engine = 'sqlite'
+  readonly #writer: Connection
+  readonly #reader: Connection
+  readonly #lock: FileLock
+  readonly #onFatal: (error: Error) => void
+  readonly #writes: GroupCommit
+  #ended: Error | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: {
+    readonly writer: Connection
+    readonly reader: Connection
+    readonly lock: FileLock
+    readonly onFatal: (error: Error) => void
+    readonly rehearse: boolean
+  }) {
+    this.#writer = options.writer
+    this.#reader = options.reader
+    this.#lock = options.lock
+    this.#onFatal = options.onFatal
+    this.#writes = new GroupCommit(options.writer, {
+      onBroken: (error) => this.#break(error),
+      rehearse: options.rehearse,
+    })
+  }
+
+  async many<Row>(query: Sql): Promise<Row[]> {
+    return this.#read(() => this.#reader.all<Row>(query))
+  }
+
+  async maybeOne<Row>(query: Sql): Promise<Row | undefined> {
+    return this.#read(() => this.#reader.first<Row>(query))
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    const row = this.#read(() => this.#reader.first<Row>(query))
+    return row === undefined ? firstOf<Row>([]) : row
+  }
+
+  async snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#read(() => {
+      const reader = this.#reader
+      reader.begin()
+      try {
+        return drive(reader, steps)
+      } finally {
+        if (reader.inTransaction) reader.rollback()
+      }
+    })
+  }
+
+  transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#writes.transaction(steps)
+  }
+
+  async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const files = await Promise.all(sets.map(readMigrations))
+    try {
+      return await retryWhileBusy(() => {
+        this.#assertOpen()
+        return applyMigrations(this.#writer, sets, files)
+      })
+    } catch (error) {
+      if (error instanceof BrokenStorageError) this.#break(error)
+      throw error
+    }
+  }
+
+  async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const files = await Promise.all(sets.map(readMigrations))
+    return this.#read(() => pendingMigrations(this.#reader, sets, files))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const closed = new DatabaseError(
+      'other',
+      'the storage is closed; nothing can be read or written any more',
+    )
+    await this.#writes.end(closed)
+    const broken = this.#ended !== undefined
+    this.#ended ??= closed
+    try {
+      this.#reader.database.close()
+      if (!broken) this.#writer.database.pragma('wal_checkpoint(TRUNCATE)')
+    } finally {
+      this.#writer.database.close()
+      this.#lock.release()
+    }
+  }
+
+  #read<Result>(work: () => Result): Result {
+    this.#assertOpen()
+    try {
+      return work()
+    } catch (error) {
+      if (error instanceof BrokenStorageError) this.#break(error)
+      throw error
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended
+  }
+
+  #break(error: BrokenStorageError): void {
+    if (this.#ended !== undefined) return
+    this.#ended = error
+    this.#writes.abort(error)
+    this.#onFatal(error)
+  }
+}

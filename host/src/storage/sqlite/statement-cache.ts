@@ -1,0 +1,69 @@
+import { DatabaseError, Sql } from '@mortise/module-sdk'
+import type SqliteDatabase from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
+import { refusedStatement } from '../refused-sql.ts'
+import { toDatabaseError } from './database-error.ts'
+
+/** How many composed queries keep their statement; those written whole live as long as their call site. */
+export const COMPOSED_STATEMENTS = 500
+
+/** A prepared statement, and what the driver would answer only through slow getters. */
+export interface PreparedStatement {
+  readonly statement: SqliteDatabase.Statement
+  readonly text: string
+  /** It answers rows. */
+  readonly reader: boolean
+  readonly readonly: boolean
+}
+
+/**
+ * The prepared statements of one connection. A query written whole is found by the strings of its template,
+ * without rendering it; one composed of fragments by its text, the least recently used being dropped.
+ */
+export class StatementCache {
+  readonly #database: SqliteDatabase.Database
+  readonly #bySite = new WeakMap<readonly string[], PreparedStatement>()
+  readonly #byText = new LRUCache<string, PreparedStatement>({ max: COMPOSED_STATEMENTS })
+
+  constructor(database: SqliteDatabase.Database) {
+    this.#database = database
+  }
+
+  /** How many composed queries are kept. */
+  get composed(): number {
+    return this.#byText.size
+  }
+
+  /** @throws {DatabaseError} for a statement that is refused or that SQLite does not understand */
+  get(query: Sql): PreparedStatement {
+    if (!(query instanceof Sql)) {
+      throw new TypeError('a query is written with the sql`…` tag of @mortise/module-sdk; this is none')
+    }
+    const { strings } = query
+    const known = this.#bySite.get(strings)
+    if (known !== undefined) return known
+    if ('raw' in strings) {
+      const prepared = this.#prepare(strings.join('?'))
+      this.#bySite.set(strings, prepared)
+      return prepared
+    }
+    const text = strings.join('?')
+    let composed = this.#byText.get(text)
+    if (composed === undefined) {
+      composed = this.#prepare(text)
+      this.#byText.set(text, composed)
+    }
+    return composed
+  }
+
+  #prepare(text: string): PreparedStatement {
+    const reason = refusedStatement(text)
+    if (reason !== undefined) throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
+    try {
+      const statement = this.#database.prepare(text)
+      return { statement, text, reader: statement.reader, readonly: statement.readonly }
+    } catch (error) {
+      throw toDatabaseError(error, text)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import SqliteDatabase from 'better-sqlite3'
+import t from 'tap'
+import {
+  BrokenStorageError,
+  isConstraint,
+  toDatabaseError,
+} from '../../../src/storage/sqlite/database-error.ts'
+
+const sqliteError = (code: string) => new SqliteDatabase.SqliteError('no luck', code)
+
+t.test('a code of SQLite becomes a kind', async (t) => {
+  const kinds = {
+    SQLITE_CONSTRAINT_UNIQUE: 'unique',
+    SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+    SQLITE_CONSTRAINT_ROWID: 'unique',
+    SQLITE_CONSTRAINT_FOREIGNKEY: 'foreign-key',
+    SQLITE_CONSTRAINT_CHECK: 'check',
+    SQLITE_CONSTRAINT_NOTNULL: 'not-null',
+    SQLITE_CONSTRAINT_TRIGGER: 'other',
+    SQLITE_BUSY: 'busy',
+    SQLITE_BUSY_SNAPSHOT: 'busy',
+    SQLITE_LOCKED: 'busy',
+    SQLITE_READONLY: 'read-only',
+    SQLITE_FULL: 'other',
+  }
+  for (const [code, kind] of Object.entries(kinds)) {
+    const cause = sqliteError(code)
+    const error = toDatabaseError(cause, ' INSERT\n  INTO item') as DatabaseError
+    t.type(error, DatabaseError)
+    t.notOk(error instanceof BrokenStorageError)
+    t.match(error, { kind, cause, message: `no luck (${code}), in: INSERT INTO item` })
+  }
+})
+
+t.test('I/O errors and corruption are told apart', async (t) => {
+  for (const code of ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']) {
+    t.type(toDatabaseError(sqliteError(code), 'SELECT 1'), BrokenStorageError, code)
+  }
+})
+
+t.test('long statements are shortened, foreign errors left alone', async (t) => {
+  const { message } = toDatabaseError(sqliteError('SQLITE_ERROR'), 'x'.repeat(1000)) as Error
+  t.ok(message.length < 300 && message.endsWith('…'))
+  const error = new Error('mine')
+  t.equal(toDatabaseError(error, ''), error)
+})
+
+t.test('a constraint is one whatever its sort', async (t) => {
+  t.ok(isConstraint(sqliteError('SQLITE_CONSTRAINT_FOREIGNKEY')))
+  t.notOk(isConstraint(sqliteError('SQLITE_FULL')))
+  t.notOk(isConstraint(new Error('SQLITE_CONSTRAINT')))
+})

@@ -1,0 +1,222 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { many, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import t, { type Test } from 'tap'
+import { Connection } from '../../../src/storage/sqlite/connection.ts'
+import { BrokenStorageError } from '../../../src/storage/sqlite/database-error.ts'
+import { GroupCommit } from '../../../src/storage/sqlite/group-commit.ts'
+import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
+
+/** A connection that counts its COMMITs, and can be made to fail them. */
+class ObservedConnection extends Connection {
+  commits = 0
+  failure: BrokenStorageError | undefined
+
+  override commit() {
+    this.commits++
+    if (this.failure !== undefined) throw this.failure
+    return super.commit()
+  }
+}
+
+function group(t: Test, schema = SCHEMA, rehearse = false) {
+  const connection = new ObservedConnection(memoryConnection(t, schema).database)
+  const broken: Error[] = []
+  const commit = new GroupCommit(connection, { onBroken: (error) => broken.push(error), rehearse })
+  const ids = () => connection.all<{ id: number }>(sql`SELECT id FROM item ORDER BY id`).map(({ id }) => id)
+  return { connection, commit, broken, ids }
+}
+
+const insert = (id: number, name = `item ${id}`) =>
+  function* (): Transaction<number> {
+    yield* run(insertItem(id, name))
+    return id
+  }
+
+/** Settled promises in short: a result, or the kind or message of an error. */
+async function outcomes(promises: Promise<unknown>[]): Promise<unknown[]> {
+  return (await Promise.allSettled(promises)).map((one) =>
+    one.status === 'fulfilled' ? one.value : (one.reason.kind ?? one.reason.message),
+  )
+}
+
+t.test('transactions of one turn share one COMMIT and settle after it', async (t) => {
+  const { commit, connection, ids } = group(t)
+  let settled = 0
+  const promises = [1, 2, 3].map((id) => commit.transaction(insert(id)))
+  for (const promise of promises) {
+    promise.then(() => {
+      settled++
+      t.equal(connection.commits, 1)
+      t.notOk(connection.inTransaction)
+    })
+  }
+  await Promise.resolve()
+  t.equal(settled, 0)
+  t.strictSame(await Promise.all(promises), [1, 2, 3])
+  t.strictSame(ids(), [1, 2, 3])
+  t.equal(connection.commits, 1)
+  await commit.transaction(insert(4))
+  t.equal(connection.commits, 2)
+})
+
+t.test('one that fails is undone and rejects alone', async (t) => {
+  const { commit, connection, ids } = group(t)
+  const mine = new Error('mine')
+  const promises = [
+    commit.transaction(insert(1)),
+    commit.transaction(function* () {
+      yield* run(insertItem(2, 'two'))
+      yield* run(insertItem(1, 'one'))
+    }),
+    commit.transaction(function* () {
+      yield* run(insertItem(3, 'three'))
+      throw mine
+    }),
+    commit.transaction(() => {
+      throw mine
+    }),
+    commit.transaction(insert(2, 'two')),
+  ]
+  t.strictSame(await outcomes(promises), [1, 'unique', 'mine', 'mine', 2])
+  t.strictSame(ids(), [1, 2])
+  t.equal(connection.commits, 1)
+})
+
+t.test('a rejection waits for the COMMIT too', async (t) => {
+  const { commit, connection } = group(t)
+  const failing = commit.transaction(() => many(sql`SELECT nothing`))
+  const after = commit.transaction(insert(1))
+  await t.rejects(failing, { kind: 'other' })
+  t.equal(connection.commits, 1)
+  await after
+})
+
+t.test('later members see what earlier ones of the group wrote', async (t) => {
+  const { commit } = group(t)
+  const count = () => many<{ n: number }>(sql`SELECT count(*) AS n FROM item`)
+  const [, rows] = await Promise.all([commit.transaction(insert(1)), commit.transaction(count)])
+  t.strictSame(rows, [{ n: 1 }])
+})
+
+t.test('a deferred key that fails the COMMIT fails its own member only', async (t) => {
+  const { commit, connection, ids } = group(t)
+  const promises = [
+    commit.transaction(insert(1)),
+    commit.transaction(function* () {
+      yield* run(insertItem(2, 'two'))
+      yield* run(sql`INSERT INTO late VALUES (1, 99)`)
+    }),
+    commit.transaction(insert(2, 'two')),
+    commit.transaction(insert(3)),
+  ]
+  t.strictSame(await outcomes(promises), [1, 'foreign-key', 2, 3], 'its neighbour no longer collides with it')
+  t.strictSame(ids(), [1, 2, 3])
+  t.equal(connection.commits, 5, 'once together, then each alone')
+})
+
+t.test('a member that ends the transaction takes nobody with it', async (t) => {
+  const { commit, connection, ids } = group(
+    t,
+    `${SCHEMA} CREATE TRIGGER ends BEFORE INSERT ON child BEGIN SELECT RAISE(ROLLBACK, 'gone'); END;`,
+  )
+  const promises = [
+    commit.transaction(insert(1)),
+    commit.transaction(function* () {
+      yield* run(insertItem(2, 'two'))
+      try {
+        yield* run(sql`INSERT INTO child VALUES (1, 1)`)
+      } catch {
+        yield* run(insertItem(3, 'in autocommit'))
+      }
+    }),
+    commit.transaction(insert(4)),
+  ]
+  t.strictSame(await outcomes(promises), [1, 'other', 4])
+  t.strictSame(ids(), [1, 4])
+  t.notOk(connection.inTransaction)
+})
+
+t.test('a full database fails those that do not fit', async (t) => {
+  const { commit, connection, broken, ids } = group(t)
+  const pages = connection.database.pragma('page_count', { simple: true }) as number
+  connection.database.pragma(`max_page_count = ${pages + 4}`)
+  const promises = [
+    commit.transaction(insert(1)),
+    commit.transaction(insert(2, 'x'.repeat(100_000))),
+    commit.transaction(insert(3)),
+  ]
+  t.strictSame(await outcomes(promises), [1, 'other', 3])
+  t.strictSame(ids(), [1, 3])
+  t.strictSame(broken, [])
+})
+
+t.test('a group has a bound: others get their turn in between', async (t) => {
+  const { commit, connection } = group(t)
+  const promises = Array.from({ length: 300 }, (_, id) => commit.transaction(insert(id)))
+  await Promise.race(promises)
+  t.equal(connection.commits, 1)
+  await Promise.all(promises)
+  t.equal(connection.commits, 3)
+})
+
+t.test('a transaction started while another settles is taken', async (t) => {
+  const { commit, ids } = group(t)
+  await commit.transaction(insert(1)).then(() => commit.transaction(insert(2)))
+  await commit.transaction(insert(3))
+  t.strictSame(ids(), [1, 2, 3])
+})
+
+t.test('a COMMIT that fails for the disk ends everything', async (t) => {
+  const { commit, connection, broken } = group(t)
+  const failure = new BrokenStorageError('the disk is gone')
+  connection.failure = failure
+  const promises = Array.from({ length: 200 }, (_, id) => commit.transaction(insert(id)))
+  t.strictSame(
+    new Set((await Promise.allSettled(promises)).map((one) => one.status === 'rejected' && one.reason)),
+    new Set([failure]),
+    'its group and those queued behind it',
+  )
+  t.equal(connection.commits, 1)
+  t.strictSame(broken, [failure])
+  await t.rejects(commit.transaction(insert(1)), failure)
+})
+
+t.test('an end takes what is queued and nothing more', async (t) => {
+  const { commit, ids } = group(t)
+  const promises = [1, 2].map((id) => commit.transaction(insert(id)))
+  const closed = new Error('closed')
+  const ended = commit.end(closed)
+  await t.rejects(commit.transaction(insert(3)), closed)
+  await ended
+  t.strictSame(ids(), [1, 2])
+  t.strictSame(await Promise.all(promises), [1, 2])
+  await commit.end(closed)
+})
+
+t.test('an abort rejects what is queued without running it', async (t) => {
+  const { commit, connection, broken } = group(t)
+  const error = new BrokenStorageError('corrupt')
+  const promise = commit.transaction(insert(1))
+  commit.abort(error)
+  await t.rejects(promise, error)
+  await nextTurn()
+  t.equal(connection.commits, 0)
+  t.strictSame(broken, [], 'whoever aborts knows already')
+})
+
+t.test('a rehearsal runs each transaction twice and keeps the second', async (t) => {
+  const { commit, ids } = group(t, SCHEMA, true)
+  const runs: number[] = []
+  const counted = (id: number, query: Sql) => () => {
+    runs.push(id)
+    return run(query)
+  }
+  const promises = [
+    commit.transaction(counted(1, insertItem(1, 'a'))),
+    commit.transaction(counted(2, sql`INSERT INTO late VALUES (1, 99)`)),
+    commit.transaction(counted(3, insertItem(1, 'b'))),
+  ]
+  t.strictSame(await outcomes(promises), [1, 'foreign-key', 'unique'])
+  t.strictSame(runs.slice(0, 6), [1, 1, 2, 2, 3, 3])
+  t.strictSame(ids(), [1])
+})

@@ -1,0 +1,181 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { run, sql } from '@mortise/module-sdk'
+import SqliteDatabase from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { temporaryStorage } from '../temporary-storage.ts'
+
+const IRREVERSIBLE = '-- irreversible\n'
+
+async function migrations(t: Test) {
+  const directory = t.testdir()
+  const storage = await temporaryStorage(t, '', { file: join(directory, 'app.db') })
+  const write = (module: string, files: Record<string, string>) => {
+    const folder = join(directory, module)
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    return { module, directory: folder, tables: module }
+  }
+  const objects = async () =>
+    (
+      await storage.many<{ name: string }>(sql`
+      SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' AND name <> 'mortise_migration' ORDER BY name`)
+    ).map(({ name }) => name)
+  return { storage, write, objects }
+}
+
+const CART = {
+  '001-cart.sql': 'CREATE TABLE cart (id TEXT PRIMARY KEY); CREATE INDEX cart_by_id ON cart (id);',
+  '001-cart.down.sql': 'DROP TABLE cart',
+}
+
+t.test('applies what is pending, once, and remembers how to undo it', async (t) => {
+  const { storage, write, objects } = await migrations(t)
+  const cart = write('cart', CART)
+  const purchase = write('purchase', { '001-purchase.sql': `${IRREVERSIBLE}CREATE TABLE purchase (id TEXT)` })
+  const both = [
+    { module: 'cart', name: '001-cart' },
+    { module: 'purchase', name: '001-purchase' },
+  ]
+  t.strictSame(await storage.pending([cart, purchase]), both)
+  t.strictSame(await objects(), [])
+  t.strictSame(await storage.migrate([cart, purchase]), both)
+  t.strictSame(await objects(), ['cart', 'cart_by_id', 'purchase'])
+  t.strictSame(await storage.pending([cart, purchase]), [])
+  t.strictSame(await storage.migrate([cart, purchase]), [])
+  const ledger = await storage.many(
+    sql`SELECT module, name, down, applied_at > 0 AS dated FROM mortise_migration`,
+  )
+  t.strictSame(ledger, [
+    { module: 'cart', name: '001-cart', down: 'DROP TABLE cart', dated: 1 },
+    { module: 'purchase', name: '001-purchase', down: null, dated: 1 },
+  ])
+
+  const more = write('cart', {
+    ...CART,
+    '002-note.sql': `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT`,
+  })
+  t.strictSame(await storage.migrate([more]), [{ module: 'cart', name: '002-note' }])
+})
+
+t.test('statements prepared before a migration see the schema after it', async (t) => {
+  const { storage, write } = await migrations(t)
+  await storage.migrate([write('cart', CART)])
+  const all = () => storage.many(sql`SELECT * FROM cart`)
+  const insert = () => storage.transaction(() => run(sql`INSERT INTO cart (id) VALUES (${'a'})`))
+  await insert()
+  t.strictSame(await all(), [{ id: 'a' }])
+  const note = `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT DEFAULT 'n'`
+  await storage.migrate([write('cart', { ...CART, '002-note.sql': note })])
+  t.strictSame(await all(), [{ id: 'a', note: 'n' }])
+  await t.rejects(insert(), { kind: 'unique' })
+})
+
+t.test('one that fails takes the whole call back, and says which and why', async (t) => {
+  const { storage, write, objects } = await migrations(t)
+  const cart = write('cart', CART)
+  const cases: [string, RegExp][] = [
+    [
+      'CREATE TABLE purchase (a); CREATE TABLE nonsense (',
+      /001-a\.sql of purchase failed: .*incomplete input/,
+    ],
+    ['CREATE TABLE purchase (a); CREATE TABLE orders (b)', /001-a\.sql of purchase makes the table "orders"/],
+    ['DROP TABLE cart', /drops the table "cart"/],
+    ['ALTER TABLE cart RENAME TO purchase_cart', /changes the index "cart_by_id"/],
+    ['ALTER TABLE cart ADD COLUMN spy', /changes the table "cart"/],
+    [
+      'CREATE TRIGGER purchase_spy AFTER INSERT ON cart BEGIN SELECT 1; END',
+      /makes the trigger "purchase_spy" on "cart"/,
+    ],
+    ['CREATE TEMP TABLE purchase_a (b)', /makes the temporary table "purchase_a"/],
+    ['DROP TABLE mortise_migration', /drops the table "mortise_migration"/],
+  ]
+  for (const [text, message] of cases) {
+    const purchase = write('purchase', { '001-a.sql': `${IRREVERSIBLE}${text}` })
+    await t.rejects(storage.migrate([cart, purchase]), { name: 'MigrationError', message }, text)
+    t.strictSame(await objects(), [], text)
+    t.strictSame((await storage.pending([cart, purchase])).length, 2)
+  }
+  t.equal((await storage.migrate([cart])).length, 1, 'the connection works on')
+})
+
+t.test('a package that differs from what was applied is refused', async (t) => {
+  const { storage, write } = await migrations(t)
+  const second = { '002-b.sql': `${IRREVERSIBLE}CREATE TABLE cart_b (c)` }
+  await storage.migrate([write('cart', { ...CART, ...second })])
+  const changed = write('cart', { ...CART, '002-b.sql': `${IRREVERSIBLE}CREATE TABLE cart_b (d)` })
+  const refusal = {
+    name: 'MigrationError',
+    message: /002-b\.sql of cart is not what was applied.*never changes/,
+  }
+  await t.rejects(storage.migrate([changed]), refusal)
+  await t.rejects(storage.pending([changed]), refusal)
+  await t.rejects(storage.migrate([write('cart', CART)]), {
+    name: 'MigrationError',
+    message: /002-b of cart.*older version/,
+  })
+  t.strictSame(await storage.migrate([]), [], 'modules that are not asked about are left alone')
+})
+
+t.test('a table with children can be rebuilt: rows stay, keys hold again afterwards', async (t) => {
+  const { storage, write } = await migrations(t)
+  const first = {
+    '001-cart.sql': `${IRREVERSIBLE}
+      CREATE TABLE cart (id INTEGER PRIMARY KEY);
+      CREATE TABLE cart_item (id INTEGER PRIMARY KEY, cart INTEGER NOT NULL REFERENCES cart (id) ON DELETE CASCADE);
+      INSERT INTO cart VALUES (1); INSERT INTO cart_item VALUES (7, 1);`,
+  }
+  await storage.migrate([write('cart', first)])
+  const rebuild = `${IRREVERSIBLE}
+    CREATE TABLE cart_new (id INTEGER PRIMARY KEY, note TEXT);
+    INSERT INTO cart_new (id) SELECT id FROM cart;
+    DROP TABLE cart;
+    ALTER TABLE cart_new RENAME TO cart;`
+  await storage.migrate([write('cart', { ...first, '002-note.sql': rebuild })])
+  t.strictSame(await storage.many(sql`SELECT * FROM cart_item`), [{ id: 7, cart: 1 }])
+  await t.rejects(
+    storage.transaction(() => run(sql`INSERT INTO cart_item VALUES (8, 2)`)),
+    { kind: 'foreign-key' },
+  )
+
+  const orphans = { ...first, '002-note.sql': rebuild, '003-gone.sql': `${IRREVERSIBLE}DELETE FROM cart` }
+  await t.rejects(storage.migrate([write('cart', orphans)]), {
+    name: 'MigrationError',
+    message: /"cart_item".*"cart"/,
+  })
+  t.strictSame(await storage.many(sql`SELECT id FROM cart`), [{ id: 1 }])
+  await t.rejects(
+    storage.transaction(() => run(sql`INSERT INTO cart_item VALUES (8, 2)`)),
+    { kind: 'foreign-key' },
+  )
+})
+
+t.test('migrating goes along with transactions under way', async (t) => {
+  const { storage, write } = await migrations(t)
+  await storage.migrate([write('cart', CART)])
+  const more = write('cart', {
+    ...CART,
+    '002-note.sql': `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT`,
+  })
+  const insert = (id: string) => storage.transaction(() => run(sql`INSERT INTO cart (id) VALUES (${id})`))
+  const before = insert('a')
+  const migrated = storage.migrate([more])
+  const after = insert('b')
+  t.strictSame(await Promise.all([before, migrated, after]), [1, [{ module: 'cart', name: '002-note' }], 1])
+})
+
+t.test('a write lock held elsewhere is waited for', async (t) => {
+  const { storage, write, objects } = await migrations(t)
+  const other = new SqliteDatabase(join(t.testdirName, 'app.db'))
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const cart = write('cart', CART)
+  const migrated = storage.migrate([cart])
+  t.equal((await storage.pending([cart])).length, 1)
+  await nextTurn()
+  t.strictSame(await objects(), [])
+  other.exec('ROLLBACK')
+  t.equal((await migrated).length, 1)
+})
