@@ -57,10 +57,7 @@ export class Application {
     this.#closed = closed
     this.#server = createServer({
       maxConnections: config.server.maxConnections,
-      listener: (request, response) => {
-        if (this.#stopping) response.setHeader('connection', 'close')
-        installed.listener(request, response)
-      },
+      listener: installed.listener,
     })
   }
 

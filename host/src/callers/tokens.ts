@@ -64,6 +64,8 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
       const verdict = verdicts.get(token)
       if (verdict && Date.now() < verdict.until) return verdict.user
       if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
+      // jose overlooks blanks in base64, so that one token could be written, and remembered, in many ways.
+      if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is no well-formed JWT')
       const twin = running.get(token)
       if (twin) return twin
       const checking = check(token).finally(() => running.delete(token))

@@ -41,7 +41,7 @@ export async function startControlServer(
   { directory, basePath }: Pick<Config, 'directory' | 'basePath'>,
   logger: FastifyBaseLogger,
 ): Promise<FastifyInstance> {
-  const app = fastify({ loggerInstance: logger, disableRequestLogging: true })
+  const app = fastify()
 
   app.setErrorHandler((error: Error, _request, reply) => {
     if (error instanceof ModuleError)

@@ -6,8 +6,8 @@ export interface SecurityHeadersOptions {
 }
 
 /**
- * Puts `Request-Id` and the security headers on every answer. They are constants, set in one hook: helmet
- * computes them anew for each request and cost 17 % of a trivial one (measured).
+ * Puts `Request-Id` and the security headers on every answer. They are constants set in one hook; helmet
+ * makes them anew for each request, at twice the cost (5 against 2.5 µs of a trivial request's 17).
  */
 export const securityHeaders = fp<SecurityHeadersOptions>(
   async (app, { publicUrl }) => {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 /** One Fastify instance and the requests that it has begun to answer. */
 class Generation {
   readonly app: FastifyInstance
-  #inFlight = 0
+  readonly #inFlight = new Set<ServerResponse>()
   #drained: (() => void) | undefined
 
   constructor(app: FastifyInstance) {
@@ -12,17 +12,23 @@ class Generation {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    this.#inFlight++
+    this.#inFlight.add(response)
     response.once('close', () => {
-      this.#inFlight--
-      if (this.#inFlight === 0) this.#drained?.()
+      this.#inFlight.delete(response)
+      if (this.#inFlight.size === 0) this.#drained?.()
     })
     this.app.routing(request, response)
   }
 
+  /** Has the connections in use end with the answers that are under way. */
+  hangUp(): void {
+    for (const response of this.#inFlight)
+      if (!response.headersSent) response.setHeader('connection', 'close')
+  }
+
   /** Resolves when every request that this generation has begun is answered or gone. */
   drained(): Promise<void> {
-    if (this.#inFlight === 0) return Promise.resolve()
+    if (this.#inFlight.size === 0) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#drained = resolve
     return promise
@@ -39,14 +45,17 @@ class Generation {
 export class Generations {
   #current: Generation
   #changes: Promise<unknown> = Promise.resolve()
+  #closing = false
   readonly #retiring = new Set<Promise<void>>()
 
   constructor(first: FastifyInstance) {
     this.#current = new Generation(first)
   }
 
-  readonly listener = (request: IncomingMessage, response: ServerResponse): void =>
+  readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
+    if (this.#closing) response.setHeader('connection', 'close')
     this.#current.handle(request, response)
+  }
 
   get app(): FastifyInstance {
     return this.#current.app
@@ -71,8 +80,13 @@ export class Generations {
     return change
   }
 
-  /** Resolves when all that was begun is answered, and every instance closed; `replace` may not be called after. */
+  /**
+   * Resolves when all that was begun is answered, and every instance closed. Connections end with their next
+   * answer; `replace` may not be called any more.
+   */
   async close(): Promise<void> {
+    this.#closing = true
+    this.#current.hangUp()
     await this.#changes
     await Promise.all([...this.#retiring, this.#retire(this.#current)])
   }

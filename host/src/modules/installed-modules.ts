@@ -135,7 +135,24 @@ async function createChecked(parts: Parts, modules: readonly HostModule[]): Prom
     if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
     return { app, modules }
   } catch (error) {
-    if (!(error instanceof ModuleError)) throw error
-    return createChecked(parts, failModule(modules, error))
+    const failure = error instanceof ModuleError ? error : await blame(parts, modules, error as Error)
+    return createChecked(parts, failModule(modules, failure))
   }
+}
+
+/**
+ * Which module is to blame for an error that came when all were registered, in an onReady hook say: the one
+ * whose addition to those before it brings the error about. Rethrows where the host fails by itself.
+ */
+async function blame(parts: Parts, modules: readonly HostModule[], error: Error): Promise<ModuleError> {
+  for (const [index, { id, state }] of modules.entries()) {
+    if (state !== 'active') continue
+    try {
+      const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
+      await app.close()
+    } catch {
+      return new ModuleError(id, `it fails once it is registered: ${error.message}`, { cause: error })
+    }
+  }
+  throw error
 }

@@ -1,24 +1,28 @@
+import { STATUS_CODES } from 'node:http'
 import type { Access } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { hostProblems } from '../http/problems.ts'
 
+type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]
 
-/** The schema of a route as the document shows it: with its tag, its operationId, who may use it, and every problem of the host. */
+/** The schema of a route as the document shows it: with tag, operationId, who may use it, and every problem. */
 export function describeRoute(
   schema: FastifySchema | undefined,
   route: RouteOptions,
   prefix: string,
 ): FastifySchema {
   const access = route.config?.access as Access
-  const own = (schema?.response ?? {}) as Record<string, TSchema>
   return {
     tags: [route.config?.module ?? 'application'],
     operationId: operationId(String(route.method), route.url.slice(prefix.length)),
     security: securityOf(access),
     ...schema,
-    response: withCommon(own, hostProblems.responses(...commonCodes(access, schema))),
+    response: withDescriptions({
+      ...(schema?.response as Responses | undefined),
+      ...merged(route.config?.problems ?? {}, hostProblems.responses(...commonCodes(access, schema))),
+    }),
   }
 }
 
@@ -43,14 +47,21 @@ function commonCodes(access: Access, schema: FastifySchema | undefined): Code[] 
   return codes
 }
 
-/** Of a status that has problems of both, both are described. */
-function withCommon(own: Record<string, TSchema>, common: Record<string, TSchema>): Record<string, TSchema> {
-  const all = { ...own }
-  for (const [status, response] of Object.entries(common)) {
-    const former = all[status]
-    all[status] = former
-      ? { ...former, description: [former.description, response.description].filter(Boolean).join('; ') }
-      : response
-  }
-  return all
+/** Of a status that has problems of the module and of the host, both are named. */
+function merged(own: Responses, common: Responses): Responses {
+  const shared = Object.keys(own).filter((status) => status in common)
+  const both = shared.map((status) => [
+    status,
+    { ...own[status], description: `${own[status]?.description}; ${common[status]?.description}` },
+  ])
+  return { ...own, ...common, ...Object.fromEntries(both) }
+}
+
+/** OpenAPI wants a description of every response. */
+function withDescriptions(responses: Responses): Responses {
+  const described = Object.entries(responses).map(([status, response]) => [
+    status,
+    response.description ? response : { ...response, description: STATUS_CODES[status] ?? status },
+  ])
+  return Object.fromEntries(described)
 }

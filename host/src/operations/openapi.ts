@@ -24,7 +24,11 @@ export const openapi = fp<OpenapiOptions>(
       },
       refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`) },
       convertConstToEnum: false,
-      transform: ({ schema, url, route }) => ({ url, schema: describeRoute(schema, route, prefix) }),
+      stripBasePath: false,
+      transform: ({ schema, url, route }) => ({
+        url: url.slice(prefix.length) || '/',
+        schema: describeRoute(schema, route, prefix),
+      }),
     })
 
     let document: Buffer | undefined

@@ -1,0 +1,209 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Application } from '../src/application.ts'
+import { callRunningHost } from '../src/control/call-running-host.ts'
+import { controlSocket } from '../src/control/control-socket.ts'
+import { readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import {
+  applicationFolder,
+  type FixtureModule,
+  install,
+  oneRoute,
+  temporaryFolder,
+  uninstall,
+} from './application-folder.ts'
+
+async function start(t: Test, directory: string): Promise<Application> {
+  const application = await Application.start({ directory, environment: {} })
+  t.teardown(() => application.close())
+  return application
+}
+
+const ask = async (application: Application, path: string) => {
+  const response = await fetch(application.url + path)
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const activate = (directory: string) => callRunningHost(directory, { method: 'POST', path: '/activate' })
+
+/** A module with a table, whose route answers how many rows it has after it has added one. */
+const counter = (id: string): FixtureModule => ({
+  manifest: { id, routes: [`POST /${id}`], tables: id, migrations: 'migrations' },
+  files: {
+    'migrations/001-counter.sql': `CREATE TABLE ${id} (n INTEGER);`,
+    'migrations/001-counter.down.sql': `DROP TABLE ${id};`,
+    'index.js': `import { answer, one, run, sql } from '@mortise/module-sdk'
+      export default async (app) => {
+        app.post('/${id}', { config: { access: 'caller' } }, (request) =>
+          request.transaction(function* () {
+            yield* run(sql\`INSERT INTO ${id} (n) VALUES (1)\`)
+            return answer(201, yield* one(sql\`SELECT count(*) AS rows FROM ${id}\`))
+          }))
+      }`,
+  },
+})
+
+t.test(
+  'a module that is installed serves at once, and is gone when it is removed; its data stay',
+  async (t) => {
+    const directory = await applicationFolder(t)
+    const application = await start(t, directory)
+    const post = async () => {
+      const response = await fetch(`${application.url}/tally`, { method: 'POST' })
+      return { status: response.status, body: await response.json() }
+    }
+    t.equal((await post()).status, 404)
+
+    await install(t, directory, counter('tally'))
+    t.match(await activate(directory), { status: 200, body: { generation: 1 } })
+    t.same(await post(), { status: 201, body: { rows: 1 } })
+    t.match((await ask(application, '/')).body, {
+      modules: [{ id: 'tally', version: '1.0.0', state: 'active' }],
+    })
+    t.match((await ask(application, '/openapi.json')).body, { paths: { '/tally': { post: {} } } })
+
+    const installed = await readLock(directory)
+    await uninstall(directory, 'tally')
+    t.match(await activate(directory), { body: { generation: 2 } })
+    t.equal((await post()).status, 404)
+
+    await writeLock(directory, { ...installed, generation: 3 })
+    await activate(directory)
+    t.same(await post(), { status: 201, body: { rows: 2 } })
+  },
+)
+
+t.test('a change that cannot be activated is refused with its reason, and what served goes on', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('note', 'old'))
+  const application = await start(t, directory)
+  const broken: FixtureModule = {
+    version: '2.0.0',
+    manifest: { id: 'note', routes: ['GET /note'] },
+    files: { 'index.js': 'throw new Error("no luck")' },
+  }
+  await install(t, directory, broken)
+  t.match(await activate(directory), { status: 409, body: { module: 'note', reason: /no luck/ } })
+  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'old' } })
+  t.equal(application.state().generation, 1)
+})
+
+t.test(
+  'at boot a module that cannot be activated answers 503 under its routes, and all others serve',
+  async (t) => {
+    const failures: Record<string, string> = {
+      throws: 'throw new Error("no luck")',
+      late: 'export default async () => { throw new Error("no luck") }',
+      half: "export default async (app) => { app.get('/half', { config: { access: 'public' } }, async () => 1); throw new Error('no luck') }",
+      ready:
+        "export default async (app) => { app.get('/ready', { config: { access: 'public' } }, async () => 1); app.addHook('onReady', async () => { throw new Error('no luck') }) }",
+      open: "export default async (app) => { app.get('/open', async () => 1) }",
+    }
+    const directory = await applicationFolder(t)
+    await install(t, directory, oneRoute('good', 'yes'))
+    for (const [id, code] of Object.entries(failures)) {
+      await install(t, directory, { manifest: { id, routes: [`GET /${id}`] }, files: { 'index.js': code } })
+    }
+    const application = await start(t, directory)
+    t.match(await ask(application, '/good'), { status: 200, body: { answer: 'yes' } })
+    for (const id of Object.keys(failures)) {
+      t.match(await ask(application, `/${id}`), { status: 503, body: { code: 'module-unavailable' } }, id)
+      t.equal((await fetch(`${application.url}/${id}`, { method: 'POST' })).status, 405)
+    }
+    const states = Object.fromEntries(application.state().modules.map(({ id, state }) => [id, state]))
+    t.same(states, {
+      good: 'active',
+      throws: 'failed',
+      late: 'failed',
+      half: 'failed',
+      ready: 'failed',
+      open: 'failed',
+    })
+    t.equal((await ask(application, '/health/ready')).status, 200)
+  },
+)
+
+t.test('files in the store that have changed since their installation are not run', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('note', 'mine'))
+  const locked = (await readLock(directory)).modules.note
+  t.ok(locked)
+  await writeFile(join(storedModule(directory, locked as never), 'index.js'), 'process.exit(1)')
+  const application = await start(t, directory)
+  t.match(await ask(application, '/note'), { status: 503 })
+  t.match(application.state().modules[0]?.reason, /not what was installed/)
+})
+
+t.test('a lock that changes without a word is taken up, after a probe', async (t) => {
+  const directory = await applicationFolder(t)
+  const application = await start(t, directory)
+  await install(t, directory, oneRoute('note', 'from git'))
+  while ((await ask(application, '/note')).status !== 200) await new Promise(setImmediate)
+  t.equal(application.state().generation, 1)
+})
+
+t.test('a second host of one application is refused', async (t) => {
+  const directory = await applicationFolder(t)
+  const application = await start(t, directory)
+  await t.rejects(Application.start({ directory, environment: {} }), { name: 'StorageBusyError' })
+  t.equal((await ask(application, '/health/live')).status, 200)
+})
+
+t.test('a port that is taken is an error, and nothing stays open', async (t) => {
+  const first = await start(t, await applicationFolder(t))
+  const directory = await applicationFolder(t)
+  const { port } = new URL(first.url)
+  await t.rejects(Application.start({ directory, port: Number(port), environment: {} }), {
+    code: 'EADDRINUSE',
+  })
+  await start(t, directory)
+})
+
+t.test(
+  'the control socket works in folders deeper than a socket path may be, and goes with the host',
+  async (t) => {
+    const directory = join(await temporaryFolder(t), 'deep'.repeat(30))
+    await mkdir(directory)
+    await writeFile(join(directory, 'app.config.json'), '{"server":{"port":0},"log":{"level":"silent"}}')
+    const application = await start(t, directory)
+    const state = await callRunningHost(directory, { method: 'GET', path: '/state' })
+    t.match(state, { status: 200, body: { pid: process.pid, generation: 0, modules: [] } })
+    t.match(await callRunningHost(directory, { method: 'GET', path: '/openapi' }), {
+      body: { openapi: '3.1.0' },
+    })
+    await application.close()
+    t.notOk(existsSync(controlSocket(directory)))
+    t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+  },
+)
+
+t.test('stopping finishes what is in flight, takes nothing new, and resolves closed', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, {
+    manifest: { id: 'slow', routes: ['GET /slow'] },
+    files: {
+      'index.js': `export default async (app) => {
+        app.get('/slow', { config: { access: 'public' } }, async () => {
+          process.emit('slow-begun')
+          await new Promise((resolve) => process.once('slow-release', resolve))
+          return { done: true }
+        })
+      }`,
+    },
+  })
+  const application = await start(t, directory)
+  const slow = fetch(`${application.url}/slow`)
+  await once(process, 'slow-begun')
+  const stopped = application.close()
+  t.equal(application.close(), stopped, 'stopping twice is stopping once')
+  await t.rejects(fetch(`${application.url}/`))
+  process.emit('slow-release' as never)
+  t.match(await slow, { status: 200 })
+  t.equal((await slow).headers.get('connection'), 'close')
+  await stopped
+  await application.closed
+  t.equal((await readFile(join(directory, 'data', 'app.db'))).length > 0, true)
+})

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { accessRules } from '../../src/callers/access.ts'
+import { callers } from '../../src/callers/callers.ts'
+import { GuestCookie } from '../../src/callers/guest-cookie.ts'
+import { guestRoutes } from '../../src/callers/guest-routes.ts'
+import { Guests } from '../../src/callers/guests.ts'
+import { mintToken } from '../../src/callers/mint-token.ts'
+import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { fastifyOptions } from '../../src/http/fastify-options.ts'
+import { problemDetails } from '../../src/http/problem-details.ts'
+import { requestBodies } from '../../src/http/request-bodies.ts'
+import { securityHeaders } from '../../src/http/security-headers.ts'
+import { transaction } from '../../src/http/transaction.ts'
+import { unknownRoutes } from '../../src/http/unknown-routes.ts'
+import { validation } from '../../src/http/validation.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
+
+export const issuer = 'urn:test:application'
+export const secret = Buffer.alloc(32, 7)
+
+export interface TestAppOptions {
+  readonly routes: (app: FastifyInstance) => void
+  readonly publicUrl?: string
+  readonly basePath?: string
+  /** Runs each transaction twice, the first time undone. */
+  readonly rehearse?: boolean
+}
+
+/** A database of the host with nobody in it. */
+export async function testStorage(t: Test, rehearse = false) {
+  const storage = await openStorage({
+    file: join(t.testdir(), 'app.db'),
+    rehearse,
+    onFatal: (error) => t.fail('the storage failed', { error: error.message }),
+  })
+  await storage.migrate([
+    { module: 'host', directory: join(import.meta.dirname, '../../migrations'), tables: 'mortise' },
+  ])
+  t.teardown(() => storage.close())
+  return storage
+}
+
+/** The host's own plugins around `routes`, in the order of createHost, on a database of its own. */
+export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehearse }: TestAppOptions) {
+  const storage = await testStorage(t, rehearse)
+  const parts = {
+    database: storage,
+    tokens: createTokenVerifier({ issuers: [{ issuer, secret }] }),
+    guests: new Guests(storage),
+    cookie: new GuestCookie(publicUrl),
+    basePath,
+  }
+  const logger = pino({ level: 'silent' })
+  const app: FastifyInstance = fastify(fastifyOptions({ logger, trustProxy: [] }) as FastifyServerOptions)
+  t.teardown(() => app.close())
+  await app.register(securityHeaders, { publicUrl })
+  await app.register(problemDetails)
+  await app.register(unknownRoutes)
+  await app.register(accessRules)
+  await app.register(requestBodies)
+  await app.register(validation)
+  await app.register(callers, parts)
+  await app.register(transaction, parts)
+  await app.register(
+    async (api) => {
+      await api.register(guestRoutes, parts)
+      await api.register(async (scope) => routes(scope))
+    },
+    { prefix: basePath },
+  )
+  await app.ready()
+  return { app, storage }
+}
+
+export async function bearer(subject: string, scope?: string): Promise<string> {
+  return `Bearer ${await mintToken({ issuer, secret, subject, scope, expiresIn: '1h' })}`
+}
+
+/** The cookies that an answer sets, as `name=value; attributes`. */
+export function setCookies(response: { headers: Record<string, unknown> }): string[] {
+  return ([response.headers['set-cookie'] ?? []].flat() as string[]).filter(Boolean)
+}

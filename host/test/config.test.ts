@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from '../src/config.ts'
+import { configFile } from '../src/modules/lock.ts'
+import { ConfigError } from '../src/settings.ts'
+import { applicationFolder, temporaryFolder } from './application-folder.ts'
+
+t.test('an empty folder has all defaults', async (t) => {
+  const folder = await temporaryFolder(t)
+  const config = await readConfig(folder, {})
+  t.match(config, { basePath: '', server: { host: '127.0.0.1', port: 3000, maxConnections: 2000 } })
+  t.equal(config.databaseFile, join(folder, 'data', 'app.db'))
+  t.equal(config.secret, undefined)
+  t.equal(ownIssuer(config), undefined)
+})
+
+t.test('a wrong setting is named with its file and its variable', async (t) => {
+  const folder = await applicationFolder(t, { basePath: 'api/' })
+  await t.rejects(readConfig(folder, {}), { name: 'ConfigError', message: /app\.config\.json: "basePath"/ })
+  await t.rejects(readConfig(folder, { APP_SERVER_PORT: '99999' }), {
+    message: /APP_SERVER_PORT.*"server\.port"/,
+  })
+})
+
+t.test('what is no JSON object is refused', async (t) => {
+  const folder = await temporaryFolder(t)
+  for (const text of ['', '[]', 'null', '{', '"x"']) {
+    await writeFile(configFile(folder), text)
+    await t.rejects(readConfig(folder, {}), ConfigError, JSON.stringify(text))
+  }
+})
+
+t.test('variables that look like settings and are none are told', async (t) => {
+  const folder = await applicationFolder(t)
+  const config = await readConfig(folder, {
+    APP_BASEPATH: '/api',
+    APP_MODULES_X_Y: '1',
+    APP_SECRET: 's'.repeat(32),
+  })
+  t.same(config.unknownVariables, ['APP_BASEPATH'])
+})
+
+t.test('the secret comes from the environment, else from its file, and is never short', async (t) => {
+  const folder = await applicationFolder(t)
+  const fromFile = await readConfig(folder, {})
+  t.equal(Buffer.from(fromFile.secret ?? '').toString(), 'a secret of 32 bytes, for tests only')
+  const fromVariable = await readConfig(folder, { APP_SECRET: 'v'.repeat(32) })
+  t.equal(Buffer.from(fromVariable.secret ?? '').toString(), 'v'.repeat(32))
+  t.equal(tokenIssuers(fromVariable).length, 1)
+  await t.rejects(readConfig(folder, { APP_SECRET: 'short' }), { message: /APP_SECRET has 5 bytes/ })
+  await writeFile(secretFile(folder), 'short\n')
+  await t.rejects(readConfig(folder, {}), { message: /secret has 5 bytes/ })
+})
+
+t.test('a module gets its own settings, checked, with defaults and overrides', async (t) => {
+  const schema = {
+    type: 'object',
+    properties: { greeting: { type: 'string', default: 'hello' }, times: { type: 'integer', minimum: 1 } },
+    required: ['times'],
+    additionalProperties: false,
+  }
+  const config = { modules: { note: { times: 2 } }, environment: { APP_MODULES_NOTE_GREETING: 'hi' } }
+  t.same(moduleSettings(config, 'note', schema as never), { greeting: 'hi', times: 2 })
+  t.same(config.modules.note, { times: 2 }, 'what the file says is left alone')
+  t.throws(() => moduleSettings({ ...config, modules: {} }, 'note', schema as never), {
+    message: '"modules.note.times" is missing',
+  })
+  t.throws(() => moduleSettings(config, 'note', undefined), { message: /takes none/ })
+  t.same(moduleSettings({ ...config, modules: {} }, 'note', undefined), {})
+})

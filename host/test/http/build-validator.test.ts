@@ -1,0 +1,119 @@
+import { Strict } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { buildValidator } from '../../src/http/build-validator.ts'
+import { createApp } from './create-app.ts'
+
+t.test('coerces nothing in a body and points at each wrong place', async (t) => {
+  const app = await createApp(t)
+  const errors = async (payload: unknown) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await app.inject({
+      method: 'POST',
+      url: '/cart/item',
+      headers,
+      payload: JSON.stringify(payload),
+    })
+    t.equal(response.statusCode, 400, JSON.stringify(payload))
+    t.equal(response.json().code, 'invalid-request')
+    return response.json().errors
+  }
+  const quantity = [{ pointer: '/quantity', detail: 'must be an integer from 1 to 9999' }]
+  for (const value of ['2', null, true, 1.5, 0, -1, 10_000, [1], {}]) {
+    t.strictSame(await errors({ product: 'p', quantity: value }), quantity)
+  }
+  const product = [{ pointer: '/product', detail: 'must be a string of 1 to 128 characters' }]
+  for (const value of ['', 'x'.repeat(129), 1, null, ['p']]) {
+    t.strictSame(await errors({ product: value, quantity: 1 }), product)
+  }
+  t.strictSame(await errors({}), [
+    { pointer: '/product', detail: 'is required' },
+    { pointer: '/quantity', detail: 'is required' },
+  ])
+  t.strictSame(await errors({ product: 'p', quantity: 1, 'a/b': 1 }), [
+    { pointer: '/a~1b', detail: 'is no known field' },
+  ])
+  for (const body of [null, [], 'x', 1]) {
+    t.strictSame(await errors(body), [{ pointer: '', detail: 'must be an object' }])
+  }
+})
+
+t.test('counts the length of a string in code points', async (t) => {
+  const app = await createApp(t)
+  const post = (product: string) =>
+    app.inject({ method: 'POST', url: '/cart/item', payload: { product, quantity: 1 } })
+  t.equal((await post('😀'.repeat(128))).statusCode, 200)
+  t.equal((await post('😀'.repeat(129))).statusCode, 400)
+})
+
+t.test('finds every error of a short body, at most twenty, and the first of a long one', async (t) => {
+  const app = await createApp(t)
+  const post = async (items: unknown[]) => {
+    const response = await app.inject({ method: 'POST', url: '/purchase', payload: { items } })
+    t.equal(response.statusCode, 400)
+    return response.json().errors
+  }
+  const wrong = { product: 'p', quantity: 0 }
+  t.strictSame(
+    (await post([wrong, { product: 'p', quantity: 1 }, wrong])).map(
+      (error: { pointer: string }) => error.pointer,
+    ),
+    ['/items/0/quantity', '/items/2/quantity'],
+  )
+  t.equal((await post(Array(50).fill(wrong))).length, 20)
+  t.equal((await post(Array(200).fill({ ...wrong, product: 'x'.repeat(100) }))).length, 1)
+})
+
+t.test('says what a union takes, not what each branch lacks', async (t) => {
+  const status = Type.Union([Type.Literal('confirmed'), Type.Literal('cancelled'), Type.Null()])
+  const validate = compile(Strict({ status }))
+  t.strictSame(refusal(validate({ status: 'x' })), [
+    { pointer: '/status', detail: 'must be "confirmed", "cancelled" or null' },
+  ])
+})
+
+t.test('fills in defaults', async (t) => {
+  const data = {}
+  t.equal(compile(Type.Object({ page: Type.Integer({ default: 1 }) }), 'querystring')(data), true)
+  t.strictSame(data, { page: 1 })
+})
+
+t.test('resolves the shared schemas of its scope', async (t) => {
+  const Quantity = Type.Integer({ $id: 'Quantity', minimum: 1 })
+  const compiler = buildValidator({ Quantity })
+  const schema = Type.Object({ quantity: Type.Unsafe({ $ref: 'Quantity#' }) })
+  const validate = compiler({ schema, method: 'POST', url: '/', httpPart: 'body' })
+  t.equal(validate({ quantity: 1 }), true)
+  t.strictSame(refusal(validate({ quantity: 0 })), [
+    { pointer: '/quantity', detail: 'must be an integer of at least 1' },
+  ])
+})
+
+t.test('refuses a schema that it would not hold a request to', async (t) => {
+  t.throws(() => compile(Type.Unsafe({ type: 'object', propertys: {} })), /propertys/)
+  t.throws(() => compile(Type.Object({ price: Type.Number() }), 'querystring'), /"price" is of type number/)
+})
+
+t.test('knows the forms of times, dates and UUIDs', async (t) => {
+  const takes = (format: string, text: string) => compile(Type.String({ format }))(text) === true
+  t.ok(takes('date-time', '2026-11-21T09:30:00.000Z'))
+  t.notOk(takes('date-time', '2026-13-21T09:30:00Z'))
+  t.notOk(takes('date-time', '2026-11-21'))
+  t.ok(takes('date', '2026-02-28'))
+  t.notOk(takes('date', '2026-02-30'))
+  t.ok(takes('uuid', '01936d2e-5c3a-7b1e-9f00-0123456789ab'))
+  t.notOk(takes('uuid', 'x'))
+})
+
+t.test('an id that a schema refuses is not found', async (t) => {
+  const result = compile(Type.Object({ id: Type.String({ maxLength: 1 }) }), 'params')({ id: 'xx' })
+  t.match(result, { error: { status: 404, code: 'not-found' } })
+})
+
+function compile(schema: Parameters<ReturnType<typeof buildValidator>>[0]['schema'], httpPart = 'body') {
+  return buildValidator({})({ schema, method: 'GET', url: '/x', httpPart })
+}
+
+function refusal(result: ReturnType<ReturnType<typeof compile>>): unknown {
+  return result === true ? undefined : (result.error as { members?: { errors?: unknown } }).members?.errors
+}

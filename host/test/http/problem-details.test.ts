@@ -1,0 +1,114 @@
+import { DatabaseError, defineProblems, ProblemDetails } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import { Ajv } from 'ajv'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { createApp } from './create-app.ts'
+
+const shop = defineProblems('shop', { 'out-of-stock': { status: 409, title: 'Out of stock' } })
+const isProblem = new Ajv().compile(ProblemDetails)
+
+const throwing = (error: unknown) => (scope: FastifyInstance) => {
+  const response = { 200: Type.Object({}), ...shop.responses('out-of-stock') }
+  scope.get('/throw', { config: { access: 'public' }, schema: { response } }, async () => {
+    throw error
+  })
+}
+
+t.test('a problem keeps all its members and headers under a response schema', async (t) => {
+  const members = {
+    short: [{ product: 'p', left: 2 }],
+    errors: [{ pointer: '/items/0', detail: 'd', left: 2 }],
+  }
+  const problem = shop.create('out-of-stock', 'Two are left.', { members, headers: { 'retry-after': '7' } })
+  const app = await createApp(t, { routes: throwing(problem) })
+  const response = await app.inject({ url: '/throw', headers: { 'request-id': 'abc' } })
+  t.equal(response.statusCode, 409)
+  t.equal(response.headers['content-type'], 'application/problem+json')
+  t.equal(response.headers['retry-after'], '7')
+  t.strictSame(response.json(), {
+    type: 'urn:problem-type:shop:out-of-stock',
+    title: 'Out of stock',
+    status: 409,
+    code: 'out-of-stock',
+    detail: 'Two are left.',
+    ...members,
+    requestId: 'abc',
+  })
+})
+
+t.test('whatever else is thrown is a 500 that is logged and says nothing about internals', async (t) => {
+  const status = Object.assign(new Error('secret'), { statusCode: 404, code: 'ENOENT' })
+  for (const error of [
+    new Error('secret'),
+    new TypeError('secret'),
+    status,
+    'secret',
+    { secret: 1 },
+    new DatabaseError('unique', 'secret'),
+  ]) {
+    const log: string[] = []
+    const app = await createApp(t, { routes: throwing(error), log })
+    const response = await app.inject('/throw')
+    t.equal(response.statusCode, 500)
+    t.ok(isProblem(response.json()))
+    t.equal(response.json().code, 'internal-error')
+    t.notMatch(response.body, /secret|stack|Error:/)
+    t.equal(log.length, 1)
+    t.match(JSON.parse(log[0] as string), { level: 50, requestId: response.json().requestId })
+    t.match(log[0], /secret/)
+  }
+})
+
+t.test('an answer that its own schema refuses is a 500 without internals', async (t) => {
+  const app = await createApp(t, {
+    routes(scope) {
+      const response = { 200: Type.Object({ quantity: Type.Integer() }) }
+      scope.get(
+        '/broken',
+        { config: { access: 'public' }, schema: { response } },
+        async () => ({ quantity: 'x' }) as never,
+      )
+    },
+  })
+  const response = await app.inject('/broken')
+  t.equal(response.statusCode, 500)
+  t.equal(response.json().code, 'internal-error')
+})
+
+t.test('a busy database is 503 with Retry-After', async (t) => {
+  const app = await createApp(t, { routes: throwing(new DatabaseError('busy', 'locked')) })
+  const response = await app.inject('/throw')
+  t.equal(response.statusCode, 503)
+  t.equal(response.headers['retry-after'], '1')
+  t.equal(response.json().code, 'busy')
+})
+
+t.test('every failure of the host is a problem with the id of its request', async (t) => {
+  const app = await createApp(t, { routes: throwing(new Error('x')), notReady: () => 'it starts' })
+  const json = { 'content-type': 'application/json' }
+  for (const [method, url, status, extra] of [
+    ['GET', '/nope', 404, {}],
+    ['GET', '/cart/item/x', 404, {}],
+    ['PUT', '/cart', 405, {}],
+    ['GET', '/cart?x=1', 400, {}],
+    ['POST', '/cart/item', 400, { headers: json, payload: '{' }],
+    ['POST', '/cart/item', 400, { headers: json, payload: '{}' }],
+    ['POST', '/cart/item', 400, { headers: { ...json, 'content-length': '5' }, payload: '{}' }],
+    ['POST', '/cart/item', 413, { headers: json, payload: ' '.repeat(400_000) }],
+    ['POST', '/cart/item', 415, { headers: { 'content-type': 'text/plain' }, payload: 'x' }],
+    ['POST', '/cart/item', 415, { headers: { 'content-type': 'x' }, payload: 'x' }],
+    ['GET', '/throw', 500, {}],
+    ['GET', '/health/ready', 503, {}],
+    ['GET', `/cart/item/${'x'.repeat(30_000)}`, 404, {}],
+  ] as const) {
+    const response = await app.inject({ method, url, ...extra })
+    const problem = response.json()
+    t.equal(response.statusCode, status, `${method} ${url.slice(0, 20)}`)
+    t.ok(isProblem(problem), response.body)
+    t.equal(problem.status, status)
+    t.match(problem.type, `:${problem.code}`)
+    t.equal(response.headers['content-type'], 'application/problem+json')
+    t.equal(response.headers['request-id'], problem.requestId)
+  }
+})

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { requestTarget } from '../../src/http/request-target.ts'
+
+t.test('leaves alone what can be decoded', async (t) => {
+  for (const target of [
+    '/',
+    '/cart?page=1',
+    '/cart/item/a%20b%2Fc',
+    '/x?y=%ZZ',
+    '/caf%C3%A9',
+    '//cart',
+    '/x#%ZZ',
+  ]) {
+    t.equal(requestTarget(target), target)
+  }
+})
+
+t.test('escapes the percent signs of a segment that cannot be decoded, and of no other', async (t) => {
+  t.equal(requestTarget('/cart%20x/item/%ZZ?a=%ZZ'), '/cart%20x/item/%25ZZ?a=%ZZ')
+  t.equal(requestTarget('/cart/item/%FF'), '/cart/item/%25FF')
+  t.equal(requestTarget('/cart/item/%'), '/cart/item/%25')
+  t.equal(requestTarget('/cart/item/%2'), '/cart/item/%252')
+  t.equal(requestTarget('/cart/item/a%00b'), '/cart/item/a%2500b', 'NUL too: not every database takes it')
+})
+
+t.test('takes the path out of the absolute form', async (t) => {
+  t.equal(requestTarget('http://host:1/cart?x=1'), '/cart?x=1')
+  t.equal(requestTarget('HTTPS://host/cart'), '/cart')
+  t.equal(requestTarget('http://host'), '/')
+  t.equal(requestTarget('http://host?x=1'), '/?x=1')
+})
+
+t.test('makes a path of everything else', async (t) => {
+  t.equal(requestTarget('*'), '/*')
+  t.equal(requestTarget('host:443'), '/host%3A443')
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { ContractBoard, inContractOrder } from '../../src/modules/contract-registry.ts'
+
+const module = (id: string, sides: object = {}) => ({ manifest: { id, ...sides } })
+const ids = (modules: { manifest: { id: string } }[]) => modules.map(({ manifest }) => manifest.id)
+
+t.test('providers come before who uses them, others stay in order', async (t) => {
+  const shop = [
+    module('buy', { requires: { catalog: '^1.0.0' }, optional: { cart: '^1.0.0' } }),
+    module('news'),
+    module('cart', { provides: { cart: '1.2.0' }, optional: { catalog: '^1.0.0' } }),
+    module('catalog', { provides: { catalog: '1.0.0' } }),
+  ]
+  t.same(ids(inContractOrder(shop)), ['catalog', 'cart', 'buy', 'news'])
+  t.same(ids(inContractOrder(shop.toReversed())), ['catalog', 'cart', 'news', 'buy'])
+})
+
+t.test('a required contract must be there, in range, once, and without circles', async (t) => {
+  const user = module('user', { requires: { catalog: '^2.0.0' } })
+  const v1 = module('v1', { provides: { catalog: '1.0.0' } })
+  const v2 = module('v2', { provides: { catalog: '2.1.0' } })
+  const other = module('other', { provides: { catalog: '2.0.0' } })
+  t.throws(() => inContractOrder([user]), { module: 'user', message: /requires the contract "catalog"/ })
+  t.throws(() => inContractOrder([user, v1]), { module: 'user' })
+  t.same(ids(inContractOrder([user, v1, v2])), ['v2', 'user', 'v1'])
+  t.throws(() => inContractOrder([user, v2, other]), { module: 'other', message: /as v2 does/ })
+  const a = module('a', { provides: { a: '1.0.0' }, requires: { b: '*' } })
+  const b = module('b', { provides: { b: '1.0.0' }, requires: { a: '*' } })
+  t.throws(() => inContractOrder([a, b]), { message: /circle/ })
+})
+
+t.test('an optional contract that is not there, or not in range, is undefined', async (t) => {
+  const board = new ContractBoard()
+  const registry = board.registryFor({ id: 'user', optional: { catalog: '^2.0.0' } })
+  t.equal(registry.get('catalog' as never), undefined)
+  board.registryFor({ id: 'v1', provides: { catalog: '1.0.0' } }).provide('catalog' as never, {} as never)
+  t.equal(registry.get('catalog' as never), undefined)
+  const implementation = { price: () => 1 }
+  board
+    .registryFor({ id: 'v2', provides: { catalog: '2.0.0' } })
+    .provide('catalog' as never, implementation as never)
+  t.equal(registry.get('catalog' as never), implementation)
+})
+
+t.test('only what the manifest declares can be offered or used', async (t) => {
+  const registry = new ContractBoard().registryFor({ id: 'x' })
+  t.throws(() => registry.get('catalog' as never), { module: 'x', message: /does not name/ })
+  t.throws(() => registry.provide('catalog' as never, {} as never), {
+    module: 'x',
+    message: /does not provide/,
+  })
+})

@@ -1,0 +1,40 @@
+import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { hashTree } from '../../src/modules/hash-tree.ts'
+import { temporaryFolder } from '../application-folder.ts'
+
+t.test('the hash tells bytes, names, folders and executability apart, and nothing else', async (t) => {
+  const folder = await temporaryFolder(t)
+  const seen = new Set<string>()
+  const isNew = async (what: string) => {
+    const hash = await hashTree(folder)
+    t.match(hash, /^sha512-[A-Za-z0-9+/]{86}==$/)
+    t.notOk(seen.has(hash), what)
+    seen.add(hash)
+  }
+  const a = join(folder, 'a')
+  await isNew('empty')
+  await writeFile(a, '1')
+  await isNew('a file')
+  const original = await hashTree(folder)
+  await writeFile(a, '2')
+  await isNew('other bytes')
+  await writeFile(a, '1')
+  await chmod(a, 0o755)
+  await isNew('executable')
+  await chmod(a, 0o600)
+  t.equal(await hashTree(folder), original, 'who may read it does not matter')
+  await rename(a, join(folder, 'b'))
+  await isNew('another name')
+  await mkdir(join(folder, 'c'))
+  await rename(join(folder, 'b'), join(folder, 'c', 'a'))
+  await isNew('another folder')
+})
+
+t.test('links are refused', async (t) => {
+  const folder = await temporaryFolder(t)
+  await symlink('/etc/passwd', join(folder, 'link'))
+  await t.rejects(hashTree(folder), { message: /link is neither a file nor a folder/ })
+  await rm(join(folder, 'link'))
+})

@@ -1,0 +1,118 @@
+import t, { type Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { probe } from '../../src/modules/probe.ts'
+import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
+
+async function probeAll(t: Test, modules: FixtureModule[], timeout?: number): Promise<void> {
+  const config = await readConfig(await applicationFolder(t), {})
+  const probed = []
+  for (const module of modules)
+    probed.push({ id: module.manifest.id, directory: await modulePackage(t, module) })
+  return probe(config, probed, timeout)
+}
+
+/** A module whose entry is `code`, and which declares `routes`. */
+const withCode = (code: string, ...routes: string[]): FixtureModule => ({
+  manifest: { id: 'bad', routes },
+  files: { 'index.js': code },
+})
+
+t.test('modules that would serve together pass', async (t) => {
+  await probeAll(t, [oneRoute('one', '1'), oneRoute('two', '2')])
+  await probeAll(t, [])
+})
+
+t.test('a module that throws, exits, exports nothing or hangs is named with the reason', async (t) => {
+  const bad: [string, FixtureModule, RegExp][] = [
+    ['throws while loading', withCode('throw new Error("no luck")'), /no luck/],
+    ['throws no Error', withCode('throw null'), /null/],
+    [
+      'throws while registering',
+      withCode('export default async () => { throw new Error("later") }'),
+      /later/,
+    ],
+    [
+      'throws when ready',
+      withCode(
+        'export default async (app) => { app.addHook("onReady", async () => { throw new Error("ready") }) }',
+      ),
+      /ready/,
+    ],
+    [
+      'throws out of turn',
+      withCode('setTimeout(() => { throw new Error("stray") }); await new Promise(() => {})'),
+      /stray/,
+    ],
+    ['exits while loading', withCode('process.exit(0)'), /ended with exit code 0 while it was loading/],
+    ['exits while registering', withCode('export default async () => process.exit(3)'), /exit code 3/],
+    ['kills itself', withCode('process.kill(process.pid, "SIGKILL")'), /killed by SIGKILL/],
+    ['exports no plugin', withCode('export default {}'), /no Fastify plugin/],
+    ['has no entry', { manifest: { id: 'bad' }, files: {} }, /index\.js/],
+    ['is no JavaScript', withCode('export default async ('), /Unexpected/],
+    ['imports what it does not have', withCode('import "left-pad"'), /left-pad/],
+  ]
+  for (const [what, module, message] of bad) {
+    await t.rejects(probeAll(t, [oneRoute('good', ''), module]), { module: 'bad', message }, what)
+  }
+})
+
+t.test('a module that never finishes is ended, with what it has started', async (t) => {
+  const endless: [string, string][] = [
+    ['loops', 'for (;;) {}'],
+    ['loops while registering', 'export default async () => { for (;;) {} }'],
+    ['waits', 'const timer = setInterval(() => {}, 1000); await new Promise(() => {})'],
+    [
+      'ignores signals',
+      'process.on("SIGTERM", () => {}); await new Promise(() => setInterval(() => {}, 1000))',
+    ],
+  ]
+  for (const [what, code] of endless) {
+    await t.rejects(probeAll(t, [withCode(code)], 2000), { module: 'bad', message: /within 2 s/ }, what)
+  }
+})
+
+t.test('routes are what the manifest says, with access, and nobody else’s', async (t) => {
+  const route = (options: string) =>
+    `export default async (app) => { app.get('/bad', ${options} async () => 1) }`
+  const open = "{ config: { access: 'public' } },"
+  const bad: [FixtureModule, RegExp][] = [
+    [withCode(route(open)), /registers GET \/bad, which its manifest does not declare/],
+    [withCode(route(open), 'GET /bad', 'POST /bad'), /declares POST \/bad, which it does not register/],
+    [withCode(route(''), 'GET /bad'), /states no access/],
+    [withCode(route("{ config: { access: '' } },"), 'GET /bad'), /access/],
+    [withCode(route('{ config: { access: [] } },'), 'GET /bad'), /access/],
+    [withCode(route(open).replace('/bad', '/good'), 'GET /good'), /GET.*\/good/],
+    [withCode(route(open).replace('/bad', '/health/live'), 'GET /health/live'), /\/health\/live/],
+  ]
+  for (const [module, message] of bad) {
+    await t.rejects(probeAll(t, [oneRoute('good', ''), module]), { module: 'bad', message })
+  }
+})
+
+t.test('migrations are tried, and keep to their prefix', async (t) => {
+  const migrating = (sql: string): FixtureModule => ({
+    manifest: { id: 'bad', tables: 'bad', migrations: 'migrations' },
+    files: {
+      'index.js': 'export default async () => {}',
+      'migrations/001-bad.sql': sql,
+      'migrations/001-bad.down.sql': 'DROP TABLE bad;',
+    },
+  })
+  await probeAll(t, [migrating('CREATE TABLE bad (id TEXT PRIMARY KEY);')])
+  await t.rejects(probeAll(t, [migrating('CREATE TABLE cart (id TEXT);')]), {
+    module: 'bad',
+    message: /cart/,
+  })
+  await t.rejects(probeAll(t, [migrating('CREATE TABLE;')]), { module: 'bad', message: /001-bad/ })
+})
+
+t.test('the environment of the process, and its secret, stay with the process', async (t) => {
+  process.env.APP_SECRET = 'a secret that no module may see, ever'
+  t.teardown(() => {
+    delete process.env.APP_SECRET
+  })
+  const nosy = withCode(`export default async () => {
+    if (JSON.stringify(process.env).includes('no module may see')) throw new Error('seen')
+  }`)
+  await probeAll(t, [nosy])
+})
