@@ -7,8 +7,8 @@ import { many, one, run, type Transaction } from './transaction.ts'
  * one list per status), and any of them together are read as one.
  *
  * How: every row has a position that rises in the order of creation. Beside the rows, a table counts the rows of
- * each list per block of 512 positions (level 1) and per 512 of those blocks (level 2). A total, and the row that
- * a page begins with, are found by adding up a few hundred counts instead of counting rows.
+ * each list per block of 64 positions (level 1), per 64 of those blocks (level 2), and per 64 of those (level 3). A
+ * total, and the row that a page begins with, are found by adding up some hundred counts instead of counting rows.
  *
  * The invariant: a count equals the rows of its list in its block that satisfy `where`. Call `add`, `move` and
  * `remove` in the transaction that changes the row. Positions are never used twice, so rows stay in their table
@@ -47,12 +47,14 @@ export interface RankedPage<Row> {
   readonly until: number
 }
 
-/** Positions per block, and blocks per block of level 2. */
-const WIDTH = 512
-const FIRST = 1
-const SECOND = 2
+/** Positions per block of level 1, and blocks per block of the level above. */
+const WIDTH = 64
+const LEVELS = [1, 2, 3]
+const TOP = LEVELS.length
 
-const blockOf = (position: number) => Math.floor(position / WIDTH)
+/** How many positions a block of `level` covers; a block of level 0 is a position. */
+const span = (level: number) => WIDTH ** level
+const blockOf = (position: number, level: number) => Math.floor(position / span(level))
 
 export class RankedList {
   readonly #counts: Sql
@@ -79,21 +81,21 @@ export class RankedList {
 
   /** Counts a row that was inserted into `list`. */
   *add(position: number, list: string): Transaction<void> {
-    const block = blockOf(position)
+    const blocks = LEVELS.map((level) => sql`(${level}, ${blockOf(position, level)}, ${list}, 1)`)
     yield* run(sql`
-      INSERT INTO ${this.#counts} (level, block, list, count)
-      VALUES (${FIRST}, ${block}, ${list}, 1), (${SECOND}, ${blockOf(block)}, ${list}, 1)
+      INSERT INTO ${this.#counts} (level, block, list, count) VALUES ${join(blocks)}
       ON CONFLICT (level, block, list) DO UPDATE SET count = ${this.#counts}.count + 1`)
   }
 
   /** Counts a row that left `list` for good. @throws {Error} where no row of `list` was ever counted there */
   *remove(position: number, list: string): Transaction<void> {
-    const block = blockOf(position)
+    const blocks = LEVELS.map((level) => sql`(${level}, ${blockOf(position, level)})`)
     const changed = yield* run(sql`
       UPDATE ${this.#counts} SET count = count - 1
-      WHERE list = ${list} AND (level, block) IN (VALUES (${FIRST}, ${block}), (${SECOND}, ${blockOf(block)}))`)
-    if (changed !== 2)
+      WHERE list = ${list} AND (level, block) IN (VALUES ${join(blocks)})`)
+    if (changed !== LEVELS.length) {
       throw new Error(`position ${position} was never added to the list "${list}": add() it first`)
+    }
   }
 
   /** Counts a row that went from one list to another. */
@@ -124,70 +126,91 @@ export class RankedList {
   }
 
   *#newest(lists: readonly string[]): Transaction<number> {
-    const position = sql`${this.#position} AS position`
-    const [row] = yield* this.#down<{ position: number }>(Number.MAX_SAFE_INTEGER, 1, lists, position)
-    return row?.position ?? 0
+    const each = lists.map(
+      (list) => sql`
+        SELECT max(${this.#position}) AS position FROM ${this.#rows}
+        WHERE ${this.#list} = ${list} AND ${this.#where}`,
+    )
+    const { newest } = yield* one<{ newest: number }>(sql`
+      SELECT coalesce(max(position), 0) AS newest FROM (${join(each, ' UNION ALL ')}) AS lists`)
+    return newest
   }
 
-  /** How many rows there are up to a position: whole blocks of level 2, then of level 1, then single rows. */
+  /**
+   * How many rows there are up to a position. Of each level, the whole blocks that the block of the level above is
+   * only partly made of; of the last block, the rows.
+   */
   *#total(lists: readonly string[], until: number): Transaction<number> {
-    const block = blockOf(until)
-    const wide = blockOf(block)
+    const end = until + 1
+    const counts = LEVELS.map((level) => {
+      const start = level === TOP ? 0 : blockOf(end, level + 1) * WIDTH
+      return sql`
+        SELECT count FROM ${this.#counts} WHERE list IN (${names(lists)})
+          AND level = ${level} AND block >= ${start} AND block < ${blockOf(end, level)}`
+    })
     const { total } = yield* one<{ total: number }>(sql`
       SELECT CAST(coalesce(sum(count), 0) AS BIGINT) AS total FROM (
-        SELECT count FROM ${this.#counts}
-        WHERE level = ${SECOND} AND block < ${wide} AND list IN (${names(lists)})
+        ${join(counts, ' UNION ALL ')}
         UNION ALL
-        SELECT count FROM ${this.#counts}
-        WHERE level = ${FIRST} AND block >= ${wide * WIDTH} AND block < ${block} AND list IN (${names(lists)})
-        UNION ALL
-        SELECT count(*) FROM ${this.#rows}
-        WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
-          AND ${this.#position} BETWEEN ${block * WIDTH} AND ${until}
+        SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
+          AND ${this.#position} >= ${blockOf(end, 1) * WIDTH} AND ${this.#position} < ${end}
       ) AS counts`)
     return total
   }
 
   /** The position of the row that has `rank` older rows on `lists`. */
   *#positionOf(rank: number, lists: readonly string[]): Transaction<number> {
-    const wide = yield* this.#blockOfRank(SECOND, 0, Number.MAX_SAFE_INTEGER, rank, lists)
-    const start = wide.block * WIDTH
-    const block = yield* this.#blockOfRank(FIRST, start, start + WIDTH, rank - wide.before, lists)
-    const inBlock = rank - wide.before - block.before
+    let start = 0
+    let end = Number.MAX_SAFE_INTEGER
+    let left = rank
+    for (const level of LEVELS.toReversed()) {
+      const { block, before } = yield* this.#blockOf(left, level, start, end, lists)
+      start = block * WIDTH
+      end = start + WIDTH
+      left -= before
+    }
     const { position } = yield* one<{ position: number }>(sql`
-      SELECT ${this.#position} AS position FROM ${this.#rows}
-      WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
-        AND ${this.#position} BETWEEN ${block.block * WIDTH} AND ${block.block * WIDTH + WIDTH - 1}
-      ORDER BY ${this.#position} LIMIT 1 OFFSET ${inBlock}`)
+      SELECT ${this.#position} AS position FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)})
+        AND ${this.#where} AND ${this.#position} >= ${start} AND ${this.#position} < ${end}
+      ORDER BY ${this.#position} LIMIT 1 OFFSET ${left}`)
     return position
   }
 
-  /** Of the blocks from `start` until before `end`: the one that holds the row with `rank` older rows in them. */
-  *#blockOfRank(level: number, start: number, end: number, rank: number, lists: readonly string[]) {
-    return yield* one<{ block: number; before: number }>(sql`
-      SELECT block, CAST(upto - here AS BIGINT) AS before FROM (
-        SELECT block, sum(count) AS here, sum(sum(count)) OVER (ORDER BY block) AS upto FROM ${this.#counts}
-        WHERE level = ${level} AND block >= ${start} AND block < ${end} AND list IN (${names(lists)})
-        GROUP BY block
-      ) AS sums
-      WHERE upto > ${rank} ORDER BY block LIMIT 1`)
+  /** Of the blocks from `start` until before `end`: the one with the row that has `rank` older rows in them. */
+  *#blockOf(rank: number, level: number, start: number, end: number, lists: readonly string[]) {
+    const blocks = yield* many<{ block: number; count: number }>(sql`
+      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#counts} WHERE list IN (${names(lists)})
+        AND level = ${level} AND block >= ${start} AND block < ${end}
+      GROUP BY block ORDER BY block`)
+    let before = 0
+    for (const { block, count } of blocks) {
+      if (rank < before + count) return { block, before }
+      before += count
+    }
+    throw new Error(
+      'the counts of a ranked list do not add up: a row was changed without add(), move() or remove()',
+    )
   }
 
-  /** `limit` rows from a position down. One range read per list: an index on (list, position) serves no other way. */
+  /**
+   * `limit` rows from a position down. An index on (list, position) is in order within one list only, so each list
+   * is asked for its next positions, and the rows are read between the outermost of them.
+   */
   *#down<Row>(first: number, limit: number, lists: readonly string[], columns: Sql): Transaction<Row[]> {
-    const ranges = lists.map(
+    const each = lists.map(
       (list) => sql`
         SELECT position FROM (
           SELECT ${this.#position} AS position FROM ${this.#rows}
           WHERE ${this.#list} = ${list} AND ${this.#where} AND ${this.#position} <= ${first}
           ORDER BY ${this.#position} DESC LIMIT ${limit}
-        ) AS one_list`,
+        ) AS list`,
     )
+    const found = yield* many<{ position: number }>(join(each, ' UNION ALL '))
+    const positions = found.map(({ position }) => position).sort((one, other) => other - one)
+    const last = positions[limit - 1] ?? 0
     return yield* many<Row>(sql`
-      SELECT ${columns} FROM ${this.#rows}
-      WHERE ${this.#position} IN (
-        SELECT position FROM (${join(ranges, ' UNION ALL ')}) AS lists ORDER BY position DESC LIMIT ${limit}
-      )
+      SELECT ${columns} FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
+        AND ${this.#position} >= ${last} AND ${this.#position} <= ${first}
       ORDER BY ${this.#position} DESC`)
   }
 }
