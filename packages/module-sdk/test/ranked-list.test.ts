@@ -177,6 +177,14 @@ t.test('an empty list has an empty page, and stays empty for who walks it', asyn
   t.same(list.page(states, 1, 20, empty.until), { rows: [], total: 0, until: 0 })
 })
 
+t.test('a walk begins at the newest row that is still on the lists', async (t) => {
+  const list = taskList(t)
+  for (const state of ['open', 'done', 'open', 'open']) list.insert(state)
+  list.remove(3)
+  t.equal(list.page(['open', 'done'], 1, 20).until, 3)
+  t.equal(list.page(['done'], 1, 20).until, 2)
+})
+
 t.test('a page past the end is empty and keeps the total', async (t) => {
   const list = taskList(t)
   list.insert('open')

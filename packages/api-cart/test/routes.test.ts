@@ -1,0 +1,260 @@
+import type { TestCaller } from '@mortise/module-testkit'
+import t from 'tap'
+import { cartHost } from './cart-host.ts'
+
+const UNKNOWN = 'item_01kahr3v8ze5x9g2w0m4c7t6ys'
+
+async function added(caller: TestCaller, product: string, quantity = 1) {
+  const response = await caller.post('/cart/item', { product, quantity })
+  return response.json()
+}
+
+t.test('GET /cart answers an empty cart to who has none', async (t) => {
+  const host = await cartHost(t)
+  for (const caller of [host.user('ann'), host.guest()]) {
+    const response = await caller.get('/cart')
+    t.equal(response.statusCode, 200)
+    t.match(response.json(), { id: null, items: [], itemCount: 0, total: null, version: 0, expiresAt: null })
+  }
+})
+
+t.test('POST /cart/item answers 201 with the place of a new item, 200 where it was there', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const created = await ann.post('/cart/item', { product: 'tea', quantity: 2 })
+  t.equal(created.statusCode, 201)
+  t.match(created.json(), { product: 'tea', quantity: 2, name: null, unitPrice: null, version: 1 })
+  t.equal(created.headers.location, `/cart/item/${created.json().id}`)
+  t.same((await ann.get(created.headers.location as string)).json(), created.json())
+
+  const again = await ann.post('/cart/item', { product: 'tea', quantity: 3 })
+  t.equal(again.statusCode, 200)
+  t.equal(again.headers.location, undefined)
+  t.match(again.json(), { id: created.json().id, quantity: 5, version: 2 })
+})
+
+t.test('the place of a new item is under the base path', async (t) => {
+  const host = await cartHost(t, { config: { basePath: '/api' } })
+  const created = await host.user('ann').post('/cart/item', { product: 'tea', quantity: 2 })
+  t.equal(created.headers.location, `/api/cart/item/${created.json().id}`)
+})
+
+t.test('GET /cart and GET /cart/item show the items in the order added', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const items = [await added(ann, 'tea'), await added(ann, 'milk', 2), await added(ann, 'ale', 3)]
+  const cart = (await ann.get('/cart')).json()
+  t.match(cart, { items, itemCount: 3, totalQuantity: 6, total: null, version: 3 })
+  t.match(cart.id, /^cart_/)
+  t.same((await ann.get('/cart/item')).json(), { data: items })
+})
+
+t.test('PATCH /cart/item/:id sets the quantity', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const { id } = await added(ann, 'tea', 2)
+  const changed = await ann.patch(`/cart/item/${id}`, { quantity: 9 })
+  t.equal(changed.statusCode, 200)
+  t.match(changed.json(), { id, product: 'tea', quantity: 9, version: 2 })
+  t.same((await ann.get(`/cart/item/${id}`)).json(), changed.json())
+})
+
+t.test('DELETE /cart/item/:id removes an item, once', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const { id } = await added(ann, 'tea')
+  const removed = await ann.delete(`/cart/item/${id}`)
+  t.equal(removed.statusCode, 200)
+  t.same(removed.json(), { id, deleted: true })
+  t.equal((await ann.delete(`/cart/item/${id}`)).statusCode, 404)
+  t.match((await ann.get('/cart')).json(), { items: [], version: 2 })
+})
+
+t.test('DELETE /cart empties the cart, however often', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  await added(ann, 'tea')
+  const { id } = (await ann.get('/cart')).json()
+  for (const caller of [ann, ann, host.user('who has no cart'), host.guest()]) {
+    const emptied = await caller.delete('/cart')
+    t.equal(emptied.statusCode, 200)
+    t.same(emptied.json(), { deleted: true })
+  }
+  t.match((await ann.get('/cart')).json(), { id, items: [], version: 2 })
+})
+
+t.test('a guest keeps a cart', async (t) => {
+  const host = await cartHost(t)
+  const guest = host.guest()
+  const item = await added(guest, 'tea')
+  t.same((await guest.get('/cart')).json().items, [item])
+  t.same((await host.guest().get('/cart')).json().items, [])
+})
+
+const rejected: [string, unknown, string[]][] = [
+  ['no body', undefined, ['']],
+  ['an array', [], ['']],
+  ['no product', { quantity: 1 }, ['/product']],
+  ['no quantity', { product: 'tea' }, ['/quantity']],
+  ['nothing of either', {}, ['/product', '/quantity']],
+  ['a field that is none', { product: 'tea', quantity: 1, price: 1 }, ['/price']],
+  ['a price', { product: 'tea', quantity: 1, unitPrice: { amount: 1, currency: 'EUR' } }, ['/unitPrice']],
+  ['a product that is a number', { product: 7, quantity: 1 }, ['/product']],
+  ['a product that is null', { product: null, quantity: 1 }, ['/product']],
+  ['an empty product', { product: '', quantity: 1 }, ['/product']],
+  ['a product of 129 characters', { product: 'é'.repeat(129), quantity: 1 }, ['/product']],
+  ['a product of blanks', { product: ' \u00a0\u2003\u3000', quantity: 1 }, ['/product']],
+  ['a product with a line break', { product: 'tea\n', quantity: 1 }, ['/product']],
+  ['a product with a NUL', { product: 'tea\u0000', quantity: 1 }, ['/product']],
+  ['a product with a C1 control character', { product: 'a\u0085b', quantity: 1 }, ['/product']],
+  ['a quantity of 0', { product: 'tea', quantity: 0 }, ['/quantity']],
+  ['a negative quantity', { product: 'tea', quantity: -1 }, ['/quantity']],
+  ['a quantity of 10000', { product: 'tea', quantity: 10_000 }, ['/quantity']],
+  ['a fraction', { product: 'tea', quantity: 1.5 }, ['/quantity']],
+  ['a quantity that is text', { product: 'tea', quantity: '2' }, ['/quantity']],
+  ['a quantity that is null', { product: 'tea', quantity: null }, ['/quantity']],
+  ['a quantity that is a list', { product: 'tea', quantity: [2] }, ['/quantity']],
+  ['a quantity beyond every integer', '{"product":"tea","quantity":1e999}', ['/quantity']],
+]
+
+t.test('POST /cart/item refuses what is wrong, points at it, and does nothing', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  for (const [what, body, pointers] of rejected) {
+    const response = await ann.post('/cart/item', body as object, { 'content-type': 'application/json' })
+    t.equal(response.statusCode, 400, what)
+    t.equal(response.headers['content-type'], 'application/problem+json')
+    const { errors } = response.json()
+    t.same(
+      errors.map((error: { pointer: string }) => error.pointer),
+      pointers,
+      `${what} is pointed at`,
+    )
+  }
+  t.match((await ann.get('/cart')).json(), { id: null, version: 0 })
+})
+
+t.test('POST /cart/item takes products of all sorts', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const products = [
+    'x',
+    'x'.repeat(128),
+    '𝒳'.repeat(128),
+    ' tea ',
+    "'; DROP TABLE cart; --",
+    '../..',
+    '0',
+    '☕',
+  ]
+  for (const product of products) {
+    const response = await ann.post('/cart/item', { product, quantity: 1 })
+    t.equal(response.statusCode, 201, product)
+    t.equal(response.json().product, product)
+  }
+  t.equal((await ann.get('/cart')).json().itemCount, products.length)
+})
+
+t.test('PATCH /cart/item/:id refuses what is wrong and points at it', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const item = await added(ann, 'tea', 2)
+  for (const [body, pointer] of [
+    [{}, '/quantity'],
+    [{ quantity: 0 }, '/quantity'],
+    [{ quantity: -5 }, '/quantity'],
+    [{ quantity: 10_000 }, '/quantity'],
+    [{ quantity: '3' }, '/quantity'],
+    [{ quantity: 3, product: 'milk' }, '/product'],
+  ] as const) {
+    const response = await ann.patch(`/cart/item/${item.id}`, body)
+    t.equal(response.statusCode, 400)
+    t.same(response.json().errors[0].pointer, pointer)
+  }
+  t.same((await ann.get(`/cart/item/${item.id}`)).json(), item)
+})
+
+t.test('no route of the cart takes query parameters', async (t) => {
+  const host = await cartHost(t)
+  for (const path of ['/cart?page=1', '/cart/item?x=', `/cart/item/${UNKNOWN}?owner=*`]) {
+    const response = await host.user('ann').get(path)
+    t.equal(response.statusCode, 400, path)
+    t.ok(response.json().errors[0].parameter)
+  }
+})
+
+t.test('too many of a product, and too many products, are 409', async (t) => {
+  const host = await cartHost(t, { rehearse: false })
+  const ann = host.user('ann')
+  await added(ann, 'tea', 9999)
+  const over = await ann.post('/cart/item', { product: 'tea', quantity: 1 })
+  t.equal(over.statusCode, 409)
+  t.match(over.json(), {
+    type: 'urn:problem-type:api-cart:quantity-limit',
+    code: 'quantity-limit',
+    status: 409,
+  })
+  await Promise.all(Array.from({ length: 250 }, (_, index) => added(ann, `product ${index}`)))
+  const full = await ann.post('/cart/item', { product: 'one more', quantity: 1 })
+  t.match(full.json(), { type: 'urn:problem-type:api-cart:cart-full', status: 409 })
+  t.equal((await ann.get('/cart')).json().itemCount, 200)
+})
+
+t.test('32 additions at once of one product end as one line with the exact sum', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const responses = await Promise.all(
+    Array.from({ length: 32 }, (_, index) => ann.post('/cart/item', { product: 'tea', quantity: index + 1 })),
+  )
+  const created = responses.filter((response) => response.statusCode === 201)
+  t.equal(created.length, 1)
+  t.equal(responses.filter((response) => response.statusCode === 200).length, 31)
+  const { items, version } = (await ann.get('/cart')).json()
+  t.match(items, [{ product: 'tea', quantity: (32 * 33) / 2, version: 32 }])
+  t.equal(items.length, 1)
+  t.equal(version, 32)
+})
+
+t.test("another caller's item is not there, whatever is tried with it", async (t) => {
+  const host = await cartHost(t)
+  const owner = host.user('owner')
+  const item = await added(owner, 'tea', 2)
+  const before = (await owner.get('/cart')).body
+  const removed = await added(owner, 'milk')
+  await owner.delete(`/cart/item/${removed.id}`)
+
+  const strangers = [
+    host.user('stranger'),
+    host.user('reader', 'purchase:read'),
+    host.user('manager', 'purchase:manage'),
+    host.user('admin', 'admin'),
+    host.guest(),
+  ]
+  for (const stranger of strangers) {
+    await added(stranger, 'coffee')
+    const problems = new Set<string>()
+    for (const id of [item.id, removed.id, UNKNOWN, 'x', '%ZZ', `${item.id}%00`, 'x'.repeat(300)]) {
+      for (const response of [
+        await stranger.get(`/cart/item/${id}`),
+        await stranger.patch(`/cart/item/${id}`, { quantity: 99 }),
+        await stranger.delete(`/cart/item/${id}`),
+      ]) {
+        t.equal(response.statusCode, 404)
+        const { requestId } = response.json()
+        problems.add(response.body.replace(requestId, ''))
+      }
+    }
+    t.equal(problems.size, 1, 'and nothing tells these apart')
+    await stranger.delete('/cart')
+    t.same((await stranger.get('/cart/item')).json(), { data: [] })
+  }
+  t.same(JSON.parse(before).items, (await owner.get('/cart')).json().items, "the owner's cart is as it was")
+})
+
+t.test('a caller without credentials that are valid does nothing', async (t) => {
+  const host = await cartHost(t)
+  for (const headers of [{ authorization: 'Bearer nonsense' }, { 'guest-token': 'nonsense' }]) {
+    const response = await host.guest().post('/cart/item', { product: 'tea', quantity: 1 }, headers)
+    t.equal(response.statusCode, 401)
+  }
+})

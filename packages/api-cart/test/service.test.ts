@@ -1,0 +1,226 @@
+import { type Caller, DAY, type Transaction, timestamp } from '@mortise/module-sdk'
+import t, { type Test } from 'tap'
+import { addItem, changeItem, emptyCart, removeItem, showCart, showItem } from '../src/service.ts'
+import { cartHost } from './cart-host.ts'
+
+const START = Date.UTC(2026, 10, 21)
+
+const user: Caller = { id: 'user:ann', kind: 'user', has: () => false }
+const guest: Caller = { id: 'guest:1', kind: 'guest', has: () => false }
+
+/** The service on a database of its own, for one caller. */
+async function cartOf(t: Test, caller = user) {
+  const { database } = await cartHost(t)
+  const write = <Result>(steps: () => Transaction<Result>) => database.transaction(steps)
+  return {
+    database,
+    show: (now: number) => showCart(database, caller, now),
+    showItem: (id: string, now: number) => write(() => showItem(caller, id, now)),
+    add: (product: string, quantity: number, now: number) =>
+      write(() => addItem(caller, { product, quantity }, now)),
+    change: (id: string, quantity: number, now: number) => write(() => changeItem(caller, id, quantity, now)),
+    remove: (id: string, now: number) => write(() => removeItem(caller, id, now)),
+    empty: (now: number) => write(() => emptyCart(caller, now)),
+  }
+}
+
+t.test('there is no cart before its first item', async (t) => {
+  const cart = await cartOf(t)
+  t.same(await cart.show(START), {
+    id: null,
+    items: [],
+    itemCount: 0,
+    totalQuantity: 0,
+    total: null,
+    version: 0,
+    createdAt: null,
+    updatedAt: null,
+    expiresAt: null,
+  })
+})
+
+t.test('the first item starts the cart', async (t) => {
+  const cart = await cartOf(t)
+  const { item, added } = await cart.add('tea', 2, START)
+  t.ok(added)
+  t.match(item.id, /^item_[0-7][0-9a-z]{25}$/)
+  t.same(item, {
+    id: item.id,
+    product: 'tea',
+    quantity: 2,
+    name: null,
+    unitPrice: null,
+    lineTotal: null,
+    version: 1,
+    createdAt: timestamp(START),
+    updatedAt: timestamp(START),
+  })
+  const shown = await cart.show(START)
+  t.match(shown.id, /^cart_[0-7][0-9a-z]{25}$/)
+  t.same(shown, {
+    id: shown.id,
+    items: [item],
+    itemCount: 1,
+    totalQuantity: 2,
+    total: null,
+    version: 1,
+    createdAt: timestamp(START),
+    updatedAt: timestamp(START),
+    expiresAt: timestamp(START + 90 * DAY),
+  })
+  t.same(await cart.showItem(item.id, START), item)
+})
+
+t.test('a product that is there already gets the quantity on its line', async (t) => {
+  const cart = await cartOf(t)
+  const { item } = await cart.add('tea', 2, START)
+  const again = await cart.add('tea', 3, START + 1)
+  t.notOk(again.added)
+  t.same(again.item, { ...item, quantity: 5, version: 2, updatedAt: timestamp(START + 1) })
+  t.match(await cart.show(START + 1), { items: [again.item], itemCount: 1, totalQuantity: 5, version: 2 })
+})
+
+t.test('products are told apart exactly as they are sent', async (t) => {
+  const cart = await cartOf(t)
+  // The last two look alike: one precomposed, one of two code points.
+  const products = ['tea', 'Tea', 'tea ', ' tea', '\u00e9', 'e\u0301']
+  for (const product of products) t.ok((await cart.add(product, 1, START)).added)
+  const { items } = await cart.show(START)
+  t.same(
+    items.map((item) => item.product),
+    products,
+  )
+})
+
+t.test('items stay in the order added, even those of one millisecond', async (t) => {
+  const cart = await cartOf(t)
+  const products = Array.from({ length: 20 }, (_, index) => `product ${(index * 7) % 20}`)
+  for (const product of products) await cart.add(product, 1, START)
+  await cart.add(products[0] as string, 5, START)
+  const { items } = await cart.show(START)
+  t.same(
+    items.map((item) => item.product),
+    products,
+  )
+})
+
+t.test('a line takes up to 9999, and not one more', async (t) => {
+  const cart = await cartOf(t)
+  const { item } = await cart.add('tea', 9998, START)
+  t.equal((await cart.add('tea', 1, START)).item.quantity, 9999)
+  const before = await cart.show(START)
+  await t.rejects(cart.add('tea', 1, START + 1), { code: 'quantity-limit', status: 409 })
+  t.same(await cart.show(START + 1), before, 'the refused addition left no trace')
+  t.equal((await cart.change(item.id, 1, START)).quantity, 1)
+})
+
+t.test('a cart takes up to 200 lines, and not one more', async (t) => {
+  const cart = await cartOf(t)
+  for (let index = 0; index < 200; index++) await cart.add(`product ${index}`, 1, START)
+  const before = await cart.show(START)
+  await t.rejects(cart.add('one more', 1, START + 1), { code: 'cart-full', status: 409 })
+  t.same(await cart.show(START + 1), before, 'the refused line left no trace')
+  t.notOk((await cart.add('product 7', 1, START)).added, 'its lines still take more')
+  await cart.remove(before.items[0]?.id as string, START)
+  t.ok((await cart.add('one more', 1, START)).added)
+})
+
+t.test('every change raises the version of the cart, and of the item that it changes', async (t) => {
+  const cart = await cartOf(t)
+  const tea = (await cart.add('tea', 1, START)).item
+  const milk = (await cart.add('milk', 1, START)).item
+  const versions = async () => {
+    const { version, items } = await cart.show(START)
+    return [version, ...items.map((item) => item.version)]
+  }
+  t.same(await versions(), [2, 1, 1])
+  await cart.add('tea', 1, START)
+  t.same(await versions(), [3, 2, 1])
+  await cart.change(milk.id, 5, START)
+  t.same(await versions(), [4, 2, 2])
+  await cart.remove(tea.id, START)
+  t.same(await versions(), [5, 2])
+  await cart.empty(START)
+  t.same(await versions(), [6])
+})
+
+t.test('what changes nothing leaves version, times and expiry alone', async (t) => {
+  const cart = await cartOf(t)
+  await cart.empty(START)
+  t.equal((await cart.show(START)).version, 0, 'no cart was made to be emptied')
+  const { item } = await cart.add('tea', 3, START)
+  const before = await cart.show(START)
+  t.same(await cart.change(item.id, 3, START + DAY), item)
+  t.same(await cart.show(START + DAY), before)
+  await cart.empty(START + DAY)
+  const emptied = await cart.show(START + DAY)
+  await cart.empty(START + 2 * DAY)
+  t.same(await cart.show(START + 2 * DAY), emptied)
+})
+
+t.test('emptying keeps the cart and its id', async (t) => {
+  const cart = await cartOf(t)
+  await cart.add('tea', 1, START)
+  await cart.add('milk', 1, START)
+  const { id, createdAt } = await cart.show(START)
+  await cart.empty(START + 1)
+  t.match(await cart.show(START + 1), {
+    id,
+    items: [],
+    itemCount: 0,
+    totalQuantity: 0,
+    version: 3,
+    createdAt,
+    updatedAt: timestamp(START + 1),
+    expiresAt: timestamp(START + 1 + 90 * DAY),
+  })
+})
+
+for (const [caller, days] of [
+  [guest, 30],
+  [user, 90],
+] as const) {
+  t.test(`the cart of a ${caller.kind} lives ${days} days from its last change`, async (t) => {
+    const cart = await cartOf(t, caller)
+    const { item } = await cart.add('tea', 1, START)
+    const changes = [
+      (now: number) => cart.add('tea', 1, now),
+      (now: number) => cart.change(item.id, 9, now),
+      (now: number) => cart.add('milk', 1, now),
+      (now: number) => cart.remove(item.id, now),
+      (now: number) => cart.empty(now),
+    ]
+    let now = START
+    for (const change of changes) {
+      now += days * DAY - 1
+      await change(now)
+      t.equal((await cart.show(now)).expiresAt, timestamp(now + days * DAY))
+    }
+  })
+}
+
+t.test('an expired cart is as if it never was', async (t) => {
+  const cart = await cartOf(t, guest)
+  const { item } = await cart.add('tea', 1, START)
+  const old = await cart.show(START)
+  const late = START + 30 * DAY
+  t.match(await cart.show(late - 1), { id: old.id, itemCount: 1 })
+  t.match(await cart.show(late), { id: null, items: [], version: 0, createdAt: null, expiresAt: null })
+  await t.rejects(cart.showItem(item.id, late), { code: 'item-not-found' })
+  await t.rejects(cart.change(item.id, 5, late), { code: 'item-not-found' })
+  await t.rejects(cart.remove(item.id, late), { code: 'item-not-found' })
+  await cart.empty(late)
+  t.match(await cart.show(late), { id: null, version: 0 }, 'emptying does not wake it')
+
+  const fresh = await cart.add('tea', 4, late)
+  t.ok(fresh.added)
+  const shown = await cart.show(late)
+  t.match(shown, {
+    items: [fresh.item],
+    itemCount: 1,
+    totalQuantity: 4,
+    version: 1,
+    createdAt: timestamp(late),
+  })
+  t.not(shown.id, old.id)
+})
