@@ -58,10 +58,7 @@ export function createServer({ listener, maxConnections }: ServerOptions): Serve
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket as Socket)
-    response.once('finish', () => {
-      response.detachSocket(socket as Socket)
-      socket.end()
-    })
+    response.once('finish', () => (socket as Socket).destroySoon())
     socket.on('error', () => socket.destroy())
     listener(request, response)
   })

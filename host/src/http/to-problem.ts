@@ -15,7 +15,9 @@ export function toProblem(error: unknown): Problem {
     statusCode?: unknown
     message?: string
   }
-  if (typeof code === 'string' && code.startsWith('FST_') && isClientError(statusCode)) {
+  // Fastify's own errors, and a sender that went away amid its body.
+  const isFastifys = typeof code === 'string' && (code.startsWith('FST_') || code === 'ECONNRESET')
+  if (isFastifys && isClientError(statusCode)) {
     if (statusCode === 413) {
       return hostProblems.create('payload-too-large', 'The body is larger than 384 KiB; send less at once.')
     }

@@ -19,6 +19,8 @@ export function describeRoute(
     operationId: operationId(String(route.method), route.url.slice(prefix.length)),
     security: securityOf(access),
     ...schema,
+    ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
+    ...(schema?.body ? { body: withoutDefaulted(schema.body as TSchema) } : {}),
     response: withDescriptions({
       ...(schema?.response as Responses | undefined),
       ...merged(route.config?.problems ?? {}, hostProblems.responses(...commonCodes(access, schema))),
@@ -28,9 +30,17 @@ export function describeRoute(
 
 /** `GET /cart/item/:id` is `getCartItemById`. */
 function operationId(method: string, path: string): string {
-  const words = path.replace(/:([A-Za-z0-9_]+)/g, 'by-$1').split(/[^A-Za-z0-9]+/)
+  const segments = path.replace(/:(\w+)/g, 'by/$1').split('/')
+  const words = segments.map((segment) => segment.replace(/\W+/g, '_'))
   const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
   return `${method.toLowerCase()}${name || 'Overview'}`
+}
+
+/** What has a default need not be sent; only code that reads it finds it always there. */
+function withoutDefaulted(schema: TSchema): TSchema {
+  const { required, properties } = schema
+  if (!Array.isArray(required)) return schema
+  return { ...schema, required: required.filter((name) => properties?.[name]?.default === undefined) }
 }
 
 function securityOf(access: Access) {

@@ -1,0 +1,172 @@
+import { defineProblems, pageQuery, Strict } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { createApp } from '../http/create-app.ts'
+
+const problems = defineProblems('api-list', {
+  'no-such-list': { status: 404, title: 'No such list' },
+  'bad-list': { status: 400, title: 'A bad list' },
+})
+
+function routes(scope: FastifyInstance): void {
+  const List = Type.Object(
+    { kind: Type.Literal('list'), at: Type.String({ format: 'date-time' }) },
+    { $id: 'List' },
+  )
+  scope.addSchema(List)
+  scope.get(
+    '/list/:name',
+    {
+      config: { access: 'list:read', module: 'api-list' },
+      schema: {
+        params: Type.Object({ name: Type.String() }),
+        querystring: Strict({ ...pageQuery, q: Type.Optional(Type.String()) }),
+        response: { 200: Type.Unsafe({ $ref: 'List#' }), ...problems.responses('no-such-list', 'bad-list') },
+      },
+    },
+    async () => ({ kind: 'list', at: '2026-11-21T09:30:00.000Z' }),
+  )
+}
+
+async function documentOf(t: import('tap').Test, options: Parameters<typeof createApp>[1] = {}) {
+  const app = await createApp(t as never, { routes, ...options })
+  const response = await app.inject(`${options.basePath ?? ''}/openapi.json`)
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  return response.json()
+}
+
+/** Every object in `value`, with its path. */
+function* objectsIn(value: unknown, path = ''): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield [path, value as Record<string, unknown>]
+  for (const [key, child] of Object.entries(value)) yield* objectsIn(child, `${path}/${key}`)
+}
+
+function operationsOf(document: { paths: object }) {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item as object).map(([method, operation]) => ({ path, method, operation })),
+  )
+}
+
+t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schema 2020-12', async (t) => {
+  const document = await documentOf(t)
+  t.match(document.openapi, /^3\.1\.\d+$/)
+  t.strictSame(document.info, { title: 'Shop', version: '3.2.1' })
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(document, 'document')
+  const references = new Set<string>()
+  let schemas = 0
+  for (const [path, object] of objectsIn(document)) {
+    if (typeof object.$ref === 'string' && !references.has(object.$ref)) {
+      references.add(object.$ref)
+      t.doesNotThrow(() => ajv.compile({ $ref: `document${object.$ref}` }), `${path} -> ${object.$ref}`)
+    }
+    if (object.schema) {
+      t.equal(ajv.validateSchema(object.schema), true, path)
+      schemas++
+    }
+  }
+  t.ok(schemas > 20)
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    t.equal(ajv.validateSchema(schema as object), true, name)
+  }
+  for (const { path, method, operation } of operationsOf(document)) {
+    const where = `${method} ${path}`
+    t.match(path, /^\/(?!.*:)/, where)
+    t.match(method, /^(get|post|put|patch|delete)$/, 'HEAD is not listed')
+    t.ok(operation.operationId && operation.tags.length === 1 && Array.isArray(operation.security), where)
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const parameters = (operation.parameters ?? []).filter(
+      (parameter: { in: string }) => parameter.in === 'path',
+    )
+    t.strictSame(
+      parameters.map((parameter: { name: string }) => parameter.name),
+      named,
+      where,
+    )
+    for (const response of Object.values(operation.responses))
+      t.ok((response as { description: string }).description, where)
+  }
+  const ids = operationsOf(document).map(({ operation }) => operation.operationId)
+  t.equal(new Set(ids).size, ids.length, 'operationIds are unique')
+})
+
+t.test('names things as their authors do', async (t) => {
+  const document = await documentOf(t)
+  t.strictSame(Object.keys(document.components.schemas).sort(), ['List', 'Problem'])
+  t.notMatch(JSON.stringify(document), /def-\d|schema-\d/)
+  t.equal(document.paths['/cart/item/{id}'].patch.operationId, 'patchCartItemById')
+  t.equal(document.paths['/'].get.operationId, 'getOverview')
+  t.strictSame(document.paths['/cart'].get.tags, ['api-cart'])
+  t.strictSame(document.paths['/health/live'].get.tags, ['application'])
+})
+
+t.test('shows every field of the schemas that validate', async (t) => {
+  const document = await documentOf(t)
+  t.strictSame(document.paths['/cart/item'].post.requestBody.content['application/json'].schema, {
+    additionalProperties: false,
+    type: 'object',
+    required: ['product', 'quantity'],
+    properties: {
+      product: { minLength: 1, maxLength: 128, type: 'string' },
+      quantity: { minimum: 1, maximum: 9999, type: 'integer' },
+    },
+  })
+  const query = document.paths['/list/{name}'].get.parameters.filter(
+    (parameter: { in: string }) => parameter.in === 'query',
+  )
+  t.match(query[0], {
+    name: 'page',
+    required: false,
+    schema: { type: 'integer', minimum: 1, maximum: 2147483647, default: 1 },
+  })
+})
+
+t.test('says who may use a route', async (t) => {
+  const { paths, components } = await documentOf(t)
+  t.strictSame(paths['/health/live'].get.security, [])
+  t.strictSame(paths['/cart'].get.security, [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}])
+  t.strictSame(paths['/purchase'].post.security, [{ bearer: ['purchase:manage'] }])
+  t.equal(components.securitySchemes.guestCookie.name, 'guest')
+  const secure = await documentOf(t, { publicUrl: 'https://shop.example' })
+  t.equal(secure.components.securitySchemes.guestCookie.name, '__Host-guest')
+})
+
+t.test('documents the problems of the module and those of the host', async (t) => {
+  const { paths } = await documentOf(t)
+  const { responses } = paths['/list/{name}'].get
+  t.strictSame(Object.keys(responses).sort(), ['200', '400', '401', '403', '404', '500', '503'])
+  t.equal(responses[400].description, '`bad-list`: A bad list; `invalid-request`: The request is invalid')
+  t.strictSame(responses[404], {
+    description: '`no-such-list`: No such list',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  })
+  t.strictSame(Object.keys(paths['/cart/item'].post.responses).sort(), [
+    '200',
+    '400',
+    '401',
+    '404',
+    '413',
+    '415',
+    '500',
+    '503',
+  ])
+  t.strictSame(Object.keys(paths['/health/ready'].get.responses).sort(), ['200', '400', '500', '503'])
+})
+
+t.test('names the server by publicUrl and base path, and paths relative to it', async (t) => {
+  for (const [publicUrl, basePath, url] of [
+    [undefined, '', '/'],
+    [undefined, '/api', '/api'],
+    ['https://shop.example', '', 'https://shop.example'],
+    ['https://shop.example', '/api', 'https://shop.example/api'],
+  ] as const) {
+    const document = await documentOf(t, { basePath, ...(publicUrl && { publicUrl }) })
+    t.strictSame(document.servers, [{ url }])
+    t.ok(document.paths['/'].get && document.paths['/cart/item/{id}'].get)
+    t.equal(document.paths['/cart'].get.operationId, 'getCart')
+  }
+})
