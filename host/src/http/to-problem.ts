@@ -24,7 +24,11 @@ export function toProblem(error: unknown): Problem {
     if (statusCode === 415) {
       return hostProblems.create('unsupported-media-type', 'Send the body as application/json in UTF-8.')
     }
-    return hostProblems.create('invalid-request', message ?? 'The request is invalid.', { cause: error })
+    const detail = message ?? 'cannot be read'
+    return hostProblems.create('invalid-request', 'The body cannot be read; see errors.', {
+      cause: error,
+      members: { errors: [{ pointer: '', detail }] },
+    })
   }
   return hostProblems.create(
     'internal-error',

@@ -107,6 +107,7 @@ t.test('every failure of the host is a problem with the id of its request', asyn
     t.equal(response.statusCode, status, `${method} ${url.slice(0, 20)}`)
     t.ok(isProblem(problem), response.body)
     t.equal(problem.status, status)
+    if (status === 400) t.ok(problem.errors.length > 0, 'and points at the place')
     t.match(problem.type, `:${problem.code}`)
     t.equal(response.headers['content-type'], 'application/problem+json')
     t.equal(response.headers['request-id'], problem.requestId)
