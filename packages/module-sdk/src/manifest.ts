@@ -56,7 +56,6 @@ export const Manifest = Type.Object(
     events: Type.Optional(Type.Array(Type.String(), { description: 'the types of the events it emits' })),
   },
   {
-    $id: 'https://mortise.example/manifest.schema.json',
     title: 'Mortise module manifest',
     additionalProperties: false,
   },

@@ -29,7 +29,7 @@ export interface ProblemDefinition {
 }
 
 export interface ProblemOptions extends ErrorOptions {
-  /** Further members of the answer, such as `allowed`. */
+  /** Further members of the answer, such as `allowed`; those of RFC 9457 stay as they are. */
   readonly members?: Readonly<Record<string, unknown>>
   /** Headers of the answer, lower case, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
@@ -63,12 +63,12 @@ export class Problem extends Error {
 
   toDetails(requestId: string): ProblemDetails {
     return {
+      ...this.members,
       type: `urn:problem-type:${this.module}:${this.code}`,
       title: this.title,
       status: this.status,
       code: this.code,
       detail: this.message,
-      ...this.members,
       requestId,
     }
   }

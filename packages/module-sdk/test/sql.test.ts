@@ -1,0 +1,41 @@
+import t from 'tap'
+import { identifier, join, sql } from '../src/sql.ts'
+
+t.test('values are bound, whatever they hold', async (t) => {
+  const evil = "'; DROP TABLE cart; --"
+  const query = sql`SELECT ${evil}, ${1}, ${null}, ${2n ** 60n}`
+  t.same(query.strings, ['SELECT ', ', ', ', ', ', ', ''])
+  t.same(query.values, [evil, 1, null, 2n ** 60n])
+})
+
+t.test('a call site has one text, so that its statement is prepared once', async (t) => {
+  const find = (id: string) => sql`SELECT * FROM cart WHERE id = ${id}`
+  t.equal(find('a').strings, find('b').strings)
+})
+
+t.test('fragments nest, with their values in order', async (t) => {
+  const where = sql`owner = ${'me'} AND ${sql`status IN (${join([sql`${'a'}`, sql`${'b'}`])})`}`
+  const query = sql`SELECT ${1} FROM ${identifier('cart_item')} WHERE ${where} LIMIT ${20}`
+  t.equal(query.strings.join('?'), 'SELECT ? FROM cart_item WHERE owner = ? AND status IN (?, ?) LIMIT ?')
+  t.same(query.values, [1, 'me', 'a', 'b', 20])
+})
+
+t.test('fragments are joined by what is asked for; of none there is nothing to join', async (t) => {
+  const all = join([sql`a = ${1}`, sql`b = ${2}`], ' OR ')
+  t.equal(all.strings.join('?'), 'a = ? OR b = ?')
+  t.throws(() => join([]), TypeError)
+})
+
+t.test('what no engine stores is refused where it is written', async (t) => {
+  const wrong = [undefined, true, 1.5, Number.NaN, 2 ** 53, new Date(), {}, [], () => {}]
+  for (const value of wrong) {
+    t.throws(() => sql`SELECT ${value as never}`, { name: 'TypeError', message: /cannot store/ })
+    t.throws(() => sql`SELECT ${sql`x`}, ${value as never}`, TypeError)
+  }
+})
+
+t.test('only a plain lower-case name is an identifier', async (t) => {
+  for (const name of ['', 'Cart', 'cart item', 'cart;', '1cart', 'cart"', 'x'.repeat(64)]) {
+    t.throws(() => identifier(name), TypeError, name)
+  }
+})
