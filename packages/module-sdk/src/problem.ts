@@ -62,8 +62,7 @@ export class Problem extends Error {
   }
 
   toDetails(requestId: string): ProblemDetails {
-    return {
-      ...this.members,
+    const standard = {
       type: `urn:problem-type:${this.module}:${this.code}`,
       title: this.title,
       status: this.status,
@@ -71,6 +70,7 @@ export class Problem extends Error {
       detail: this.message,
       requestId,
     }
+    return { ...standard, ...this.members, ...standard }
   }
 }
 
