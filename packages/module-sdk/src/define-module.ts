@@ -42,6 +42,6 @@ export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (
 export function defineModule<Settings = Readonly<Record<string, unknown>>>(
   id: string,
   plugin: ModulePlugin<Settings>,
-): ModulePlugin<Settings> {
-  return fp(plugin as never, { name: id, fastify: '5.x', encapsulate: true }) as ModulePlugin<Settings>
+): ModulePlugin {
+  return fp(plugin as never, { name: id, fastify: '5.x', encapsulate: true }) as ModulePlugin
 }

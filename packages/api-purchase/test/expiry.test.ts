@@ -1,0 +1,60 @@
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { run, sql } from '@mortise/module-sdk'
+import t, { type Test } from 'tap'
+import { createPurchase } from '../src/service.ts'
+import { purchaseHost } from './purchase-host.ts'
+
+const MINUTE = 60_000
+const ann = { id: 'user:ann', kind: 'user', has: () => false } as const
+
+/** A host that has 250 purchases made 61 minutes ago and a new one, and a clock that goes by hand. */
+async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const config = { modules: { 'api-purchase': { expirePendingAfterMinutes } } }
+  const { app, database } = await purchaseHost(t, { config, rehearse: false })
+  const purchase = (age: number) =>
+    database.transaction(() =>
+      createPurchase(ann, { items: [{ product: 'tea', quantity: 1 }] }, Date.now() - age),
+    )
+  await Promise.all(Array.from({ length: 250 }, () => purchase(61 * MINUTE)))
+  await purchase(0)
+  return {
+    database,
+    /** What became of them: closing the application waits for a run that is under way. */
+    async outcome() {
+      await app.close()
+      return database.many(
+        sql`SELECT status, count(*) AS count FROM purchase GROUP BY status ORDER BY status`,
+      )
+    },
+  }
+}
+
+t.test('purchases that have been pending as long as configured expire within a minute', async (t) => {
+  const host = await hostWithPurchases(t, 60)
+  mock.timers.tick(MINUTE)
+  t.same(await host.outcome(), [
+    { status: 'expired', count: 250 },
+    { status: 'pending', count: 1 },
+  ])
+})
+
+for (const minutes of [0, 62]) {
+  t.test(`with ${minutes} minutes configured they do not`, async (t) => {
+    const host = await hostWithPurchases(t, minutes)
+    mock.timers.tick(MINUTE)
+    t.same(await host.outcome(), [{ status: 'pending', count: 251 }])
+  })
+}
+
+t.test('a run that fails is made up for by the next', async (t) => {
+  const host = await hostWithPurchases(t, 60)
+  await host.database.transaction(() => run(sql`ALTER TABLE purchase RENAME TO purchase_away`))
+  mock.timers.tick(MINUTE)
+  await setImmediate()
+  await host.database.transaction(() => run(sql`ALTER TABLE purchase_away RENAME TO purchase`))
+  mock.timers.tick(MINUTE)
+  t.match(await host.outcome(), [{ status: 'expired', count: 250 }, {}])
+})

@@ -1,0 +1,420 @@
+import { sql } from '@mortise/module-sdk'
+import type { TestCaller } from '@mortise/module-testkit'
+import t from 'tap'
+import { purchaseHost } from './purchase-host.ts'
+
+const UNKNOWN = 'purchase_01kahr3v8ze5x9g2w0m4c7t6ys'
+const tea = { items: [{ product: 'tea', quantity: 2 }] }
+
+async function purchased(caller: TestCaller, body: object = tea) {
+  const response = await caller.post('/purchase', body)
+  return response.json()
+}
+
+t.test('POST /purchase answers 201 with the purchase and its place', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const items = [
+    { product: 'tea', quantity: 2 },
+    { product: 'milk', quantity: 1 },
+  ]
+  const created = await ann.post('/purchase', { items })
+  t.equal(created.statusCode, 201)
+  const purchase = created.json()
+  t.match(purchase.id, /^purchase_[0-7][0-9a-z]{25}$/)
+  t.match(purchase.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  t.match(purchase, { status: 'pending', itemCount: 2, totalQuantity: 3, total: null, version: 1 })
+  t.match(purchase.items, [
+    { ...items[0], name: null, unitPrice: null, lineTotal: null },
+    { ...items[1], name: null, unitPrice: null, lineTotal: null },
+  ])
+  t.notOk('owner' in purchase)
+  t.equal(created.headers.location, `/purchase/${purchase.id}`)
+  t.same((await ann.get(`/purchase/${purchase.id}`)).json(), purchase)
+  t.same((await ann.get(`/purchase/${purchase.id}/item`)).json(), { data: purchase.items })
+  const { items: _, ...summary } = purchase
+  t.same((await ann.get('/purchase')).json(), { data: [summary], page: 1, rpp: 20, total: 1, pages: 1 })
+})
+
+t.test('the place of a purchase is under the base path', async (t) => {
+  const host = await purchaseHost(t, { config: { basePath: '/api' } })
+  const created = await host.user('ann').post('/purchase', tea)
+  t.equal(created.headers.location, `/api/purchase/${created.json().id}`)
+})
+
+t.test('a product named twice is one item, where it was named first', async (t) => {
+  const host = await purchaseHost(t)
+  const { items, itemCount, totalQuantity } = await purchased(host.user('ann'), {
+    items: [
+      { product: 'milk', quantity: 1 },
+      { product: 'tea', quantity: 5000 },
+      { product: 'milk', quantity: 2 },
+      { product: 'Tea', quantity: 1 },
+      { product: 'tea', quantity: 4999 },
+    ],
+  })
+  t.match(items, [
+    { product: 'milk', quantity: 3 },
+    { product: 'tea', quantity: 9999 },
+    { product: 'Tea', quantity: 1 },
+  ])
+  t.equal(itemCount, 3)
+  t.equal(totalQuantity, 10_003)
+})
+
+t.test('200 items are the most', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const items = Array.from({ length: 200 }, (_, index) => ({ product: `product ${index}`, quantity: 9999 }))
+  t.match(await purchased(ann, { items }), { itemCount: 200, totalQuantity: 200 * 9999 })
+  const longest = items.map((_, index) => ({ product: '𝒳'.repeat(124) + String(index + 1000), quantity: 1 }))
+  t.equal((await ann.post('/purchase', { items: longest })).statusCode, 201)
+  const tooMany = await ann.post('/purchase', { items: [...items, { product: 'one more', quantity: 1 }] })
+  t.equal(tooMany.statusCode, 400)
+  t.equal(tooMany.json().errors[0].pointer, '/items')
+})
+
+const item = { product: 'tea', quantity: 1 }
+const rejected: [string, unknown, string[]][] = [
+  ['no body', undefined, ['']],
+  ['no items', {}, ['/items']],
+  ['an empty list', { items: [] }, ['/items']],
+  ['one item without a list', { items: item }, ['/items']],
+  ['null for items', { items: null }, ['/items']],
+  ['null for an item', { items: [null] }, ['/items/0']],
+  ['an item without product', { items: [item, { quantity: 1 }] }, ['/items/1/product']],
+  ['an item without quantity', { items: [{ product: 'tea' }] }, ['/items/0/quantity']],
+  ['a negative quantity', { items: [item, { product: 'tea', quantity: -1 }] }, ['/items/1/quantity']],
+  ['a quantity of 0', { items: [{ product: 'tea', quantity: 0 }] }, ['/items/0/quantity']],
+  ['a quantity that is text', { items: [{ product: 'tea', quantity: '1' }] }, ['/items/0/quantity']],
+  ['a fraction', { items: [{ product: 'tea', quantity: 0.5 }] }, ['/items/0/quantity']],
+  ['a product of blanks', { items: [{ product: '\u2003', quantity: 1 }] }, ['/items/0/product']],
+  ['a product with a tab', { items: [{ product: 'a\tb', quantity: 1 }] }, ['/items/0/product']],
+  ['a price', { items: [{ ...item, unitPrice: 1 }] }, ['/items/0/unitPrice']],
+  ['a negative total', { items: [item], total: { amount: -5, currency: 'EUR' } }, ['/total']],
+  ['a status', { items: [item], status: 'completed' }, ['/status']],
+  ['an owner', { items: [item], owner: 'user:other' }, ['/owner']],
+  [
+    'a sum over 9999',
+    { items: [{ ...item, quantity: 9999 }, { product: 'milk', quantity: 1 }, item] },
+    ['/items/2/quantity'],
+  ],
+]
+
+t.test('POST /purchase refuses what is wrong, points at it, and does nothing', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  for (const [what, body, pointers] of rejected) {
+    const response = await ann.post('/purchase', body as object, { 'content-type': 'application/json' })
+    t.equal(response.statusCode, 400, what)
+    t.equal(response.headers['content-type'], 'application/problem+json')
+    t.same(
+      response.json().errors.map((error: { pointer: string }) => error.pointer),
+      pointers,
+      `${what} is pointed at`,
+    )
+  }
+  t.equal((await ann.get('/purchase')).json().total, 0)
+})
+
+t.test('GET /purchase refuses what is wrong and names the parameter', async (t) => {
+  const host = await purchaseHost(t)
+  const reader = host.user('reader', 'purchase:read')
+  for (const [query, parameter] of [
+    ...['0', '-1', '+1', '01', '1.0', '1e1', '0x10', '%202', '', 'one', '2147483648', '9'.repeat(30)].map(
+      (text) => [`page=${text}`, 'page'] as const,
+    ),
+    ...['0', '101', '-5', '', 'all'].map((text) => [`rpp=${text}`, 'rpp'] as const),
+    ...['', 'paid', 'PENDING', 'pending,', ',', 'pending,paid', 'pending,,expired', 'pending%20'].map(
+      (text) => [`status=${text}`, 'status'] as const,
+    ),
+    ...['', '0', 'x', UNKNOWN, '%00', 'x'.repeat(2000)].map((text) => [`until=${text}`, 'until'] as const),
+    ['owner=', 'owner'],
+    ['page=1&page=2', 'page'],
+    ['status=pending&status=expired', 'status'],
+    ['limit=5', 'limit'],
+  ] as const) {
+    const response = await reader.get(`/purchase?${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.equal(response.json().errors[0].parameter, parameter, query)
+  }
+})
+
+t.test('GET /purchase takes what is at the limits', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  await purchased(ann)
+  for (const query of [
+    '',
+    '?page=1',
+    '?rpp=1',
+    '?rpp=100',
+    '?status=pending',
+    '?status=pending,pending,expired',
+  ]) {
+    const response = await ann.get(`/purchase${query}`)
+    t.equal(response.statusCode, 200, query)
+    t.equal(response.json().data.length, 1)
+  }
+  t.match((await ann.get('/purchase?page=2147483647&rpp=100')).json(), {
+    data: [],
+    page: 2_147_483_647,
+    rpp: 100,
+    total: 1,
+    pages: 1,
+  })
+  t.match((await ann.get('/purchase?status=completed')).json(), { data: [], total: 0, pages: 0 })
+})
+
+for (const { name, scope, query } of [
+  { name: "the caller's own list", scope: undefined, query: '' },
+  { name: "everyone's list", scope: 'purchase:read', query: '&owner=*' },
+]) {
+  t.test(`walking ${name} by its links shows each purchase once while others are created`, async (t) => {
+    const host = await purchaseHost(t)
+    const ann = host.user('ann', scope)
+    const made: string[] = []
+    for (let index = 0; index < 9; index++) made.unshift((await purchased(ann)).id)
+
+    const seen: string[] = []
+    let next: string | undefined = `/purchase?rpp=2&status=pending,confirmed${query}`
+    while (next) {
+      const response = await ann.get(next)
+      const { data, total, pages } = response.json()
+      t.same([total, pages], [9, 5])
+      seen.push(...data.map((purchase: { id: string }) => purchase.id))
+      next = /<([^>]+)>; rel="next"/.exec(String(response.headers.link))?.[1]
+      await purchased(ann)
+    }
+    t.same(seen, made)
+    t.equal((await ann.get('/purchase')).json().total, 14)
+  })
+}
+
+t.test('an empty list has no links', async (t) => {
+  const host = await purchaseHost(t)
+  const response = await host.user('ann').get('/purchase')
+  t.same(response.json(), { data: [], page: 1, rpp: 20, total: 0, pages: 0 })
+  t.equal(response.headers.link, undefined)
+})
+
+t.test('PATCH /purchase/:id goes by the table of transitions', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const manager = host.user('manager', 'purchase:manage')
+  const table: Record<string, string[]> = {
+    pending: ['confirmed', 'cancelled'],
+    confirmed: ['completed', 'cancelled'],
+    completed: [],
+    cancelled: [],
+  }
+  const ways: Record<string, string[]> = {
+    pending: [],
+    confirmed: ['confirmed'],
+    completed: ['confirmed', 'completed'],
+    cancelled: ['cancelled'],
+  }
+  for (const [from, allowed] of Object.entries(table)) {
+    for (const to of ['pending', 'confirmed', 'completed', 'cancelled', 'expired']) {
+      const { id } = await purchased(ann)
+      for (const step of ways[from] as string[]) await manager.patch(`/purchase/${id}`, { status: step })
+      const response = await manager.patch(`/purchase/${id}`, { status: to })
+      if (allowed.includes(to)) {
+        t.equal(response.statusCode, 200, `${from} to ${to}`)
+        t.match(response.json(), { id, status: to, items: tea.items })
+        t.same((await manager.get(`/purchase/${id}`)).json(), response.json())
+      } else {
+        t.equal(response.statusCode, 409, `${from} to ${to}`)
+        t.match(response.json(), {
+          code: 'illegal-transition',
+          type: 'urn:problem-type:api-purchase:illegal-transition',
+        })
+        t.same(response.json().allowed, allowed)
+        t.equal((await ann.get(`/purchase/${id}`)).json().status, from)
+      }
+    }
+  }
+})
+
+t.test('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const reader = host.user('reader', 'purchase:read')
+  const { id } = await purchased(ann)
+  const judged = async (caller: TestCaller, id: string, status: string) => {
+    const response = await caller.patch(`/purchase/${id}`, { status })
+    return [response.statusCode, response.json().code ?? response.json().status]
+  }
+  t.same(await judged(ann, UNKNOWN, 'paid'), [404, 'purchase-not-found'])
+  t.same(await judged(host.user('stranger'), id, 'paid'), [404, 'purchase-not-found'])
+  t.same(await judged(ann, id, 'paid'), [400, 'invalid-request'])
+  t.same(await judged(ann, id, ''), [400, 'invalid-request'])
+  t.same(await judged(ann, id, '__proto__'), [400, 'invalid-request'])
+  t.same(await judged(ann, id, 'completed'), [409, 'illegal-transition'])
+  t.same(await judged(ann, id, 'pending'), [409, 'illegal-transition'])
+  t.same(await judged(ann, id, 'confirmed'), [403, 'insufficient-scope'])
+  t.same(await judged(reader, id, 'paid'), [400, 'invalid-request'])
+  t.same(await judged(reader, id, 'expired'), [409, 'illegal-transition'])
+  t.same(await judged(reader, id, 'cancelled'), [403, 'insufficient-scope'])
+  t.same(await judged(ann, id, 'cancelled'), [200, 'cancelled'])
+  t.same(await judged(ann, id, 'cancelled'), [409, 'illegal-transition'])
+})
+
+t.test('PATCH /purchase/:id refuses what is wrong and points at it', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const { id } = await purchased(ann)
+  for (const [body, pointer] of [
+    [{}, '/status'],
+    [{ status: 'paid' }, '/status'],
+    [{ status: null }, '/status'],
+    [{ status: ['cancelled'] }, '/status'],
+    [{ status: 'cancelled', total: null }, '/total'],
+  ] as const) {
+    const response = await ann.patch(`/purchase/${id}`, body)
+    t.equal(response.statusCode, 400)
+    t.equal(response.json().errors[0].pointer, pointer)
+  }
+  t.equal((await ann.get(`/purchase/${id}`)).json().version, 1)
+})
+
+t.test('DELETE /purchase/:id removes a purchase from every answer', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const admin = host.user('root', 'admin')
+  const cancelled = await purchased(ann)
+  await ann.patch(`/purchase/${cancelled.id}`, { status: 'cancelled' })
+  for (const { id } of [await purchased(ann), cancelled]) {
+    const response = await ann.delete(`/purchase/${id}`)
+    t.equal(response.statusCode, 200)
+    t.same(response.json(), { id, deleted: true })
+    for (const caller of [ann, admin]) {
+      t.equal((await caller.get(`/purchase/${id}`)).statusCode, 404)
+      t.equal((await caller.get(`/purchase/${id}/item`)).statusCode, 404)
+      t.equal((await caller.patch(`/purchase/${id}`, { status: 'confirmed' })).statusCode, 404)
+      t.equal((await caller.delete(`/purchase/${id}`)).statusCode, 404)
+    }
+  }
+  t.equal((await ann.get('/purchase')).json().total, 0)
+  t.equal((await admin.get('/purchase?owner=*')).json().total, 0)
+  const kept = await host.database.many(sql`SELECT deleted_at > 0 AS kept FROM purchase`)
+  t.same(kept, [{ kept: 1 }, { kept: 1 }], 'but not from the audit trail')
+})
+
+t.test('DELETE /purchase/:id refuses a confirmed or completed purchase', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const admin = host.user('root', 'admin')
+  const { id } = await purchased(ann)
+  for (const status of ['confirmed', 'completed']) {
+    await admin.patch(`/purchase/${id}`, { status })
+    for (const caller of [ann, admin]) {
+      const response = await caller.delete(`/purchase/${id}`)
+      t.equal(response.statusCode, 409)
+      t.equal(response.json().code, 'not-deletable')
+    }
+    t.equal((await ann.get(`/purchase/${id}`)).json().status, status)
+  }
+})
+
+t.test("a stranger finds another's purchase nowhere, whatever is tried", async (t) => {
+  const host = await purchaseHost(t)
+  const owner = host.user('owner')
+  const guest = host.guest()
+  const ids = [(await purchased(owner)).id, (await purchased(guest)).id]
+  const deleted = await purchased(owner)
+  await owner.delete(`/purchase/${deleted.id}`)
+  for (const stranger of [host.user('stranger'), host.user('other', 'cart:manage purchase'), host.guest()]) {
+    await purchased(stranger)
+    const problems = new Set<string>()
+    for (const id of [...ids, deleted.id, UNKNOWN, 'x', '%FF', 'x'.repeat(300)]) {
+      for (const response of [
+        await stranger.get(`/purchase/${id}`),
+        await stranger.get(`/purchase/${id}/item`),
+        await stranger.patch(`/purchase/${id}`, { status: 'cancelled' }),
+        await stranger.patch(`/purchase/${id}`, { status: 'paid' }),
+        await stranger.delete(`/purchase/${id}`),
+      ]) {
+        t.equal(response.statusCode, 404)
+        problems.add(response.body.replace(response.json().requestId, ''))
+      }
+    }
+    t.equal(problems.size, 1, 'and nothing tells these apart')
+    t.equal((await stranger.get('/purchase')).json().total, 1)
+    for (const whose of ['*', 'user:owner']) {
+      const response = await stranger.get(`/purchase?owner=${whose}`)
+      t.equal(response.statusCode, 403)
+      t.equal(response.json().code, 'insufficient-scope')
+      t.match(response.headers['www-authenticate'], /insufficient_scope.*purchase:read/)
+    }
+    const until = await stranger.get(`/purchase?until=${ids[0]}`)
+    const unknown = await stranger.get(`/purchase?until=${UNKNOWN}`)
+    t.equal(until.statusCode, 400)
+    t.same({ ...until.json(), requestId: '' }, { ...unknown.json(), requestId: '' })
+  }
+  for (const [index, caller] of [owner, guest].entries()) {
+    t.match((await caller.get(`/purchase/${ids[index]}`)).json(), { status: 'pending', version: 1 })
+  }
+})
+
+t.test('purchase:read shows everyone their purchases, with owners, and changes none', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const { id } = await purchased(ann)
+  await purchased(host.user('bob'))
+  const reader = host.user('reader', 'purchase:read')
+  await purchased(reader)
+
+  const seen = (await reader.get(`/purchase/${id}`)).json()
+  t.match(seen, { id, items: tea.items, owner: /ann$/ })
+  t.match((await reader.get(`/purchase/${id}/item`)).json(), { data: tea.items })
+  t.equal((await reader.get('/purchase')).json().total, 1, 'the own list is still the own')
+  const all = (await reader.get('/purchase?owner=*')).json()
+  t.match(all.data, [{ owner: /reader$/ }, { owner: /bob$/ }, { owner: /ann$/ }])
+  const anns = (await reader.get(`/purchase?owner=${encodeURIComponent(seen.owner)}`)).json()
+  t.match(anns, { data: [{ id }], total: 1 })
+  t.equal((await reader.get('/purchase?owner=nobody')).json().total, 0)
+
+  t.equal((await reader.patch(`/purchase/${id}`, { status: 'confirmed' })).statusCode, 403)
+  t.equal((await reader.delete(`/purchase/${id}`)).statusCode, 403)
+  t.match((await ann.get(`/purchase/${id}`)).json(), { status: 'pending', version: 1 })
+})
+
+t.test('purchase:manage reads and changes, and does not delete', async (t) => {
+  const host = await purchaseHost(t)
+  const { id } = await purchased(host.user('ann'))
+  const manager = host.user('manager', 'purchase:manage')
+  t.match((await manager.get(`/purchase/${id}`)).json(), { owner: /ann$/ })
+  t.equal((await manager.get('/purchase?owner=*')).json().total, 1)
+  t.equal((await manager.delete(`/purchase/${id}`)).statusCode, 403)
+  t.equal((await manager.patch(`/purchase/${id}`, { status: 'confirmed' })).statusCode, 200)
+})
+
+t.test('admin may do it all', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const admin = host.user('root', 'admin')
+  const { id } = await purchased(ann)
+  t.match((await admin.get(`/purchase/${id}`)).json(), { owner: /ann$/ })
+  t.equal((await admin.delete(`/purchase/${id}`)).statusCode, 200)
+  t.equal((await ann.get(`/purchase/${id}`)).statusCode, 404)
+})
+
+t.test('a guest keeps purchases', async (t) => {
+  const host = await purchaseHost(t)
+  const guest = host.guest()
+  const purchase = await purchased(guest)
+  t.same((await guest.get(`/purchase/${purchase.id}`)).json(), purchase)
+  t.equal((await guest.patch(`/purchase/${purchase.id}`, { status: 'cancelled' })).statusCode, 200)
+})
+
+t.test('purchases made at once are all on the list, once', async (t) => {
+  const host = await purchaseHost(t)
+  const reader = host.user('reader', 'purchase:read')
+  const made = await Promise.all(Array.from({ length: 32 }, () => purchased(reader)))
+  for (const query of ['?rpp=100', '?rpp=100&owner=*']) {
+    const { data, total } = (await reader.get(`/purchase${query}`)).json()
+    t.equal(total, 32)
+    t.same(data.map((purchase: { id: string }) => purchase.id).sort(), made.map(({ id }) => id).sort())
+  }
+})

@@ -1,0 +1,144 @@
+import { type Caller, timestamp } from '@mortise/module-sdk'
+import t, { type Test } from 'tap'
+import type { PurchaseQuery } from '../src/schemas.ts'
+import {
+  changeStatus,
+  createPurchase,
+  expirePending,
+  listPurchases,
+  removePurchase,
+  showPurchase,
+} from '../src/service.ts'
+import { purchaseHost } from './purchase-host.ts'
+
+const START = Date.UTC(2026, 10, 21)
+
+const callerWith = (id: string, ...scopes: string[]): Caller => ({
+  id,
+  kind: 'user',
+  has: (scope) => scopes.includes(scope) || scopes.includes('admin'),
+})
+const ann = callerWith('user:ann')
+const manager = callerWith('user:manager', 'purchase:manage')
+
+/** The service on a database of its own. */
+async function purchasesOf(t: Test) {
+  const { database } = await purchaseHost(t, { rehearse: false })
+  return {
+    create: (now = START, caller = ann) =>
+      database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now)),
+    show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
+    change: (id: string, status: string, now = START, caller = manager) =>
+      database.transaction(() => changeStatus(caller, id, status, now)),
+    remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id)),
+    expire: (before: number, now: number) => database.transaction(() => expirePending(before, now)),
+    list: (caller: Caller, query: Partial<PurchaseQuery>) =>
+      database.snapshot(() => listPurchases(caller, { page: 1, rpp: 100, ...query })),
+  }
+}
+
+t.test('version and time change with the status, and the creation stays', async (t) => {
+  const purchases = await purchasesOf(t)
+  const created = await purchases.create(START)
+  const changed = await purchases.change(created.id, 'confirmed', START + 5)
+  t.match(changed, { ...created, status: 'confirmed', version: 2, updatedAt: timestamp(START + 5) })
+  t.same(await purchases.show(created.id, manager), changed)
+})
+
+t.test('pending purchases expire once they are old enough, and no others', async (t) => {
+  const purchases = await purchasesOf(t)
+  const confirmed = await purchases.create(START)
+  await purchases.change(confirmed.id, 'confirmed')
+  const old = await purchases.create(START)
+  const deleted = await purchases.create(START)
+  await purchases.remove(deleted.id)
+  const young = await purchases.create(START + 10)
+
+  t.notOk(await purchases.expire(START + 10, START + 20))
+  t.match(await purchases.show(old.id), { status: 'expired', version: 2, updatedAt: timestamp(START + 20) })
+  t.match(await purchases.show(confirmed.id), { status: 'confirmed', version: 2 })
+  t.match(await purchases.show(young.id), { status: 'pending', version: 1 })
+  t.equal((await purchases.list(manager, { owner: '*', status: 'expired' })).total, 1)
+})
+
+t.test('many purchases expire in several runs', async (t) => {
+  const purchases = await purchasesOf(t)
+  await Promise.all(Array.from({ length: 150 }, () => purchases.create(START)))
+  t.ok(await purchases.expire(START + 1, START + 1), 'there may be more')
+  t.notOk(await purchases.expire(START + 1, START + 1))
+  t.equal((await purchases.list(ann, { status: 'expired' })).total, 150)
+})
+
+t.test("everyone's list counts what was created, changed and deleted", async (t) => {
+  const purchases = await purchasesOf(t)
+  const made = await Promise.all(Array.from({ length: 12 }, () => purchases.create()))
+  const ids = made.map(({ id }) => id)
+  for (const id of ids.slice(0, 6)) await purchases.change(id, 'confirmed')
+  for (const id of ids.slice(0, 3)) await purchases.change(id, 'completed')
+  for (const id of ids.slice(3, 5)) await purchases.change(id, 'cancelled')
+  await purchases.remove(ids[4] as string)
+  await purchases.remove(ids[11] as string)
+  const listed = async (status?: string) => {
+    const { data, total } = await purchases.list(manager, { owner: '*', ...(status && { status }) })
+    t.equal(data.length, total)
+    return data.map((purchase) => ids.indexOf(purchase.id))
+  }
+  t.same(await listed('completed'), [2, 1, 0])
+  t.same(await listed('confirmed'), [5])
+  t.same(await listed('cancelled'), [3])
+  t.same(await listed('pending'), [10, 9, 8, 7, 6])
+  t.same(await listed('cancelled,confirmed'), [5, 3])
+  t.same(await listed(), [10, 9, 8, 7, 6, 5, 3, 2, 1, 0])
+})
+
+t.test("a caller's list and everyone's answer alike where one caller made everything", async (t) => {
+  const purchases = await purchasesOf(t)
+  const made = await Promise.all(Array.from({ length: 140 }, () => purchases.create()))
+  for (const { id } of made.slice(40, 90)) await purchases.change(id, 'confirmed')
+  const reader = callerWith(ann.id, 'purchase:read')
+  for (const status of [undefined, 'pending', 'confirmed,pending', 'completed']) {
+    for (const page of [1, 2, 7, 14, 15]) {
+      const query = { page, rpp: 10, ...(status && { status }) }
+      const own = await purchases.list(reader, query)
+      const all = await purchases.list(reader, { ...query, owner: '*' })
+      t.same(all.data, own.data)
+      t.equal(all.total, own.total)
+    }
+  }
+})
+
+for (const query of [{}, { owner: '*' }]) {
+  t.test(
+    `a walk goes on although the purchase it began at is deleted ${JSON.stringify(query)}`,
+    async (t) => {
+      const purchases = await purchasesOf(t)
+      const reader = callerWith(ann.id, 'purchase:read')
+      const [first, second, newest] = [
+        await purchases.create(),
+        await purchases.create(),
+        await purchases.create(),
+      ]
+      const { until } = await purchases.list(reader, query)
+      await purchases.remove(newest.id)
+      await purchases.create()
+      const { data, total } = await purchases.list(reader, { ...query, until })
+      t.same(
+        data.map(({ id }) => id),
+        [second.id, first.id],
+      )
+      t.equal(total, 2)
+    },
+  )
+}
+
+t.test('the mark of a walk tells nothing about the purchases of others', async (t) => {
+  const purchases = await purchasesOf(t)
+  const { id } = await purchases.create()
+  t.equal((await purchases.list(ann, {})).until, id, "it is the id of one's own newest purchase")
+  const other = callerWith('user:other')
+  await t.rejects(purchases.list(other, { until: id }), { code: 'invalid-request' })
+  await t.rejects(purchases.list(ann, { until: 'purchase_01kahr3v8ze5x9g2w0m4c7t6ys' }), {
+    code: 'invalid-request',
+    members: { errors: [{ parameter: 'until' }] },
+  })
+})
