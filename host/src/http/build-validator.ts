@@ -20,6 +20,7 @@ const THOROUGH_LIMIT = 8192
 const options: Options = {
   strict: true,
   strictRequired: false,
+  allowUnionTypes: true,
   coerceTypes: false,
   removeAdditional: false,
   useDefaults: true,

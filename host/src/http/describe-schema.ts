@@ -9,6 +9,7 @@ export function describeSchema(schema: Described): string {
   if (Array.isArray(schema.enum)) return oneOf(schema.enum.map((value) => JSON.stringify(value)))
   const branches = schema.anyOf ?? schema.oneOf
   if (Array.isArray(branches)) return oneOf(branches.map(describeSchema))
+  if (Array.isArray(schema.type)) return oneOf(schema.type.map((type) => describeSchema({ ...schema, type })))
   switch (schema.type) {
     case 'integer':
       return `an integer${range(schema)}`

@@ -72,6 +72,14 @@ t.test('says what a union takes, not what each branch lacks', async (t) => {
   ])
 })
 
+t.test('takes a type that may be null', async (t) => {
+  const validate = compile(Strict({ name: Type.Unsafe({ type: ['string', 'null'], maxLength: 2 }) }))
+  t.equal(validate({ name: null }), true)
+  t.strictSame(refusal(validate({ name: 'abc' })), [
+    { pointer: '/name', detail: 'must be a string of at most 2 characters or null' },
+  ])
+})
+
 t.test('fills in defaults', async (t) => {
   const data = {}
   t.equal(compile(Type.Object({ page: Type.Integer({ default: 1 }) }), 'querystring')(data), true)

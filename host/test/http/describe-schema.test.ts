@@ -17,6 +17,7 @@ t.test('says what a schema asks for', async (t) => {
     [Type.Literal('a'), '"a"'],
     [Type.Union([Type.Literal('a'), Type.Literal('b'), Type.Literal('c')]), '"a", "b" or "c"'],
     [Type.Union([Type.String(), Type.Null()]), 'a string or null'],
+    [Type.Unsafe({ type: ['integer', 'null'], minimum: 1 }), 'an integer of at least 1 or null'],
     [Type.Unsafe({ enum: [1, 2] }), '1 or 2'],
     [Type.Object({}), 'an object'],
     [Type.Unknown(), 'of the form that the documentation shows'],

@@ -64,7 +64,7 @@ t.test('refuses repeated, undecodable and unknown parameters', async (t) => {
     ['constructor=1', 'constructor'],
     ['Page=1', 'Page'],
     ['a/b~c=1', 'a/b~c'],
-  ]) {
+  ] as const) {
     const response = await app.inject(`/list?${query}`)
     t.equal(response.statusCode, 400, query)
     t.equal(response.json().errors[0].parameter, parameter)
