@@ -6,28 +6,34 @@ import { requestId } from './request-id.ts'
 /** How long a refused connection may go on sending before it is cut, in milliseconds. */
 const LINGER = 1_000
 
+/** The connections that are refused already: each further byte on them is an error again. */
+const refused = new WeakSet<Duplex>()
+
 /**
  * Answers what Node's HTTP parser refuses (`clientError`), and ends the connection. The refusal stands
  * after the answers to the requests that came whole before it, never in the place of one.
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    if (!socket.writableEnded) socket.destroy()
-    return
+  if (error.code === 'ECONNRESET') {
+    socket.destroy()
+  } else if (!refused.has(socket)) {
+    refused.add(socket)
+    refuseInTurn(error, socket)
   }
+}
+
+function refuseInTurn(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Node keeps the response that a connection is at here, and offers no public way to it.
   const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
-  if (pending?.req.complete) {
-    pending.once('close', () => refuseConnection(error, socket))
-    return
-  }
-  if (pending?.headersSent) {
+  if (!socket.writable || (pending?.headersSent && !pending.req.complete)) {
     socket.destroy()
-    return
+  } else if (pending?.req.complete) {
+    pending.once('close', () => refuseInTurn(error, socket))
+  } else {
+    socket.end(refusal(error))
+    const cut = setTimeout(() => socket.destroy(), LINGER).unref()
+    socket.once('close', () => clearTimeout(cut))
   }
-  socket.end(refusal(error))
-  const cut = setTimeout(() => socket.destroy(), LINGER).unref()
-  socket.once('close', () => clearTimeout(cut))
 }
 
 function refusal(error: NodeJS.ErrnoException): string {

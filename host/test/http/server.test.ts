@@ -201,6 +201,11 @@ t.test('a refusal waits for the answers to the whole requests before it', async 
   const refusedFirst = once(server, 'clientError')
   socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n')
   await Promise.all([requests.promise, refusedFirst])
+  const waiting = pending[0]?.listenerCount('close')
+  const refusedAgain = once(server, 'clientError')
+  socket.write('more garbage\r\n\r\n')
+  await refusedAgain
+  t.equal(pending[0]?.listenerCount('close'), waiting, 'and is made once, whatever else comes')
   pending[1]?.writeHead(200, { 'content-length': 1 }).end('b')
   pending[0]?.writeHead(200, { 'content-length': 1 }).end('a')
   const answers = answersIn(await text(socket))
