@@ -1,4 +1,5 @@
 import { Strict } from '@mortise/module-sdk'
+import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 
 /**
@@ -8,8 +9,10 @@ import fp from 'fastify-plugin'
 export const validation = fp(
   async (app) => {
     app.addHook('onRoute', (route) => {
-      if (route.schema?.querystring || route.url === '*') return
-      route.schema = { ...route.schema, querystring: Strict({}) }
+      if (route.url === '*') return // the preflight route of CORS
+      // Fastify takes `query` for `querystring`, but not both.
+      const { query, ...schema } = (route.schema ?? {}) as FastifySchema & { query?: unknown }
+      route.schema = { ...schema, querystring: schema.querystring ?? query ?? Strict({}) }
     })
   },
   { name: 'validation', fastify: '5.x' },

@@ -11,6 +11,8 @@ function routes(scope: FastifyInstance): void {
     deep: Type.Optional(Type.Boolean()),
   })
   scope.get('/list', { config: { access: 'public' }, schema: { querystring } }, async ({ query }) => query)
+  const alias = { query: Strict({ q: Type.Integer() }) } as object
+  scope.get('/alias', { config: { access: 'public' }, schema: alias }, async ({ query }) => query)
 }
 
 t.test('converts what a query parameter declares', async (t) => {
@@ -22,6 +24,12 @@ t.test('converts what a query parameter declares', async (t) => {
     status: 'a,b c',
     deep: true,
   })
+})
+
+t.test('knows `query` for `querystring`, as Fastify does', async (t) => {
+  const app = await createApp(t, { routes })
+  t.strictSame((await app.inject('/alias?q=1')).json(), { q: 1 })
+  t.equal((await app.inject('/alias?q=x')).statusCode, 400)
 })
 
 t.test('reads an integer in no other form than digits', async (t) => {
