@@ -93,7 +93,7 @@ t.test('reads answer rows, one row, none', async (t) => {
   t.strictSame(await storage.maybeOne(byId(1)), { name: 'a' })
   t.equal(await storage.maybeOne(byId(2)), undefined)
   t.strictSame(await storage.one(byId(1)), { name: 'a' })
-  await t.rejects(storage.one(byId(2)), { kind: 'no-row' })
+  await t.rejects(storage.one(byId(2)), { name: 'DatabaseError', kind: 'no-row' })
   await t.rejects(storage.many(sql`SELECT missing`), { kind: 'other', message: /no such column/ })
 })
 

@@ -56,11 +56,17 @@ t.test('a step answers rows or changes, as it wants', async (t) => {
 t.test('constraints fail by kind', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.changes(insertItem(1, 'a'))
-  t.throws(() => connection.changes(insertItem(1, 'b')), { kind: 'unique' })
-  t.throws(() => connection.changes(insertItem(2, 'a')), { kind: 'unique' })
-  t.throws(() => connection.changes(insertItem(2, 'b', 0)), { kind: 'check' })
-  t.throws(() => connection.changes(sql`INSERT INTO item (id, quantity) VALUES (2, 1)`), { kind: 'not-null' })
-  t.throws(() => connection.changes(sql`INSERT INTO child VALUES (1, 9)`), { kind: 'foreign-key' })
+  t.throws(() => connection.changes(insertItem(1, 'b')), { name: 'DatabaseError', kind: 'unique' })
+  t.throws(() => connection.changes(insertItem(2, 'a')), { name: 'DatabaseError', kind: 'unique' })
+  t.throws(() => connection.changes(insertItem(2, 'b', 0)), { name: 'DatabaseError', kind: 'check' })
+  t.throws(() => connection.changes(sql`INSERT INTO item (id, quantity) VALUES (2, 1)`), {
+    name: 'DatabaseError',
+    kind: 'not-null',
+  })
+  t.throws(() => connection.changes(sql`INSERT INTO child VALUES (1, 9)`), {
+    name: 'DatabaseError',
+    kind: 'foreign-key',
+  })
 })
 
 t.test('placeholders that are not of the sql tag are an error, not a wrong binding', async (t) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { acquireFileLock } from '../../../src/storage/sqlite/file-lock.ts'
 
 t.test('a lock is held once, and again after its release', async (t) => {
@@ -18,8 +18,8 @@ t.test('a lock is held once, and again after its release', async (t) => {
   again?.release()
 })
 
-t.test('a lock of another process holds until that process dies, even by SIGKILL', async (t) => {
-  const file = join(t.testdir(), 'app.lock')
+/** A process that tries to take the lock, says "held" or "busy", and lives on. */
+async function attemptElsewhere(t: Test, file: string) {
   const module = new URL('../../../src/storage/sqlite/file-lock.ts', import.meta.url)
   const source = `
     const { acquireFileLock } = await import(${JSON.stringify(module)})
@@ -31,12 +31,26 @@ t.test('a lock of another process holds until that process dies, even by SIGKILL
   })
   t.teardown(() => child.kill('SIGKILL'))
   const [output] = await once(child.stdout, 'data')
-  t.equal(String(output).trim(), 'held')
+  return { child, said: String(output).trim() }
+}
+
+t.test('a lock of another process holds until that process dies, even by SIGKILL', async (t) => {
+  const file = join(t.testdir(), 'app.lock')
+  const { child, said } = await attemptElsewhere(t, file)
+  t.equal(said, 'held')
   t.equal(acquireFileLock(file), undefined)
   child.kill('SIGKILL')
   await once(child, 'exit')
   const lock = acquireFileLock(file)
   t.ok(lock)
+  lock?.release()
+})
+
+t.test('a second attempt in the process that holds it frees it for nobody', async (t) => {
+  const file = join(t.testdir(), 'app.lock')
+  const lock = acquireFileLock(file)
+  t.equal(acquireFileLock(file), undefined)
+  t.equal((await attemptElsewhere(t, file)).said, 'busy')
   lock?.release()
 })
 

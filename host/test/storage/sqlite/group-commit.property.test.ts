@@ -1,9 +1,10 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { many, run, sql, type Transaction } from '@mortise/module-sdk'
+import { type DatabaseError, many, run, sql, type Transaction } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { Connection } from '../../../src/storage/sqlite/connection.ts'
+import { drive } from '../../../src/storage/sqlite/drive.ts'
 import { GroupCommit } from '../../../src/storage/sqlite/group-commit.ts'
 import { insertItem, SCHEMA } from '../temporary-storage.ts'
 
@@ -75,24 +76,41 @@ const transactionOf = ({ catches, actions }: Plan) =>
     return results
   }
 
-async function execute(plans: readonly Plan[], mode: 'together' | 'one by one') {
+function settled(reason: unknown): unknown {
+  const { name, kind, message } = reason as DatabaseError
+  return [name, kind, message]
+}
+
+async function together(connection: Connection, plans: readonly Plan[]): Promise<unknown[]> {
+  const onBroken = (error: Error) => {
+    throw error
+  }
+  const commit = new GroupCommit(connection, { onBroken, rehearse: false })
+  const outcomes = await Promise.allSettled(plans.map((plan) => commit.transaction(transactionOf(plan))))
+  return outcomes.map((one) => (one.status === 'fulfilled' ? one.value : settled(one.reason)))
+}
+
+/** The model: BEGIN, the steps, COMMIT or ROLLBACK. */
+async function oneByOne(connection: Connection, plans: readonly Plan[]): Promise<unknown[]> {
+  return plans.map((plan) => {
+    connection.begin()
+    try {
+      const result = drive(connection, transactionOf(plan))
+      const failure = connection.commit()
+      if (failure !== undefined) throw failure
+      return result
+    } catch (error) {
+      if (connection.inTransaction) connection.rollback()
+      return settled(error)
+    }
+  })
+}
+
+async function execute(plans: readonly Plan[], how: typeof together) {
   const database = new SqliteDatabase(':memory:')
   try {
     database.exec(SCHEMA + END)
-    const connection = new Connection(database)
-    const onBroken = (error: Error) => {
-      throw error
-    }
-    const commit = new GroupCommit(connection, { onBroken, rehearse: false })
-    const promises: Promise<unknown>[] = []
-    for (const plan of plans) {
-      const promise = commit.transaction(transactionOf(plan))
-      promises.push(promise)
-      if (mode === 'one by one') await promise.catch(() => {})
-    }
-    const outcomes = (await Promise.allSettled(promises)).map((one) =>
-      one.status === 'fulfilled' ? one.value : [one.reason.name, one.reason.kind, one.reason.message],
-    )
+    const outcomes = await how(new Connection(database), plans)
     const rows = ['item', 'child', 'late', 'ender'].map((table) =>
       database.prepare(`SELECT * FROM ${table}`).all(),
     )
@@ -105,9 +123,7 @@ async function execute(plans: readonly Plan[], mode: 'together' | 'one by one') 
 t.test('a group of any transactions equals running them one by one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 12 }), async (plans) => {
-      const together = await execute(plans, 'together')
-      const separate = await execute(plans, 'one by one')
-      deepStrictEqual(together, separate)
+      deepStrictEqual(await execute(plans, together), await execute(plans, oneByOne))
     }),
     { numRuns: 400 },
   )

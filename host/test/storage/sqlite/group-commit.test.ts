@@ -1,15 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { many, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, many, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
 import { Connection } from '../../../src/storage/sqlite/connection.ts'
 import { BrokenStorageError } from '../../../src/storage/sqlite/database-error.ts'
 import { GroupCommit } from '../../../src/storage/sqlite/group-commit.ts'
 import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
-/** A connection that counts its COMMITs, and can be made to fail them. */
+/** A connection that counts its COMMITs, and can be made to fail them or to find the lock taken. */
 class ObservedConnection extends Connection {
   commits = 0
   failure: BrokenStorageError | undefined
+  onBegin = () => {}
+
+  override begin() {
+    this.onBegin()
+    super.begin()
+  }
 
   override commit() {
     this.commits++
@@ -86,7 +92,7 @@ t.test('a rejection waits for the COMMIT too', async (t) => {
   const { commit, connection } = group(t)
   const failing = commit.transaction(() => many(sql`SELECT nothing`))
   const after = commit.transaction(insert(1))
-  await t.rejects(failing, { kind: 'other' })
+  await t.rejects(failing, { name: 'DatabaseError', kind: 'other' })
   t.equal(connection.commits, 1)
   await after
 })
@@ -204,6 +210,45 @@ t.test('an abort rejects what is queued without running it', async (t) => {
   t.strictSame(broken, [], 'whoever aborts knows already')
 })
 
+t.test('a lock that stays taken fails one group, not the next', async (t) => {
+  const { commit, connection, broken, ids } = group(t)
+  const now = performance.now.bind(performance)
+  let passed = 0
+  t.intercept(performance, 'now', { value: () => now() + passed })
+  connection.onBegin = () => {
+    passed += 60_000
+    throw new DatabaseError('busy', 'locked')
+  }
+  t.strictSame(await outcomes([1, 2].map((id) => commit.transaction(insert(id)))), ['busy', 'busy'])
+  connection.onBegin = () => {}
+  t.equal(await commit.transaction(insert(3)), 3)
+  t.strictSame([ids(), broken], [[3], []])
+})
+
+t.test('an abort reaches a group that waits for the lock', async (t) => {
+  const { commit, connection } = group(t)
+  const error = new BrokenStorageError('corrupt')
+  connection.onBegin = () => {
+    connection.onBegin = () => {}
+    commit.abort(error)
+    throw new DatabaseError('busy', 'locked')
+  }
+  await t.rejects(commit.transaction(insert(1)), error)
+  t.equal(connection.commits, 0)
+})
+
+t.test('members that run again keep their place before those queued later', async (t) => {
+  const { commit } = group(t)
+  const first = [
+    commit.transaction(insert(1, 'the first')),
+    commit.transaction(() => run(sql`INSERT INTO late VALUES (1, 999)`)),
+  ]
+  const others = Array.from({ length: 126 }, (_, index) => commit.transaction(insert(index + 2)))
+  const last = commit.transaction(insert(1, 'the last'))
+  t.strictSame(await outcomes([...first, last]), [1, 'foreign-key', 'unique'])
+  await Promise.all(others)
+})
+
 t.test('a rehearsal runs each transaction twice and keeps the second', async (t) => {
   const { commit, ids } = group(t, SCHEMA, true)
   const runs: number[] = []
@@ -213,7 +258,7 @@ t.test('a rehearsal runs each transaction twice and keeps the second', async (t)
   }
   const promises = [
     commit.transaction(counted(1, insertItem(1, 'a'))),
-    commit.transaction(counted(2, sql`INSERT INTO late VALUES (1, 99)`)),
+    commit.transaction(counted(2, sql`INSERT INTO late VALUES (1, 999)`)),
     commit.transaction(counted(3, insertItem(1, 'b'))),
   ]
   t.strictSame(await outcomes(promises), [1, 'foreign-key', 'unique'])

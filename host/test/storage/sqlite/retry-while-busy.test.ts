@@ -26,7 +26,7 @@ t.test('gives up after its time, and at once for any other error', async (t) => 
       attempts++
       throw new DatabaseError('unique', 'there')
     }),
-    { kind: 'unique' },
+    { name: 'DatabaseError', kind: 'unique' },
   )
   t.equal(attempts, 1)
 })
