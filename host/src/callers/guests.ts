@@ -28,7 +28,7 @@ export class Guest implements Caller {
     return this.#token
   }
 
-  has(): boolean {
+  has(_scope: string): boolean {
     return false
   }
 }

@@ -43,7 +43,10 @@ export async function testStorage(t: Test, rehearse = false) {
   return storage
 }
 
-/** The host's own plugins around `routes`, in the order of createHost, on a database of its own. */
+/**
+ * The host's own plugins around `routes`, in the order of createHost, on a database of its own. `failures`
+ * are the messages of the errors that were answered with 500.
+ */
 export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehearse }: TestAppOptions) {
   const storage = await testStorage(t, rehearse)
   const parts = {
@@ -53,7 +56,9 @@ export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehea
     cookie: new GuestCookie(publicUrl),
     basePath,
   }
-  const logger = pino({ level: 'silent' })
+  const failures: string[] = []
+  const write = (line: string) => void failures.push(JSON.parse(line).err?.message)
+  const logger = pino({ level: 'error' }, { write })
   const app: FastifyInstance = fastify(fastifyOptions({ logger, trustProxy: [] }) as FastifyServerOptions)
   t.teardown(() => app.close())
   await app.register(securityHeaders, { publicUrl })
@@ -72,7 +77,7 @@ export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehea
     { prefix: basePath },
   )
   await app.ready()
-  return { app, storage }
+  return { app, storage, failures }
 }
 
 export async function bearer(subject: string, scope?: string): Promise<string> {
