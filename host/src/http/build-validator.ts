@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
 import { invalidQuery, type Query } from './query-string.ts'
@@ -26,13 +27,6 @@ const options: Options = {
   useDefaults: true,
   verbose: true,
   addUsedSchema: false,
-  formats: {
-    'date-time': (text: string) =>
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
-      !Number.isNaN(Date.parse(text)),
-    date: (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text),
-    uuid: /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i,
-  },
 }
 
 /**
@@ -42,8 +36,8 @@ const options: Options = {
  * @param shared the schemas of `addSchema` in that scope, by `$id`
  */
 export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part: RoutePart) => Validate {
-  const first = new Ajv(options)
-  const thorough = new Ajv({ ...options, allErrors: true })
+  const first = addFormats.default(new Ajv(options))
+  const thorough = addFormats.default(new Ajv({ ...options, allErrors: true }))
   for (const schema of Object.values(shared)) {
     first.addSchema(schema)
     thorough.addSchema(schema)
@@ -63,13 +57,15 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
         invalidParts((isShort && all(data)) || validate.errors || [], httpPart === 'body'),
       )
     }
-    if (httpPart === 'params') {
-      return (data) =>
-        validate(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
-    }
-    if (httpPart !== 'querystring') return (data) => validate(data) || refuse(data)
+    if (httpPart !== 'querystring' && httpPart !== 'params') return (data) => validate(data) || refuse(data)
 
     const convert = converter(schema, `${method} ${url}`)
+    if (httpPart === 'params') {
+      return (data) => {
+        convert(data as Texts)
+        return validate(data) || { error: hostProblems.create('not-found', 'No resource has this path.') }
+      }
+    }
     return (data) => {
       const query = data as Query
       const unreadable = query[invalidQuery]
@@ -88,31 +84,33 @@ function invalid(httpPart: string, errors: readonly unknown[]) {
   return { error }
 }
 
-/** Turns the texts of integers and booleans into values; a text of another form stays, and fails validation. */
-function converter(schema: TSchema, route: string): (query: Query) => void {
+type Texts = Record<string, unknown>
+
+/** How a value of each type is written in a path or a query. Text of another form stays, and fails validation. */
+const forms: Readonly<Record<string, { form: RegExp; value: (text: string) => unknown }>> = {
+  integer: { form: /^(0|[1-9]\d*)$/, value: Number },
+  number: { form: /^-?(0|[1-9]\d*)(\.\d+)?$/, value: Number },
+  boolean: { form: /^(true|false)$/, value: (text) => text === 'true' },
+}
+
+/** Turns the texts of the parameters that are no strings into values, in place. */
+function converter(schema: TSchema, route: string): (parameters: Texts) => void {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
   for (const [name, { type }] of properties) {
-    if (['number', 'array', 'object', 'null'].includes(type)) {
+    if (['array', 'object', 'null'].includes(type)) {
       throw new TypeError(
-        `${route}: query parameter "${name}" is of type ${type}, which has no form in a query; use integer, boolean or string`,
+        `${route}: parameter "${name}" is of type ${type}, which has no form in a path or query; use string, integer, number or boolean`,
       )
     }
   }
-  const integers = properties.filter(([, { type }]) => type === 'integer').map(([name]) => name)
-  const booleans = properties.filter(([, { type }]) => type === 'boolean').map(([name]) => name)
-  return (query) => {
-    for (const name of integers) {
-      const text = query[name]
-      if (typeof text === 'string' && /^(0|[1-9]\d*)$/.test(text)) query[name] = Number(text)
-    }
-    for (const name of booleans) {
-      const text = query[name]
-      if (text === 'true' || text === 'false') query[name] = text === 'true'
+  const written = properties.flatMap(([name, { type }]) => {
+    const rule = forms[type]
+    return rule ? [{ name, ...rule }] : []
+  })
+  return (parameters) => {
+    for (const { name, form, value } of written) {
+      const text = parameters[name]
+      if (typeof text === 'string' && form.test(text)) parameters[name] = value(text)
     }
   }
-}
-
-function isDate(text: string): boolean {
-  const time = Date.parse(text)
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }

@@ -99,7 +99,25 @@ t.test('resolves the shared schemas of its scope', async (t) => {
 
 t.test('refuses a schema that it would not hold a request to', async (t) => {
   t.throws(() => compile(Type.Unsafe({ type: 'object', propertys: {} })), /propertys/)
-  t.throws(() => compile(Type.Object({ price: Type.Number() }), 'querystring'), /"price" is of type number/)
+  t.throws(
+    () => compile(Type.Object({ tags: Type.Array(Type.String()) }), 'querystring'),
+    /"tags" is of type array/,
+  )
+})
+
+t.test('reads numbers and booleans of a query or path from their exact form only', async (t) => {
+  const schema = Type.Object({ price: Type.Optional(Type.Number()), open: Type.Optional(Type.Boolean()) })
+  const validate = compile(schema, 'querystring')
+  const query = { price: '-1.50', open: 'true' }
+  t.equal(validate(query), true)
+  t.strictSame(query, { price: -1.5, open: true })
+  for (const text of ['1e1', '01', '.5', '1.', ' 1', '+1', '0x1', ''])
+    t.not(validate({ price: text }), true, text)
+  for (const text of ['1', 'TRUE', 'yes', '']) t.not(validate({ open: text }), true, text)
+
+  const path = { year: '2026' }
+  t.equal(compile(Type.Object({ year: Type.Integer() }), 'params')(path), true)
+  t.strictSame(path, { year: 2026 })
 })
 
 t.test('knows the forms of times, dates and UUIDs', async (t) => {
