@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // The door: syntax that Node 14 parses. On a Node that Mortise does not run on, it continues on the one
 // that the checkout pins (the `node` package). That second process dies with this one, whatever ends it.
-import { spawn } from 'child_process'
-import { existsSync } from 'fs'
-import { dirname, join } from 'path'
-import { fileURLToPath, pathToFileURL } from 'url'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const door = fileURLToPath(import.meta.url)
 const program = join(dirname(door), 'dist', 'bin.js')
@@ -15,7 +15,7 @@ delete process.env[marker]
 if (!runsOn(process.versions.node)) continueOnPinnedNode()
 else if (!existsSync(program)) {
   fail(
-    'app: this checkout is not built: ' + program + ' does not exist.',
+    `app: this checkout is not built: ${program} does not exist.`,
     'Run "npm run build" in the checkout, then try again.',
   )
 } else {
@@ -38,7 +38,7 @@ function continueOnPinnedNode() {
   const node = continued ? undefined : pinnedNode()
   if (node === undefined) {
     fail(
-      'app: Node ' + process.versions.node + ' is not supported: it takes ^22.22.2 || ^24.15 || >=26.',
+      `app: Node ${process.versions.node} is not supported: it takes ^22.22.2 || ^24.15 || >=26.`,
       'Install a newer Node, or run "npm install" in the checkout, which brings its own.',
     )
     return
@@ -58,7 +58,7 @@ function continueOnPinnedNode() {
     })
   }
   child.on('error', (error) => {
-    fail('app: ' + node + ' cannot be started: ' + error.message, 'Run "npm install" in the checkout.')
+    fail(`app: ${node} cannot be started: ${error.message}`, 'Run "npm install" in the checkout.')
   })
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code)
@@ -79,7 +79,7 @@ function pinnedNode() {
 function fail(message, hint) {
   if (process.argv.includes('--json')) {
     const error = { code: 'cannot-start', exitCode: 1, message, hint }
-    process.stdout.write(JSON.stringify({ error }) + '\n')
-  } else process.stderr.write(message + '\n' + hint + '\n')
+    process.stdout.write(`${JSON.stringify({ error })}\n`)
+  } else process.stderr.write(`${message}\n${hint}\n`)
   process.exitCode = 1
 }

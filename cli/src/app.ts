@@ -17,17 +17,22 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 export async function app(argv: readonly string[], streams: TerminalStreams): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
+  const help: string[] = []
   try {
     if (own.every((word) => word === '--json' || word === '--verbose')) throw missingCommand()
-    await program(terminal).parseAsync(argv, { from: 'user' })
+    await program(terminal, help).parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      terminal.result({ text: help.join('') }, help.join(''))
+      return 0
+    }
     return report(asFailure(error), terminal, own.includes('--verbose'))
   }
 }
 
-function program(terminal: Terminal): Commander {
+/** @param help where commander's own output goes, in pieces */
+function program(terminal: Terminal, help: string[]): Commander {
   const root = new Commander('app')
     .description('Makes a Mortise application, installs modules into it and runs it.')
     .version(version, '--version', 'print the version')
@@ -35,17 +40,17 @@ function program(terminal: Terminal): Commander {
     'after',
     '\nStart here:\n  app init my-api && cd my-api && app module-install api-cart && app start',
   )
-  prepare(root, terminal)
-  for (const command of commands) root.addCommand(subcommand(command, terminal))
+  prepare(root, help)
+  for (const command of commands) root.addCommand(subcommand(command, terminal, help))
   return root
 }
 
-function subcommand(command: Command, terminal: Terminal): Commander {
+function subcommand(command: Command, terminal: Terminal, help: string[]): Commander {
   const own = new Commander(command.name).description(command.summary)
   if (command.arguments) own.arguments(command.arguments)
   for (const [flags, description] of command.options ?? []) own.option(flags, description)
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
-  prepare(own, terminal)
+  prepare(own, help)
   return own.action(async () => {
     const options = own.optsWithGlobals()
     await command.run({
@@ -57,7 +62,7 @@ function subcommand(command: Command, terminal: Terminal): Commander {
   })
 }
 
-function prepare(command: Commander, terminal: Terminal): void {
+function prepare(command: Commander, help: string[]): void {
   command
     .option('--dir <dir>', 'the application folder (default: the nearest one upwards)')
     .option('--json', 'print one JSON document')
@@ -66,7 +71,7 @@ function prepare(command: Commander, terminal: Terminal): void {
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.result({ text }, text),
+      writeOut: (text) => help.push(text),
       writeErr: () => {}, // `app` reports every failure
     })
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
-import { configFile, configSchema, secretFile } from './host.ts'
+import { configFile, configSchema, readLock, readPackage, secretFile, storedModule } from './host.ts'
 
 // An application folder: app.config.json and modules.lock.json (absent until something is installed), which
 // are committed; `.app/` and `data/`, which are not. `.app/` is therefore missing in a fresh clone, and what
@@ -33,14 +33,30 @@ export async function completeApplication(directory: string): Promise<string[]> 
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
 }
 
-/** Writes the schema that editors complete app.config.json with. */
-async function writeConfigSchema(directory: string): Promise<string | undefined> {
+/**
+ * Writes the schema that editors complete app.config.json with: the host's, and the settings of what is
+ * installed.
+ * @returns the file, where it had to be written
+ */
+export async function writeConfigSchema(directory: string): Promise<string | undefined> {
   const file = join(directory, schemaPath)
-  const text = `${JSON.stringify(configSchema, null, 2)}\n`
+  const text = `${JSON.stringify(await schemaOf(directory), null, 2)}\n`
   const present = await readFile(file, 'utf8').catch(() => undefined)
   if (present === text) return undefined
   await writeFile(file, text)
   return file
+}
+
+async function schemaOf(directory: string): Promise<unknown> {
+  const { modules } = await readLock(directory)
+  const settings = await Promise.all(
+    Object.entries(modules).map(async ([id, locked]) => {
+      const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
+      return [id, stored?.settingsSchema ?? { type: 'object' }] as const
+    }),
+  )
+  const properties = { ...configSchema.properties.modules, properties: Object.fromEntries(settings) }
+  return { ...configSchema, properties: { ...configSchema.properties, modules: properties } }
 }
 
 async function makeFile(file: string, text: string, mode = 0o644): Promise<string | undefined> {

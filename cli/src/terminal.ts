@@ -43,7 +43,11 @@ export class Terminal {
 
   /** Asks a yes-or-no question; anything but yes is no. */
   async confirm(question: string): Promise<boolean> {
-    const reader = createInterface({ input: this.streams.stdin, output: this.streams.stderr })
+    const reader = createInterface({
+      input: this.streams.stdin,
+      output: this.streams.stderr,
+      terminal: false,
+    })
     try {
       const answer = await Promise.race([
         reader.question(`${question} [y/N] `),
@@ -58,7 +62,8 @@ export class Terminal {
   /** Does `work`, with a spinner on a terminal where it takes over half a second. */
   async during<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
     if (this.streams.stderr.isTTY !== true) return await work()
-    const spinner = ora({ text, stream: process.stderr, discardStdin: false })
+    const color = process.env.NO_COLOR ? false : 'cyan'
+    const spinner = ora({ text, color, stream: process.stderr, discardStdin: false })
     const timer = setTimeout(() => spinner.start(), 500)
     try {
       return await work()

@@ -1,9 +1,10 @@
+import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
-import { callRunningHost, readLock } from '../host.ts'
+import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { type Installed, installModules } from '../install/install-modules.ts'
 import { npmOptions } from '../install/npm-options.ts'
-import { restoreStore } from '../install/restore-store.ts'
+import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
 
 export const moduleInstall: Command = {
   name: 'module-install',
@@ -25,6 +26,7 @@ export const moduleInstall: Command = {
         ? restoreAll(directory)
         : installModules({ directory, specs, terminal, yes: options.yes === true }),
     )
+    await writeConfigSchema(directory)
     const { switched, ...rest } = result
     terminal.result(
       { ...rest, live: switched?.live ?? false, migrations: switched?.migrations ?? [] },
@@ -37,9 +39,10 @@ async function restoreAll(directory: string): Promise<Installed> {
   const lock = await readLock(directory)
   const ids = Object.keys(lock.modules)
   const restored = await restoreStore(directory, lock, ids, await npmOptions(directory))
-  if (restored.length > 0) await callRunningHost(directory, { method: 'POST', path: '/activate' })
+  const switched = await takeUpRestored(directory, lock, restored)
   const unchanged = ids.filter((id) => !restored.includes(id))
-  return { switched: undefined, generation: lock.generation, installed: [], unchanged, restored }
+  const generation = switched?.generation ?? lock.generation
+  return { switched, generation, installed: [], unchanged, restored }
 }
 
 function describe({ switched, installed, unchanged, restored }: Installed): string {

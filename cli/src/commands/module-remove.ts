@@ -1,3 +1,4 @@
+import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
@@ -15,6 +16,7 @@ export const moduleRemove: Command = {
     const { switched, removed, absent } = await changeApplication(directory, command, terminal, () =>
       removeModules(directory, names),
     )
+    await writeConfigSchema(directory)
     const generation = switched?.generation ?? (await readLock(directory)).generation
     terminal.result(
       { generation, removed, absent, live: switched?.live ?? false },

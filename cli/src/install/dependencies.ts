@@ -50,6 +50,7 @@ export async function installDependencies(
     path: scratch,
     omit: ['dev', 'peer'],
     legacyPeerDeps: true,
+    ignoreExtension: true,
     allowFile: 'none',
     allowDirectory: 'none',
     audit: false,

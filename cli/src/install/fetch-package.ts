@@ -52,10 +52,9 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
   },
 
   async folder({ target }, options) {
-    const data = await pacote.tarball.stream(`file:${target}`, collect(target), {
-      ...options,
-      Arborist,
-    } as never)
+    // Left to itself pacote would load the tree with the npm extension of the folder, which is code of its.
+    const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
+    const data = await pacote.tarball.stream(`file:${target}`, collect(target), { ...options, tree } as never)
     return { data, integrity: integrityOf(data), from: target }
   },
 

@@ -7,20 +7,21 @@ import {
   moduleSettings,
   readConfig,
   readLock,
-  readPackage,
   storedModule,
 } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
+import { askAboutOrigins } from './ask-about-origins.ts'
 import { type Candidate, stage } from './candidate.ts'
 import { checkConflicts } from './checks/conflicts.ts'
 import { checkContracts } from './checks/contracts.ts'
 import { checkHostRange, checkPeers } from './checks/host-range.ts'
+import { installedBeside, isInstalled } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
-import { restoreStore } from './restore-store.ts'
+import { restoreStore, takeUpRestored } from './restore-store.ts'
 import { resolveSpec, type Source } from './source.ts'
-import { holds, moveToStore } from './staging.ts'
+import { moveToStore } from './staging.ts'
 import { type Switched, switchModules } from './switch-modules.ts'
 
 export interface InstallRequest {
@@ -69,8 +70,11 @@ export async function installModules({
     if (await isInstalled(candidate, lock, directory)) unchanged.add(candidate.package.manifest.id)
     else fresh.push(candidate)
   }
-  const nothing = { generation: lock.generation, unchanged: [...unchanged], restored }
-  if (fresh.length === 0) return { switched: undefined, installed: [], ...nothing }
+  const result = { unchanged: [...unchanged], restored }
+  if (fresh.length === 0) {
+    const switched = await takeUpRestored(directory, lock, restored)
+    return { switched, generation: switched?.generation ?? lock.generation, installed: [], ...result }
+  }
 
   const others = await installedBeside(fresh, lock, directory)
   check(fresh, others, config)
@@ -92,7 +96,7 @@ export async function installModules({
   const switched = await terminal.during('Switching', () =>
     switchModules(directory, lock, { ...lock.modules, ...entries }, entries),
   )
-  return { ...nothing, switched, generation: switched.generation, installed: plans }
+  return { ...result, switched, generation: switched.generation, installed: plans }
 }
 
 async function stageAll(
@@ -119,53 +123,6 @@ async function stageAll(
   return [...candidates.values()]
 }
 
-/** Whether exactly this is installed and lies unharmed in the store. */
-async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
-  const { manifest, name, version } = candidate.package
-  const locked = lock.modules[manifest.id]
-  if (locked === undefined) return false
-  if (locked.package !== name) {
-    throw new Failure(
-      'refused',
-      'id-taken',
-      `${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
-      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
-    )
-  }
-  if (locked.version !== version || locked.integrity !== candidate.integrity) return false
-  return await holds(storedModule(directory, locked), locked.tree)
-}
-
-/** The installed modules that stay, disabled ones aside: those neither serve nor offer anything. */
-async function installedBeside(
-  fresh: readonly Candidate[],
-  lock: Lock,
-  directory: string,
-): Promise<ModulePackage[]> {
-  const replaced = new Set(fresh.map((candidate) => candidate.package.manifest.id))
-  const staying = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !replaced.has(id))
-  return await Promise.all(staying.map(([id, locked]) => readInstalled(id, locked, directory)))
-}
-
-/** Reads an installed package from the store. @throws {Failure} where the store has it not */
-export async function readInstalled(
-  id: string,
-  locked: LockedModule,
-  directory: string,
-): Promise<ModulePackage> {
-  try {
-    return await readPackage(storedModule(directory, locked))
-  } catch (error) {
-    throw new Failure(
-      'refused',
-      'store-incomplete',
-      `${id} is installed, but the store does not have it: ${(error as Error).message}`,
-      'Run "app module-install" without a name: it brings the store in line with the lock.',
-      { cause: error },
-    )
-  }
-}
-
 function check(fresh: readonly Candidate[], others: readonly ModulePackage[], config: Config): void {
   const packages = fresh.map((candidate) => candidate.package)
   const all = [...others, ...packages]
@@ -186,36 +143,6 @@ function check(fresh: readonly Candidate[], others: readonly ModulePackage[], co
       )
     }
   }
-}
-
-async function askAboutOrigins(
-  fresh: readonly Candidate[],
-  lock: Lock,
-  terminal: Terminal,
-  yes: boolean,
-): Promise<void> {
-  if (yes || !terminal.interactive) return
-  const known = Object.values(lock.modules)
-  const strangers = fresh.filter(
-    ({ source, package: { name, version } }) =>
-      !source.indexed &&
-      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
-  )
-  if (strangers.length === 0) return
-  const names = strangers.map(({ from }) => from).join(', ')
-  terminal.note('A module runs with all the rights of the application.')
-  if (await terminal.confirm(`Nothing was installed from ${names} before. Install it?`)) return
-  throw new Failure(
-    'refused',
-    'declined',
-    'Nothing was installed: it was not confirmed.',
-    'Answer y, or add --yes.',
-  )
-}
-
-/** A registry package is of one origin in every version; files and folders are their own. */
-function isSameOrigin(a: string, b: string): boolean {
-  return a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
 }
 
 function entryOf(candidate: Candidate, lock: Lock): LockedModule {

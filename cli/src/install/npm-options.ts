@@ -29,8 +29,8 @@ export async function npmOptions(
   }
   for (const [name, value] of Object.entries(environment)) {
     const key = /^npm_config_(.+)$/i.exec(name)?.[1]
-    if (key && value)
-      settings.set(key.startsWith('@') || key.startsWith('//') ? key : key.replaceAll('_', '-'), value)
+    if (!key || !value) continue
+    settings.set(/^(@|\/\/)/.test(key) ? key : key.toLowerCase().replaceAll('_', '-'), value)
   }
   const options: NpmOptions = {
     registry: 'https://registry.npmjs.org/',

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts'
 import { type Lock, readLock } from '../host.ts'
 import { missingContracts } from './checks/contracts.ts'
-import { readInstalled } from './install-modules.ts'
+import { readInstalled } from './installed-packages.ts'
 import { installedId } from './source.ts'
 import { type Switched, switchModules } from './switch-modules.ts'
 

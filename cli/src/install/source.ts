@@ -161,7 +161,16 @@ function registrySource(name: string, range: string | undefined, indexed: boolea
 function indexSource(packageName: string, range: string | undefined): Source {
   const source = registrySource(packageName, range, true)
   const folder = workspaceFolder(packageName)
-  return folder === undefined ? source : { ...source, kind: 'folder', target: folder }
+  if (folder === undefined) return source
+  if (!existsSync(join(folder, 'dist'))) {
+    throw new Failure(
+      'notFound',
+      'not-built',
+      `${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
+      'Run "npm run build" in the checkout, then try again.',
+    )
+  }
+  return { ...source, kind: 'folder', target: folder }
 }
 
 function aliasSource(name: string, range: string | undefined, lookup: Lookup): Source {

@@ -1,0 +1,39 @@
+import { Failure } from '../failure.ts'
+import type { Lock } from '../host.ts'
+import type { Terminal } from '../terminal.ts'
+import type { Candidate } from './candidate.ts'
+
+/**
+ * On a terminal, asks before something is installed from where nothing was installed before: neither the
+ * index nor the lock names it.
+ * @throws {Failure} where the answer is not yes
+ */
+export async function askAboutOrigins(
+  fresh: readonly Candidate[],
+  lock: Lock,
+  terminal: Terminal,
+  yes: boolean,
+): Promise<void> {
+  if (yes || !terminal.interactive) return
+  const known = Object.values(lock.modules)
+  const strangers = fresh.filter(
+    ({ source, package: { name, version } }) =>
+      !source.indexed &&
+      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
+  )
+  if (strangers.length === 0) return
+  const names = strangers.map(({ from }) => from).join(', ')
+  terminal.note('A module runs with all the rights of the application.')
+  if (await terminal.confirm(`Nothing was installed from ${names} before. Install it?`)) return
+  throw new Failure(
+    'refused',
+    'declined',
+    'Nothing was installed: it was not confirmed.',
+    'Answer y, or add --yes.',
+  )
+}
+
+/** A registry package is of one origin in every version; files and folders are their own. */
+function isSameOrigin(a: string, b: string): boolean {
+  return a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
+}

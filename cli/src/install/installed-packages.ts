@@ -1,0 +1,51 @@
+import { Failure } from '../failure.ts'
+import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '../host.ts'
+import type { Candidate } from './candidate.ts'
+import { holds } from './staging.ts'
+
+/** Reads an installed package from the store. @throws {Failure} where the store has it not */
+export async function readInstalled(
+  id: string,
+  locked: LockedModule,
+  directory: string,
+): Promise<ModulePackage> {
+  try {
+    return await readPackage(storedModule(directory, locked))
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'store-incomplete',
+      `${id} is installed, but the store does not have it: ${(error as Error).message}`,
+      'Run "app module-install" without a name: it brings the store in line with the lock.',
+      { cause: error },
+    )
+  }
+}
+
+/** The installed modules that stay, disabled ones aside: those neither serve nor offer anything. */
+export async function installedBeside(
+  fresh: readonly Candidate[],
+  lock: Lock,
+  directory: string,
+): Promise<ModulePackage[]> {
+  const replaced = new Set(fresh.map((candidate) => candidate.package.manifest.id))
+  const staying = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !replaced.has(id))
+  return await Promise.all(staying.map(([id, locked]) => readInstalled(id, locked, directory)))
+}
+
+/** Whether exactly this is installed and lies unharmed in the store. */
+export async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
+  const { manifest, name, version } = candidate.package
+  const locked = lock.modules[manifest.id]
+  if (locked === undefined) return false
+  if (locked.package !== name) {
+    throw new Failure(
+      'refused',
+      'id-taken',
+      `${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
+      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
+    )
+  }
+  if (locked.version !== version || locked.integrity !== candidate.integrity) return false
+  return await holds(storedModule(directory, locked), locked.tree)
+}

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { commands } from '../src/commands/index.ts'
+import { runApp } from './run-app.ts'
+
+for (const { name, summary, examples } of commands) {
+  t.test(`${name}: --help shows what it does, its options and an example`, async (t) => {
+    const { exitCode, stdout, stderr } = await runApp(name, '--help')
+    t.equal(exitCode, 0)
+    t.equal(stderr, '')
+    t.match(stdout.replace(/\s+/g, ' '), summary.replace(/\s+/g, ' '))
+    for (const option of ['--json', '--dir <dir>', '--help']) t.match(stdout, option)
+    t.ok(examples.length > 0)
+    for (const example of examples) {
+      t.match(stdout, example)
+      t.match(example, new RegExp(`^app ${name}\\b`))
+    }
+  })
+
+  t.test(`${name}: --help --json is one JSON document`, async (t) => {
+    const { exitCode, json } = await runApp(name, '--help', '--json')
+    t.equal(exitCode, 0)
+    t.match(json.text, /Usage: app/)
+  })
+
+  t.test(`${name}: an option that it does not have is wrong usage`, async (t) => {
+    const { exitCode, json, stderr } = await runApp(name, '--no-such-option', '--json')
+    t.equal(exitCode, 2)
+    t.match(json, { error: { code: 'usage', exitCode: 2, message: /no-such-option/, hint: /--help/ } })
+    t.equal(stderr, '')
+  })
+
+  if (name === 'init') continue
+  t.test(`${name}: a folder that is no application is wrong usage`, async (t) => {
+    const { exitCode, json } = await runApp(name, 'x', 'y', '--dir', t.testdir({}), '--json')
+    t.equal(exitCode, 2)
+    t.match(json.error, { exitCode: 2, hint: String, message: String })
+  })
+}
+
+t.test('app --help lists every command', async (t) => {
+  const { exitCode, stdout } = await runApp('--help')
+  t.equal(exitCode, 0)
+  for (const { name } of commands) t.match(stdout, new RegExp(`^ +${name}\\b`, 'm'))
+})
+
+t.test('app help names the help of one command', async (t) => {
+  const { exitCode, stdout } = await runApp('help', 'token')
+  t.equal(exitCode, 0)
+  t.match(stdout, /--expires/)
+})
+
+t.test('app --version prints the version of the package', async (t) => {
+  const { exitCode, stdout } = await runApp('--version')
+  t.equal(exitCode, 0)
+  t.match(stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+t.test('no command at all is wrong usage', async (t) => {
+  const { exitCode, stdout, stderr } = await runApp()
+  t.equal(exitCode, 2)
+  t.equal(stdout, '')
+  t.match(stderr, /--help/)
+  t.match((await runApp('--json')).json.error, { exitCode: 2 })
+})
+
+t.test('a command that does not exist is wrong usage, and the nearest is named', async (t) => {
+  const { exitCode, json } = await runApp('module-instal', 'api-cart', '--json')
+  t.equal(exitCode, 2)
+  t.match(json.error.message, /module-install/)
+})
+
+t.test('a missing application says so in words, with what to do', async (t) => {
+  const { exitCode, stdout, stderr } = await runApp('module-list', '--dir', t.testdir({}))
+  t.equal(exitCode, 2)
+  t.equal(stdout, '')
+  t.match(stderr, /app\.config\.json/)
+  t.match(stderr, /app init/)
+  t.notMatch(stderr, /\n\s+at /)
+})
+
+t.test('--verbose adds the stack of a failure', async (t) => {
+  const { stderr } = await runApp('module-list', '--verbose', '--dir', t.testdir({}))
+  t.match(stderr, /\n\s+at /)
+})

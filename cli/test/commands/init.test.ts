@@ -1,0 +1,89 @@
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig } from '../../src/host.ts'
+import { runApp } from '../run-app.ts'
+
+const text = (...path: string[]) => readFile(join(...path), 'utf8')
+
+t.test('an empty folder becomes an application whose configuration is valid', async (t) => {
+  const directory = t.testdir({})
+  const { exitCode, json } = await runApp('init', directory, '--json')
+  t.equal(exitCode, 0)
+  t.equal(json.directory, directory)
+  t.ok(json.made.includes('app.config.json'))
+  const config = await readConfig(directory, {})
+  t.match(config.auth.issuer, /^urn:uuid:/)
+  t.equal(config.secret?.length, 43)
+  t.equal((await stat(join(directory, '.app', 'secret'))).mode & 0o777, 0o600)
+  t.equal(await text(directory, '.gitignore'), '.app/\ndata/\n')
+  t.ok((await stat(join(directory, 'data'))).isDirectory())
+})
+
+t.test('$schema names a JSON Schema that is there', async (t) => {
+  const directory = t.testdir({})
+  await runApp('init', directory)
+  const { $schema } = JSON.parse(await text(directory, 'app.config.json'))
+  t.match(JSON.parse(await text(directory, $schema)), { type: 'object', properties: { name: {}, auth: {} } })
+})
+
+t.test('the folder is made, and --dir names it as well', async (t) => {
+  const root = t.testdir({})
+  t.equal((await runApp('init', join(root, 'a', 'b'))).exitCode, 0)
+  t.equal((await runApp('init', '--dir', join(root, 'c'))).exitCode, 0)
+  t.equal((await runApp('init', join(root, 'd'), '--dir', join(root, 'e'))).exitCode, 2)
+  t.strictSame((await readdir(root)).sort(), ['a', 'c'])
+  t.equal(JSON.parse(await text(root, 'a', 'b', 'app.config.json')).name, 'b')
+})
+
+t.test('two applications have different issuers and secrets', async (t) => {
+  const [a, b] = [t.testdir({ a: {}, b: {} })].flatMap((root) => [join(root, 'a'), join(root, 'b')]) as [
+    string,
+    string,
+  ]
+  for (const directory of [a, b]) await runApp('init', directory)
+  const issuer = async (directory: string) => JSON.parse(await text(directory, 'app.config.json')).auth.issuer
+  t.not(await issuer(a), await issuer(b))
+  t.not(await text(a, '.app', 'secret'), await text(b, '.app', 'secret'))
+})
+
+t.test('in an application there is nothing to do, and nothing changes', async (t) => {
+  const directory = t.testdir({})
+  await runApp('init', directory)
+  const before = await Promise.all([text(directory, 'app.config.json'), text(directory, '.app', 'secret')])
+  const { exitCode, json } = await runApp('init', directory, '--json')
+  t.equal(exitCode, 0)
+  t.strictSame(json.made, [])
+  t.strictSame(
+    await Promise.all([text(directory, 'app.config.json'), text(directory, '.app', 'secret')]),
+    before,
+  )
+})
+
+t.test('a fresh clone gets what is not committed', async (t) => {
+  const directory = t.testdir({})
+  await runApp('init', directory)
+  const config = await text(directory, 'app.config.json')
+  await rm(join(directory, '.app'), { recursive: true })
+  const { json } = await runApp('init', directory, '--json')
+  t.ok(json.made.includes('.app/secret'))
+  t.notOk(json.made.includes('app.config.json'))
+  t.equal(await text(directory, 'app.config.json'), config)
+})
+
+t.test('a folder with other files keeps them', async (t) => {
+  const directory = t.testdir({ '.gitignore': 'mine\n', 'README.md': 'mine' })
+  await mkdir(join(directory, 'data'))
+  await writeFile(join(directory, 'data', 'mine'), 'mine')
+  t.equal((await runApp('init', directory)).exitCode, 0)
+  t.equal(await text(directory, '.gitignore'), 'mine\n')
+  t.equal(await text(directory, 'README.md'), 'mine')
+  t.equal(await text(directory, 'data', 'mine'), 'mine')
+})
+
+t.test('a file where the folder should be is a clear failure', async (t) => {
+  const root = t.testdir({ file: 'x' })
+  const { exitCode, json } = await runApp('init', join(root, 'file'), '--json')
+  t.equal(exitCode, 2)
+  t.match(json.error.message, /is a file/)
+})

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../../src/host.ts'
+import { testApplication } from '../run-app.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+t.test('an installed module is described by its id and its package name', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { manifest: { tables: 'hello' } }))
+  const { integrity, tree } = (await readLock(directory)).modules.hello ?? {}
+  for (const name of ['hello', '@acme/hello']) {
+    const { exitCode, json } = await run('module-info', name)
+    t.equal(exitCode, 0)
+    t.match(json, {
+      id: 'hello',
+      package: '@acme/hello',
+      version: '1.0.0',
+      installed: true,
+      routes: ['GET /hello'],
+      tables: 'hello',
+      files: 2,
+      spec: 'file:../hello.tgz',
+      manifest: { id: 'hello' },
+      peers: [{ name: '@mortise/module-sdk' }],
+    })
+    t.strictSame([json.integrity, json.tree], [integrity, tree])
+  }
+})
+
+t.test('a package that is not installed is described, not installed, and none of it runs', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), { main: 'process.exit(1)' })
+  const { exitCode, json } = await run('module-info', file)
+  t.equal(exitCode, 0)
+  t.match(json, {
+    installed: false,
+    id: 'hello',
+    routes: ['GET /hello'],
+    integrity: /^sha512-/,
+    tree: /^sha512-/,
+  })
+  t.strictSame((await readLock(directory)).modules, {})
+})
+
+t.test('a name that is not installed is not found, with the way to look at it', async (t) => {
+  const { run } = await testApplication(t)
+  t.match(await run('module-info', 'api-cart'), {
+    exitCode: 3,
+    json: { error: { hint: /module-info @mortise\/api-cart/ } },
+  })
+  t.match(await run('module-info', 'api-crat'), { exitCode: 3, json: { error: { hint: /api-cart/ } } })
+  t.match(await run('module-info', '@mortise/api-cart'), {
+    exitCode: 0,
+    json: { installed: false, id: 'api-cart' },
+  })
+})

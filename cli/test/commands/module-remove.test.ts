@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../../src/host.ts'
+import { testApplication } from '../run-app.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+t.test('what is not installed is nothing to do', async (t) => {
+  const { directory, run } = await testApplication(t)
+  t.match(await run('module-remove', 'nothing'), {
+    exitCode: 0,
+    json: { removed: [], absent: ['nothing'], generation: 0 },
+  })
+  t.equal((await readLock(directory)).generation, 0)
+})
+
+t.test('several are removed as one change, by id or package name', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  for (const id of ['a', 'b', 'c'])
+    await run('module-install', await sampleTarball(join(root, `${id}.tgz`), { id }))
+  const { exitCode, json } = await run('module-remove', 'a', '@acme/c', 'a', 'nothing')
+  t.equal(exitCode, 0)
+  t.match(json, { generation: 4, removed: ['a', 'c'], absent: ['nothing'] })
+  t.strictSame(Object.keys((await readLock(directory)).modules), ['b'])
+})
+
+t.test('without a name it is wrong usage', async (t) => {
+  const { run } = await testApplication(t)
+  t.match(await run('module-remove'), { exitCode: 2 })
+})
+
+t.test(
+  'the settings of what is installed are in the schema of app.config.json, and leave it again',
+  async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    const schema = {
+      type: 'object',
+      properties: { greeting: { type: 'string' } },
+      additionalProperties: false,
+    }
+    const file = await sampleTarball(join(root, 'hello.tgz'), {
+      manifest: { config: 'config.json' },
+      files: { 'config.json': JSON.stringify(schema) },
+    })
+    const settings = async () =>
+      JSON.parse(await readFile(join(directory, '.app', 'app.config.schema.json'), 'utf8')).properties.modules
+        .properties
+    t.strictSame(await settings(), {})
+    await run('module-install', file)
+    t.strictSame(await settings(), { hello: schema })
+    await run('module-remove', 'hello')
+    t.strictSame(await settings(), {})
+  },
+)

@@ -1,0 +1,16 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { testApplication } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+t.test('the document names the routes of what is installed, whether a host runs or not', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const alone = await run('openapi')
+  t.equal(alone.exitCode, 0)
+  t.match(alone.json, { openapi: /^3\.1/, paths: { '/hello': { get: {} } } })
+
+  await runningHost(t, directory)
+  t.strictSame((await run('openapi')).json.paths, alone.json.paths)
+})

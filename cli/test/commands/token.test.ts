@@ -1,0 +1,31 @@
+import t from 'tap'
+import { runApp, testApplication } from '../run-app.ts'
+
+const payloadOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString())
+
+t.test('only the token is on stdout; it is for the subject, with an end', async (t) => {
+  const { directory } = await testApplication(t)
+  const { exitCode, stdout } = await runApp('token', 'alice', '--dir', directory)
+  t.equal(exitCode, 0)
+  t.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+  const { sub, iss, iat, exp, scope } = payloadOf(stdout)
+  t.match({ sub, iss }, { sub: 'alice', iss: /^urn:uuid:/ })
+  t.equal(exp - iat, 3600)
+  t.equal(scope, undefined)
+})
+
+t.test('--scope and --expires are in it', async (t) => {
+  const { run } = await testApplication(t)
+  const { json } = await run('token', 'support', '--scope', 'purchase:read admin', '--expires', '30d')
+  const { scope, exp, iat } = payloadOf(json.token)
+  t.equal(scope, 'purchase:read admin')
+  t.equal(exp - iat, 30 * 86_400)
+})
+
+t.test('what cannot be put in a token is wrong usage', async (t) => {
+  const { run } = await testApplication(t)
+  for (const argv of [['a', '--expires', 'soon'], ['a', '--scope', 'a  b'], [''], ['x'.repeat(256)], []]) {
+    t.match(await run('token', ...argv), { exitCode: 2, json: { error: { exitCode: 2, hint: String } } })
+  }
+})

@@ -1,0 +1,72 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { installDependencies } from '../../src/install/dependencies.ts'
+import { npmOptions } from '../../src/install/npm-options.ts'
+import { fakeRegistry, type Published, published } from '../fake-registry.ts'
+
+async function installIn(t: Test, packages: readonly Published[], files: Record<string, unknown>) {
+  const root = t.testdir({ module: files as never, scratch: {} })
+  const { registry, requests } = await fakeRegistry(t, packages)
+  const environment = { npm_config_userconfig: '/nowhere', npm_config_cache: join(root, 'cache') }
+  const options = { ...(await npmOptions(root, environment)), registry, fetchRetries: 0 }
+  const directory = join(root, 'module')
+  await installDependencies(directory, join(root, 'scratch'), options)
+  return { directory, requests }
+}
+const json = (more: object) => JSON.stringify({ name: 'module', version: '1.0.0', ...more })
+const one = published({ name: 'one', version: '1.0.0' }, { 'index.js': 'registry' })
+
+t.test('without dependencies nothing is fetched and nothing is made', async (t) => {
+  const { directory, requests } = await installIn(t, [], {
+    'package.json': json({ devDependencies: { x: '1' }, peerDependencies: { fastify: '5' } }),
+  })
+  t.strictSame(requests, [])
+  t.strictSame(await readdir(directory), ['package.json'])
+})
+
+t.test('bundled dependencies stay as they are, others come beside them', async (t) => {
+  const bundled = { 'package.json': '{"name":"kept","version":"9.0.0"}', 'index.js': 'bundled' }
+  const { directory, requests } = await installIn(t, [one], {
+    'package.json': json({ dependencies: { one: '^1.0.0', kept: '^1.0.0' }, bundleDependencies: ['kept'] }),
+    node_modules: { kept: bundled },
+  })
+  t.equal(await readFile(join(directory, 'node_modules/kept/index.js'), 'utf8'), 'bundled')
+  t.equal(await readFile(join(directory, 'node_modules/one/index.js'), 'utf8'), 'registry')
+  t.notOk(requests.includes('/kept'))
+})
+
+t.test("a lock file, a hidden one or an extension script of the package's own has no say", async (t) => {
+  const elsewhere = { version: '6.6.6', resolved: 'http://127.0.0.1:1/evil.tgz' }
+  const lock = JSON.stringify({ lockfileVersion: 3, packages: { '': {}, 'node_modules/one': elsewhere } })
+  const { directory } = await installIn(t, [one], {
+    'package.json': json({ dependencies: { one: '^1.0.0' } }),
+    'npm-shrinkwrap.json': lock,
+    'package-lock.json': lock,
+    '.npm-extension.mjs': 'process.exit(1)',
+  })
+  t.equal(await readFile(join(directory, 'node_modules/one/index.js'), 'utf8'), 'registry')
+  t.strictSame(await readdir(join(directory, 'node_modules')), ['one'])
+})
+
+t.test('a dependency that is not there, or not what was published, is told apart', async (t) => {
+  await t.rejects(installIn(t, [], { 'package.json': json({ dependencies: { one: '1' } }) }), {
+    exitCode: 3,
+    code: 'unreachable',
+  })
+  const altered = { ...one, integrity: `sha512-${'A'.repeat(86)}==` }
+  await t.rejects(installIn(t, [altered], { 'package.json': json({ dependencies: { one: '1' } }) }), {
+    exitCode: 4,
+    code: 'integrity',
+  })
+})
+
+t.test('a git dependency of a dependency is refused', async (t) => {
+  const dependencies = { evil: 'git+https://127.0.0.1:1/evil.git' }
+  const two = published({ name: 'two', version: '1.0.0' })
+  const packages = [{ ...two, json: { ...two.json, dependencies } }]
+  await t.rejects(installIn(t, packages, { 'package.json': json({ dependencies: { two: '1' } }) }), {
+    exitCode: 4,
+    code: 'refused-dependency',
+  })
+})

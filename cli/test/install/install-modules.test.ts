@@ -1,0 +1,158 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../../src/host.ts'
+import { fakeRegistry, published } from '../fake-registry.ts'
+import { testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleFiles, sampleTarball } from '../sample-module.ts'
+import { packed } from '../tarball.ts'
+
+const storeOf = (directory: string) => readdir(join(directory, '.app', 'store'))
+
+const refusals: Readonly<
+  Record<string, [options: Parameters<typeof sampleFiles>[0], code: string, message: RegExp]>
+> = {
+  'no manifest': [{ json: { mortise: undefined } }, 'invalid-manifest', /no "mortise" manifest/],
+  'a wrong manifest': [{ manifest: { routes: 'GET /x' } }, 'invalid-manifest', /mortise\.routes/],
+  'another host': [{ manifest: { host: '^99.0.0' } }, 'host-range', /99/],
+  'a peer in another range': [
+    { json: { peerDependencies: { fastify: '^3.0.0' } } },
+    'peer-range',
+    /fastify \^3/,
+  ],
+  'a peer that is not lent': [{ json: { peerDependencies: { react: '*' } } }, 'peer-missing', /react/],
+  'a contract that nobody provides': [
+    { manifest: { requires: { catalog: '^1' } } },
+    'contract-missing',
+    /catalog/,
+  ],
+  "a route of the host's": [{ manifest: { routes: ['POST /guest'] } }, 'conflict', /belongs to the host/],
+  "tables of the host's": [{ manifest: { tables: 'mortise_x' } }, 'conflict', /mortise/],
+  'a git dependency': [
+    { json: { dependencies: { x: 'github:a/b' } } },
+    'refused-dependency',
+    /not on a registry/,
+  ],
+  'a dependency from a URL': [
+    { json: { dependencies: { x: 'http://127.0.0.1:1/x.tgz' } } },
+    'refused-dependency',
+    /not on a registry/,
+  ],
+  'a dependency from a file': [
+    { json: { dependencies: { x: 'file:../x' } } },
+    'refused-dependency',
+    /not on a registry/,
+  ],
+  'code that throws': [{ plugin: 'throw new Error("broken inside")' }, 'probe-failed', /broken inside/],
+  'code that throws while it is imported': [
+    { main: 'throw new Error("broken outside")' },
+    'probe-failed',
+    /broken outside/,
+  ],
+  'code that ends the process': [{ main: 'process.exit(0)' }, 'probe-failed', /exit code 0/],
+  'a route that is not declared': [{ manifest: { routes: [] } }, 'probe-failed', /GET \/hello/],
+  'a route that is not registered': [
+    { manifest: { routes: ['GET /hello', 'GET /more'] } },
+    'probe-failed',
+    /GET \/more/,
+  ],
+  'a route without access': [{ plugin: "app.get('/hello', async () => ({}))" }, 'probe-failed', /access/],
+  'a broken migration': [
+    {
+      manifest: { tables: 'hello', migrations: 'migrations' },
+      files: { 'migrations/001-x.sql': '-- irreversible\nCREATE TABLE' },
+    },
+    'probe-failed',
+    /001-x/,
+  ],
+  'settings that are wrong': [{}, 'invalid-settings', /modules\.hello/],
+}
+
+for (const [name, [options, code, message]] of Object.entries(refusals)) {
+  t.test(`${name}: refused, nothing is changed, and a running host does not notice`, async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    if (code === 'invalid-settings') {
+      const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
+      await writeFile(
+        join(directory, 'app.config.json'),
+        JSON.stringify({ ...config, modules: { hello: { x: 1 } } }),
+      )
+    }
+    const running = await runningHost(t, directory)
+    const outcome = await run('module-install', await sampleTarball(join(root, 'hello.tgz'), options))
+    t.match(outcome, { exitCode: 4, json: { error: { code, message, exitCode: 4, hint: String } } })
+    t.strictSame((await readLock(directory)).generation, 0)
+    t.strictSame(await storeOf(directory), [])
+    t.equal((await get(running, '/health/live')).status, 200)
+  })
+}
+
+t.test('conflicts between modules are refused whatever parameters are called', async (t) => {
+  const { root, run } = await testApplication(t)
+  const plugin = (path: string) => `app.get('${path}', { config: { access: 'public' } }, async () => ({}))`
+  const make = (id: string, path: string, more: object = {}) =>
+    sampleTarball(join(root, `${id}.tgz`), {
+      id,
+      plugin: plugin(path),
+      manifest: { routes: [`GET ${path}`], ...more },
+    })
+  const a = await make('a', '/x/:id', { tables: 'shop' })
+  t.equal((await run('module-install', a)).exitCode, 0)
+  const conflict = { exitCode: 4, json: { error: { code: 'conflict' } } }
+  t.match(await run('module-install', await make('b', '/x/:other')), conflict)
+  t.match(await run('module-install', await make('c', '/c', { tables: 'shop_cart' })), conflict)
+  t.match(await run('module-install', await make('d', '/d', { tables: 'shop' })), conflict)
+  t.match(await run('module-install', await make('e', '/e', { tables: 'shopping' })), { exitCode: 0 })
+  const other = await sampleTarball(join(root, 'other.tgz'), { id: 'a', name: '@other/a' })
+  t.match(await run('module-install', other), { exitCode: 4, json: { error: { code: 'id-taken' } } })
+})
+
+t.test('a contract that is provided in the same change, or before, is satisfied', async (t) => {
+  const { root, run } = await testApplication(t)
+  const user = await sampleTarball(join(root, 'user.tgz'), {
+    id: 'user',
+    manifest: { requires: { stock: '^1.0.0' } },
+  })
+  const old = await sampleTarball(join(root, 'old.tgz'), {
+    id: 'stock',
+    version: '0.9.0',
+    manifest: { provides: { stock: '0.9.0' } },
+  })
+  const provider = await sampleTarball(join(root, 'stock.tgz'), {
+    id: 'stock',
+    manifest: { provides: { stock: '1.1.0' } },
+  })
+  t.match(await run('module-install', user, old), {
+    exitCode: 4,
+    json: { error: { code: 'contract-missing', message: /stock \(0\.9\.0\)/ } },
+  })
+  t.match(await run('module-install', user, provider), { exitCode: 0 })
+  t.match(await run('module-remove', 'stock'), {
+    exitCode: 4,
+    json: { error: { code: 'required', message: /user/ } },
+  })
+  t.match(await run('module-remove', 'stock', 'user'), { exitCode: 0, json: { removed: ['stock', 'user'] } })
+})
+
+t.test('an unsafe tarball is refused, nothing is left', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await writeFile(join(root, 'bad.tgz'), packed({ ...sampleFiles(), '../../escape': 'x' }))
+  t.match(await run('module-install', join(root, 'bad.tgz')), {
+    exitCode: 4,
+    json: { error: { code: 'unsafe-package' } },
+  })
+  t.strictSame(await storeOf(directory), [])
+})
+
+t.test('a package that calls itself otherwise than its registry does is refused', async (t) => {
+  const { run } = await testApplication(t)
+  const { 'package.json': json, ...files } = sampleFiles({ name: '@acme/other' }) as {
+    'package.json': string
+  }
+  const honest = published(JSON.parse(json), files)
+  const { registry } = await fakeRegistry(t, [{ ...honest, json: { name: '@acme/hello', version: '1.0.0' } }])
+  process.env.npm_config_registry = registry
+  const outcome = await run('module-install', '@acme/hello')
+  t.match(outcome, { exitCode: 4, json: { error: { message: /calls itself @acme\/other/ } } })
+})

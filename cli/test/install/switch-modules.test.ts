@@ -1,0 +1,105 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../../src/host.ts'
+import { testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+t.test('a running host takes up what is installed, replaced and removed at once', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const running = await runningHost(t, directory)
+  t.equal((await get(running, '/hello')).status, 404)
+  const one = await sampleTarball(join(root, 'hello-1.tgz'))
+  const two = await sampleTarball(join(root, 'hello-2.tgz'), { version: '2.0.0' })
+  t.match((await run('module-install', one)).json, { live: true, generation: 1 })
+  t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
+  t.match((await run('module-install', two)).json, { live: true, installed: [{ replaces: '1.0.0' }] })
+  t.match(await get(running, '/hello'), { status: 200, body: { version: '2.0.0' } })
+  t.match((await run('module-remove', 'hello')).json, { removed: ['hello'], live: true })
+  t.equal((await get(running, '/hello')).status, 404)
+})
+
+t.test('an installed module that fails by itself does not stand in the way of another', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
+  await writeFile(
+    join(directory, 'app.config.json'),
+    JSON.stringify({ ...config, modules: { hello: { x: 1 } } }),
+  )
+  const running = await runningHost(t, directory)
+  t.equal((await get(running, '/hello')).status, 503)
+  t.match(await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b' })), {
+    exitCode: 0,
+    json: { live: true },
+  })
+  t.equal((await get(running, '/b')).status, 200)
+  t.match((await run('module-list')).json.modules, [
+    { id: 'hello', state: 'failed', reason: /takes none/ },
+    { id: 'b', state: 'active' },
+  ])
+})
+
+t.test('a host that cannot take up the change leaves the former modules: exit 5', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const running = await runningHost(t, directory)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const former = await readLock(directory)
+  // Passes the probe, whose environment is empty, and fails in the host.
+  const plugin = `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here'); app.get('/b', { config: { access: 'public' } }, async () => ({}))`
+  process.env.MORTISE_TEST_FAIL = '1'
+  t.teardown(() => delete process.env.MORTISE_TEST_FAIL)
+  const outcome = await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b', plugin }))
+  t.match(outcome, {
+    exitCode: 5,
+    json: { error: { code: 'activation-failed', message: /not here.*back and serving/ } },
+  })
+  const lock = await readLock(directory)
+  t.strictSame(lock.modules, former.modules)
+  t.equal(lock.generation, former.generation + 2)
+  t.equal(running.state().generation, lock.generation)
+  t.equal((await get(running, '/hello')).status, 200)
+})
+
+t.test('data survives removal and is there when the module is installed again', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const running = await runningHost(t, directory)
+  const file = await sampleTarball(join(root, 'note.tgz'), {
+    id: 'note',
+    manifest: { tables: 'note', migrations: 'migrations', routes: ['POST /note', 'GET /note'] },
+    files: {
+      'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)',
+      'migrations/001-note.down.sql': 'DROP TABLE note',
+    },
+    main: `import { defineModule, sql, run } from '@mortise/module-sdk'
+      export default defineModule('note', async (app, { database }) => {
+        const config = { access: 'public' }
+        app.post('/note', { config }, async () => {
+          await database.transaction(function* () { yield* run(sql\`INSERT INTO note VALUES ('kept')\`) })
+          return {}
+        })
+        app.get('/note', { config }, async () => ({ data: await database.many(sql\`SELECT body FROM note\`) }))
+      })`,
+  })
+  t.match((await run('module-install', file)).json, { migrations: ['note/001-note'], live: true })
+  await fetch(`${running.url}/note`, { method: 'POST' })
+  await run('module-remove', 'note')
+  t.equal((await get(running, '/note')).status, 404)
+  t.match((await run('module-install', file)).json, { migrations: [], live: true })
+  t.match(await get(running, '/note'), { body: { data: [{ body: 'kept' }] } })
+})
+
+t.test('a running host takes up what was restored', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  await rm(join(directory, '.app', 'store'), { recursive: true })
+  const running = await runningHost(t, directory)
+  t.equal(
+    (await fetch(`${running.url}/hello`)).status,
+    404,
+    'without its manifest not even its routes are known',
+  )
+  t.match(await run('module-install'), { exitCode: 0, json: { restored: ['hello'], live: true } })
+  t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
+})

@@ -1,0 +1,16 @@
+import type { Test } from 'tap'
+import { Application } from '../src/host.ts'
+
+/** Runs the application in `directory` in this process; it stops after the test. */
+export async function runningHost(t: Test, directory: string) {
+  const running = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+  t.teardown(() => running.close())
+  return running
+}
+
+/** What it answers: the status, and the body as JSON. */
+export async function get(running: Application, path: string) {
+  const response = await fetch(`${running.url}${path}`)
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  return { status: response.status, body: (await response.json()) as any }
+}
