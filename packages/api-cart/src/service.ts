@@ -1,4 +1,12 @@
-import { type Caller, DAY, type Database, newId, type Transaction, timestamp } from '@mortise/module-sdk'
+import {
+  type Caller,
+  DAY,
+  type Database,
+  MAX_QUANTITY,
+  newId,
+  type Transaction,
+  timestamp,
+} from '@mortise/module-sdk'
 import { problems } from './problems.ts'
 import * as repository from './repository.ts'
 import type { Cart, CartItem, NewItem } from './schemas.ts'
@@ -10,7 +18,6 @@ import type { Cart, CartItem, NewItem } from './schemas.ts'
 
 /** How long a cart is kept after its last change, in milliseconds. */
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
-const MAX_QUANTITY = 9999
 const MAX_ITEMS = 200
 
 export async function showCart(database: Database, caller: Caller, now = Date.now()): Promise<Cart> {

@@ -1,4 +1,4 @@
-import { type Caller, newId, type Page, type Transaction, timestamp } from '@mortise/module-sdk'
+import { type Caller, MAX_QUANTITY, newId, type Page, type Transaction, timestamp } from '@mortise/module-sdk'
 import { insufficientScope, invalidRequest, problems, purchaseNotFound } from './problems.ts'
 import * as repository from './repository.ts'
 import type { NewPurchase, Purchase, PurchaseItem, PurchaseQuery, PurchaseSummary } from './schemas.ts'
@@ -8,8 +8,6 @@ import { deletable, isStatus, type Status, statuses, transitions } from './statu
  * The rules of purchases. A caller has their own; `purchase:read` and `purchase:manage` see everyone's. What a
  * caller may not see is not found, whatever they try to do with it.
  */
-
-const MAX_QUANTITY = 9999
 
 /** Purchases that one run of `expirePending` takes at most, so that no transaction is a long one. */
 const EXPIRED_AT_ONCE = 100

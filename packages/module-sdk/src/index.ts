@@ -19,6 +19,7 @@ export {
   Id,
   IdParams,
   List,
+  MAX_QUANTITY,
   Money,
   Nullable,
   PageOf,

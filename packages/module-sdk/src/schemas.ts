@@ -19,8 +19,11 @@ export const Product = Type.String({
   examples: ['espresso-beans-1kg'],
 })
 
-/** How many of a product one line may hold. */
-export const Quantity = Type.Integer({ minimum: 1, maximum: 9999 })
+/** The most of one product that a line may hold. */
+export const MAX_QUANTITY = 9999
+
+/** How many of a product a line holds. */
+export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 
 /** RFC 3339, UTC, milliseconds: `2026-11-21T09:30:00.000Z`. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
