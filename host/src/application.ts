@@ -78,7 +78,7 @@ export class Application {
     let application: Application | undefined
     try {
       const notReady = () => (application?.isStopping ? 'the host is shutting down' : undefined)
-      const tokens = createTokenVerifier({ issuers: tokenIssuers(config) })
+      const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
       const installed = await InstalledModules.start({ config, logger, storage, tokens, notReady })
       application = new Application(config, logger, storage, installed, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)

@@ -68,7 +68,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(requestBodies)
     await app.register(validation)
     await app.register(callers, { tokens, guests, cookie })
-    await app.register(transaction, { tokens, database: storage, guests, cookie, basePath })
+    await app.register(transaction, { database: storage, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
     await app.register(
       async (api) => {

@@ -14,10 +14,13 @@ import type { User } from './user.ts'
 // browser cannot drop it by itself. Nobody becomes somebody else: a caller with several identities is the
 // user of the token, else the guest of the header, else that of the cookie.
 
-export interface CallersOptions {
-  readonly tokens: TokenVerifier
+export interface GuestOptions {
   readonly guests: Guests
   readonly cookie: GuestCookie
+}
+
+export interface CallersOptions extends GuestOptions {
+  readonly tokens: TokenVerifier
 }
 
 const kCaller = Symbol('caller')
@@ -57,7 +60,7 @@ export function guestOf(request: FastifyRequest): Guest | undefined {
 export function replaceGuest(
   request: FastifyRequest,
   reply: FastifyReply,
-  { cookie, guests }: CallersOptions,
+  { cookie, guests }: GuestOptions,
 ): void {
   cookie.clear(reply)
   ;(request as WithCaller)[kCaller] = guests.create()

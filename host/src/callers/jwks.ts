@@ -41,7 +41,7 @@ export function remoteKeys(jwksUri: string, log?: FastifyBaseLogger): JWTVerifyG
       if (error instanceof errors.JWKSNoMatchingKey) throw error
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error
       throw hostProblems.create(
-        'not-ready',
+        'issuer-unavailable',
         'The keys of the issuer of this token cannot be read at the moment: try again with the same token.',
         { cause: error, headers: { 'retry-after': String(PAUSE / 1000) } },
       )

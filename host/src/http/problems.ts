@@ -15,5 +15,6 @@ export const hostProblems = defineProblems('host', {
   'internal-error': { status: 500, title: 'The server failed' },
   busy: { status: 503, title: 'The server is busy' },
   'not-ready': { status: 503, title: 'The server is not ready' },
+  'issuer-unavailable': { status: 503, title: 'The issuer of the token cannot be asked' },
   'module-unavailable': { status: 503, title: 'The module is not available' },
 })

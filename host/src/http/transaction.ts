@@ -2,14 +2,14 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { Answer, type Database, type Transaction } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type CallersOptions, guestOf, replaceGuest, unknownGuest } from '../callers/callers.ts'
+import { type GuestOptions, guestOf, replaceGuest, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
 // what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
 // several times; it reads the request and leaves nothing behind but statements.
 
-export interface TransactionOptions extends CallersOptions {
+export interface TransactionOptions extends GuestOptions {
   readonly database: Database
   /** Put in front of a `location` that begins with a slash; '' for none. */
   readonly basePath: string

@@ -51,7 +51,7 @@ function securityOf(access: Access) {
 
 function commonCodes(access: Access, schema: FastifySchema | undefined): Code[] {
   const codes: Code[] = ['invalid-request', 'internal-error', 'busy']
-  if (access !== 'public') codes.push('unauthorized')
+  if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
   if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
   if (schema?.body) codes.push('payload-too-large', 'unsupported-media-type')
   return codes
