@@ -82,8 +82,9 @@ function missingCommand(): Failure {
 
 function report(failure: Failure, terminal: Terminal, verbose: boolean): number {
   const { code, exitCode, message, hint } = failure
-  if (terminal.json) terminal.result({ error: { code, exitCode, message, hint } }, '')
-  else terminal.note(`${message}\n${hint}`)
+  const text = `${message}\n${hint}`
+  if (terminal.json) terminal.result({ error: { code, exitCode, message, hint } }, text)
+  else terminal.note(text)
   if (verbose) terminal.note(stackOf(failure))
   return exitCode
 }

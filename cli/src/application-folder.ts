@@ -22,15 +22,22 @@ export async function completeApplication(directory: string): Promise<string[]> 
     auth: { issuer: `urn:uuid:${randomUUID()}` },
   }
   const made = [
-    await makeFolder(join(directory, '.app'), 0o700),
-    await makeFolder(join(directory, 'data')),
-    await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
-    await writeConfigSchema(directory),
+    ...(await completeClone(directory)),
     await makeFile(join(directory, '.gitignore'), '.app/\ndata/\n'),
     // Last: with it the folder is an application.
     await makeFile(configFile(directory), `${JSON.stringify(config, null, 2)}\n`),
   ]
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
+}
+
+/** Makes what is not committed, where it is missing. */
+export async function completeClone(directory: string): Promise<(string | undefined)[]> {
+  return [
+    await makeFolder(join(directory, '.app'), 0o700),
+    await makeFolder(join(directory, 'data')),
+    await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
+    await writeConfigSchema(directory),
+  ]
 }
 
 /**

@@ -1,9 +1,8 @@
 import { app } from './app.ts'
 
-// Whoever reads may stop before the end, as `head` does.
+// Whoever reads may stop before the end, as `head` does; a host goes on serving then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
-  process.exit()
 })
 
 process.exitCode = await app(process.argv.slice(2), process)

@@ -22,7 +22,13 @@ export function asFailure(error: unknown): Failure {
     return known('refused', 'invalid-manifest', 'Nothing was changed. Tell the author of the module.')
   }
   if (error instanceof ModuleError) {
-    return known('refused', 'probe-failed', 'Nothing was changed. Tell the author of the module.')
+    return new Failure(
+      'refused',
+      'module-failed',
+      `${error.module} cannot be used: ${error.message}.`,
+      'Correct what it says, or remove the module ("app module-remove").',
+      { cause },
+    )
   }
   if (error instanceof MigrationError) {
     return known(

@@ -1,9 +1,8 @@
 // All that the command takes from the host, in one place.
-import { openStorage, StorageBusyError } from '@mortise/host'
-
 export {
   Application,
   type ApplicationState,
+  acquireFileLock,
   type Config,
   ConfigError,
   callRunningHost,
@@ -34,22 +33,3 @@ export {
   storedModule,
   writeLock,
 } from '@mortise/host'
-
-/**
- * Takes the lock on `file` that dies with its owner; undefined where somebody holds it. A database is the one
- * thing of the host's that holds such a lock.
- */
-export async function acquireFileLock(file: string): Promise<{ release(): Promise<void> } | undefined> {
-  try {
-    const storage = await openStorage({
-      file,
-      onFatal: (error) => {
-        throw error
-      },
-    })
-    return { release: () => storage.close() }
-  } catch (error) {
-    if (error instanceof StorageBusyError) return undefined
-    throw error
-  }
-}

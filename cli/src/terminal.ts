@@ -17,23 +17,25 @@ export interface TerminalStreams {
 export class Terminal {
   readonly json: boolean
   readonly streams: TerminalStreams
+  #answered = false
 
   constructor(streams: TerminalStreams, json: boolean) {
     this.streams = streams
     this.json = json
   }
 
-  /** The result: `text` for people, `document` for programs. Once per command. */
+  /** The result: `text` for people, `document` for programs. A second one, after all, is for people. */
   result(document: unknown, text: string): void {
     const { stdout } = this.streams
-    stdout.write(
-      this.json ? `${JSON.stringify(document, null, 2)}\n` : text.endsWith('\n') ? text : `${text}\n`,
-    )
+    if (!this.json) stdout.write(`${printable(text).trimEnd()}\n`)
+    else if (!this.#answered) stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    else this.note(text)
+    this.#answered = true
   }
 
   /** Something on the way, for people. */
   note(text: string): void {
-    this.streams.stderr.write(`${text}\n`)
+    this.streams.stderr.write(`${printable(text)}\n`)
   }
 
   /** Whether somebody is there to answer. */
@@ -72,4 +74,9 @@ export class Terminal {
       spinner.stop()
     }
   }
+}
+
+/** Text without what would steer a terminal: some of it comes from packages. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]|\p{Cf}/gu, '?')
 }

@@ -1,4 +1,4 @@
-import { completeApplication } from '../application-folder.ts'
+import { completeClone } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { Application } from '../host.ts'
@@ -15,7 +15,7 @@ export const start: Command = {
   async run({ options, terminal, application }) {
     const directory = await application()
     const port = portOf(options.port as string | undefined)
-    await completeApplication(directory)
+    await completeClone(directory)
     const running = await startOn(directory, port, options.host as string | undefined)
     const { pid, url, generation, modules } = running.state()
     const lines = modules.map(

@@ -16,7 +16,7 @@ export async function whileLocked<Result>(
   const file = join(directory, '.app', 'lock')
   const owner = `${file}.owner`
   await mkdir(join(directory, '.app'), { recursive: true, mode: 0o700 })
-  const lock = await acquireFileLock(file)
+  const lock = acquireFileLock(file)
   if (lock === undefined) {
     throw new Failure(
       'busy',
@@ -30,7 +30,7 @@ export async function whileLocked<Result>(
     return await work()
   } finally {
     await rm(owner, { force: true })
-    await lock.release()
+    lock.release()
   }
 }
 

@@ -15,7 +15,7 @@ import { type Candidate, stage } from './candidate.ts'
 import { checkConflicts } from './checks/conflicts.ts'
 import { checkContracts } from './checks/contracts.ts'
 import { checkHostRange, checkPeers } from './checks/host-range.ts'
-import { installedBeside, isInstalled } from './installed-packages.ts'
+import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
@@ -79,7 +79,9 @@ export async function installModules({
   const others = await installedBeside(fresh, lock, directory)
   check(fresh, others, config)
   const plans = await Promise.all(
-    fresh.map((candidate) => planOf(candidate, lock.modules[candidate.package.manifest.id]?.version ?? null)),
+    fresh.map((candidate) =>
+      planOf(candidate, lockedModule(lock, candidate.package.manifest.id)?.version ?? null),
+    ),
   )
   for (const plan of plans) terminal.note(planText(plan))
   await askAboutOrigins(fresh, lock, terminal, yes)
@@ -153,6 +155,6 @@ function entryOf(candidate: Candidate, lock: Lock): LockedModule {
     spec: candidate.source.record(version),
     integrity: candidate.integrity,
     tree: candidate.tree,
-    enabled: lock.modules[manifest.id]?.enabled ?? true,
+    enabled: lockedModule(lock, manifest.id)?.enabled ?? true,
   }
 }

@@ -3,6 +3,11 @@ import { type Lock, type LockedModule, type ModulePackage, readPackage, storedMo
 import type { Candidate } from './candidate.ts'
 import { holds } from './staging.ts'
 
+/** The entry of a module in the lock. Ids are whatever packages say: `constructor` is one. */
+export function lockedModule(lock: Lock, id: string): LockedModule | undefined {
+  return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined
+}
+
 /** Reads an installed package from the store. @throws {Failure} where the store has it not */
 export async function readInstalled(
   id: string,
@@ -36,7 +41,7 @@ export async function installedBeside(
 /** Whether exactly this is installed and lies unharmed in the store. */
 export async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
   const { manifest, name, version } = candidate.package
-  const locked = lock.modules[manifest.id]
+  const locked = lockedModule(lock, manifest.id)
   if (locked === undefined) return false
   if (locked.package !== name) {
     throw new Failure(

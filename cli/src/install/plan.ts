@@ -74,16 +74,11 @@ export function planText(plan: Plan): string {
   ]
   const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
   const lines = rows.flatMap(([label, values]) =>
-    values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${printable(value)}`),
+    values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
   )
   return [title, ...lines].join('\n')
 }
 
 function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-}
-
-/** Text of a package's own, without what would steer a terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}|\p{Cf}/gu, '?')
 }

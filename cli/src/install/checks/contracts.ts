@@ -14,10 +14,13 @@ export interface MissingContract {
 export function missingContracts(all: readonly ModulePackage[]): MissingContract[] {
   return all.flatMap(({ manifest: { id, requires = {} } }) =>
     Object.entries(requires).flatMap(([contract, range]) => {
-      const providers = all.filter(({ manifest }) => manifest.provides?.[contract] !== undefined)
-      const versionOf = ({ manifest }: ModulePackage) => manifest.provides?.[contract] as string
-      if (providers.some((provider) => semver.satisfies(versionOf(provider), range))) return []
-      const others = providers.map((provider) => `${provider.manifest.id} (${versionOf(provider)})`)
+      const offers = all.flatMap(({ manifest }) =>
+        Object.entries(manifest.provides ?? {})
+          .filter(([name]) => name === contract)
+          .map(([, version]) => ({ provider: manifest.id, version })),
+      )
+      if (offers.some(({ version }) => semver.satisfies(version, range))) return []
+      const others = offers.map(({ provider, version }) => `${provider} (${version})`)
       return [{ module: id, contract, range, others }]
     }),
   )

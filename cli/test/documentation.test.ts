@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { commands } from '../src/commands/index.ts'
+import { exitCodes } from '../src/failure.ts'
+import { Application, readLock } from '../src/host.ts'
+import { fakeRegistry, published } from './fake-registry.ts'
+import { runApp, testApplication } from './run-app.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const docs = join(root, 'docs')
+const examples = join(docs, 'examples')
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
+}
+
+async function pages(): Promise<Map<string, string>> {
+  const names = (await filesBelow(docs)).filter((name) => name.endsWith('.md'))
+  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(name, 'utf8')] as const)))
+}
+
+t.test('blocks that name a file are in that file, word for word', async (t) => {
+  let quoted = 0
+  for (const [page, text] of await pages()) {
+    for (const [, path, block] of text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)) {
+      const file = await readFile(join(root, path as string), 'utf8')
+      t.ok(file.includes(block as string), `${path} in ${page}`)
+      quoted += 1
+    }
+  }
+  t.ok(quoted > 0)
+})
+
+t.test('writing-a-module.md quotes every file of its example, whole', async (t) => {
+  const page = await readFile(join(docs, 'writing-a-module.md'), 'utf8')
+  const files = (await filesBelow(join(examples, 'note'))).filter((file) => !file.includes('node_modules'))
+  t.ok(files.length > 0)
+  for (const file of files) t.ok(page.includes(`\n${await readFile(file, 'utf8')}\`\`\``), file)
+})
+
+t.test('links between pages and to files lead somewhere', async (t) => {
+  for (const [page, text] of await pages()) {
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)/g)) {
+      t.ok(existsSync(join(page, '..', target as string)) || target === '', `${target} in ${page}`)
+    }
+  }
+})
+
+t.test('links to headings lead to one', async (t) => {
+  const all = await pages()
+  for (const [page, text] of all) {
+    for (const [, target, anchor] of text.matchAll(/\]\(([^):#]*)#([^)]+)\)/g)) {
+      const aim = target === '' ? text : (all.get(join(page, '..', target as string)) ?? '')
+      const anchors = Array.from(aim.matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+        (heading as string)
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      )
+      t.ok(anchors.includes(anchor as string), `${target}#${anchor} in ${page}`)
+    }
+  }
+})
+
+t.test('the pages name no command and no option that does not exist', async (t) => {
+  const names = new Set([...commands.map(({ name }) => name), 'help'])
+  const common = ['--dir', '--json', '--verbose', '--help', '--version']
+  for (const [page, text] of await pages()) {
+    const code = Array.from(
+      text.matchAll(/`{3}sh\n([\s\S]*?)`{3}|`([^`\n]+)`/g),
+      (match) => match[1] ?? match[2],
+    )
+    for (const snippet of code) {
+      for (const [call, name] of snippet?.matchAll(/(?:^|[\s/])app ([a-z][\w-]*)[^\n&|]*/gm) ?? []) {
+        t.ok(names.has(name as string), `${call.trim()} in ${page}`)
+        const own = commands.find((command) => command.name === name)?.options?.map(([flags]) => flags) ?? []
+        for (const [option] of call.matchAll(/--[a-z-]+/g)) {
+          t.ok(
+            [...common, ...own].some((flags) => flags.split(' ')[0] === option),
+            `${option} of ${name} in ${page}`,
+          )
+        }
+      }
+    }
+  }
+})
+
+t.test('errors.md has every exit code', async (t) => {
+  const page = await readFile(join(docs, 'errors.md'), 'utf8')
+  const documented = Array.from(page.matchAll(/^\| (\d{1,2}) \|/gm), ([, code]) => Number(code))
+  t.same(documented, [0, ...Object.values(exitCodes)])
+})
+
+t.test('the note example passes its own tests', (t) => {
+  const { status, stdout } = spawnSync(process.execPath, ['--test'], {
+    cwd: join(examples, 'note'),
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stdout)
+  t.match(stdout, /pass [1-9]/)
+  t.end()
+})
+
+t.test('the note example is packed by npm, installed with its dependency, and serves', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const ms = join(root, 'node_modules', 'ms')
+  const { registry } = await fakeRegistry(t, [
+    published(JSON.parse(await readFile(join(ms, 'package.json'), 'utf8')), {
+      'index.js': await readFile(join(ms, 'index.js'), 'utf8'),
+    }),
+  ])
+  process.env.npm_config_registry = registry
+  const packs = await realpath(t.testdir({}))
+  const packed = spawnSync('npm', ['pack', '--pack-destination', packs], { cwd: join(examples, 'note') })
+  t.equal(packed.status, 0)
+
+  const installed = await run('module-install', join(packs, 'acme-note-1.0.0.tgz'))
+  t.equal(installed.exitCode, 0, installed.stdout)
+  t.match(installed.json, { installed: [{ id: 'note', settings: ['keepFor'], tables: 'note' }] })
+  const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+  t.teardown(() => host.close())
+  const written = await fetch(`${host.url}/note`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"text":"milk"}',
+  })
+  t.equal(written.status, 201)
+  const document = (await (await fetch(`${host.url}/openapi.json`)).json()) as { paths: object }
+  t.ok(Object.hasOwn(document.paths, '/note/{id}'))
+})
+
+t.test('the contract examples are installed together and share a transaction', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const alone = await run('module-install', join(examples, 'visit'))
+  t.equal(alone.exitCode, 4)
+  const both = await run('module-install', join(examples, 'visit'), join(examples, 'tally'))
+  t.equal(both.exitCode, 0, both.stdout)
+  t.same(Object.keys((await readLock(directory)).modules).sort(), ['tally', 'visit'])
+  const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+  t.teardown(() => host.close())
+  for (const number of [1, 2]) {
+    t.same(await (await fetch(`${host.url}/visit`, { method: 'POST' })).json(), { number })
+  }
+  t.equal((await runApp('module-remove', 'tally', '--dir', directory, '--json')).exitCode, 4)
+})
