@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, realpath } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -107,7 +107,7 @@ t.test('the note example passes its own tests', (t) => {
 })
 
 t.test('the note example is packed by npm, installed with its dependency, and serves', async (t) => {
-  const { directory, run } = await testApplication(t)
+  const { root: folder, directory, run } = await testApplication(t)
   const ms = join(root, 'node_modules', 'ms')
   const { registry } = await fakeRegistry(t, [
     published(JSON.parse(await readFile(join(ms, 'package.json'), 'utf8')), {
@@ -115,11 +115,10 @@ t.test('the note example is packed by npm, installed with its dependency, and se
     }),
   ])
   process.env.npm_config_registry = registry
-  const packs = await realpath(t.testdir({}))
-  const packed = spawnSync('npm', ['pack', '--pack-destination', packs], { cwd: join(examples, 'note') })
+  const packed = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: join(examples, 'note') })
   t.equal(packed.status, 0)
 
-  const installed = await run('module-install', join(packs, 'acme-note-1.0.0.tgz'))
+  const installed = await run('module-install', join(folder, 'acme-note-1.0.0.tgz'))
   t.equal(installed.exitCode, 0, installed.stdout)
   t.match(installed.json, { installed: [{ id: 'note', settings: ['keepFor'], tables: 'note' }] })
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })

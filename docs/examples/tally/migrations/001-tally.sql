@@ -1,0 +1,4 @@
+CREATE TABLE tally (
+  name TEXT PRIMARY KEY,
+  count BIGINT NOT NULL
+);

@@ -1,0 +1,17 @@
+import { answer, defineModule } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+
+const Visit = Type.Object({ number: Type.Integer() })
+
+export default defineModule('visit', async (app, { contracts }) => {
+  const tally = contracts.get('tally')
+
+  app.post(
+    '/visit',
+    { config: { access: 'caller' }, schema: { summary: 'Count a visit', response: { 200: Visit } } },
+    (request) =>
+      request.transaction(function* () {
+        return answer(200, { number: yield* tally.add('visit') })
+      }),
+  )
+})

@@ -1,0 +1,95 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Manifest } from '@mortise/module-sdk'
+import type { TSchema } from '@sinclair/typebox'
+import t from 'tap'
+import { configSchema } from '../src/config-schema.ts'
+import { hostProblems } from '../src/http/problems.ts'
+import { variableOf } from '../src/settings.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string) => readFile(new URL(path, root), 'utf8')
+
+/** The rows of all tables of a page, as cells without surrounding blanks. */
+function rowsOf(markdown: string): string[][] {
+  return Array.from(markdown.matchAll(/^\| (.+) \|$/gm), ([, row]) =>
+    (row as string).split(/ ?\| /).map((cell) => cell.trim()),
+  )
+}
+
+const code = (text: string) => `\`${text}\``
+
+function typeOf({ anyOf, type, patternProperties }: TSchema): string {
+  if (anyOf) return 'one of'
+  return patternProperties ? 'object' : type === 'array' ? 'list' : type
+}
+
+function* settingsOf(schema: TSchema, path: readonly string[] = []): Generator<[string[], TSchema]> {
+  for (const [key, property] of Object.entries<TSchema>(schema.properties)) {
+    const own = [...path, key]
+    if (property.properties) yield* settingsOf(property, own)
+    else yield [own, property]
+  }
+}
+
+t.test('configuration.md has every setting with its type, default and variable, and no other', async (t) => {
+  const rows = rowsOf(await read('docs/configuration.md')).filter((row) => row.length === 5)
+  const documented = new Map(rows.slice(1).map((row) => [row[0], row]))
+  for (const [path, schema] of settingsOf(configSchema)) {
+    const key = path.join('.')
+    const [, type, fallback, variable] = documented.get(code(key)) ?? []
+    t.match(type, new RegExp(`^${typeOf(schema)}`), `the type of ${key}`)
+    t.equal(fallback, schema.default === undefined ? '' : code(JSON.stringify(schema.default)), `of ${key}`)
+    t.equal(variable, key === '$schema' ? '' : code(variableOf(path)), `the variable of ${key}`)
+    documented.delete(code(key))
+  }
+  t.same([...documented.keys()], [], 'no setting that there is not')
+})
+
+t.test('configuration.md has every key of an issuer, and no other', async (t) => {
+  const rows = rowsOf(await read('docs/configuration.md')).filter(([key]) =>
+    key?.startsWith('`auth.issuers[]'),
+  )
+  const issuer = configSchema.properties.auth.properties.issuers.items
+  const expected = Array.from(settingsOf(issuer, ['auth', 'issuers[]']), ([path, schema]) => [
+    code(path.join('.')),
+    schema.default === undefined ? 'required' : code(JSON.stringify(schema.default)),
+  ])
+  t.same(
+    rows.map(([key, , fallback]) => [key, fallback]),
+    expected,
+  )
+})
+
+t.test('writing-a-module.md has every key of the manifest, and no other', async (t) => {
+  const section = (await read('docs/writing-a-module.md'))
+    .split(/^### /m)
+    .find((text) => text.startsWith('Manifest'))
+  const documented = rowsOf(section ?? '').slice(1)
+  t.same(
+    documented.map(([key]) => key),
+    Object.keys(Manifest.properties).map(code),
+  )
+})
+
+t.test('errors.md has every problem of the host and of the modules, and no other', async (t) => {
+  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
+  const documented = page.map(([status, name, title]) => `${status} ${name} ${title}`)
+  const known = Object.entries(hostProblems.definitions).map(
+    ([name, { status, title }]) => `${status} ${code(name)} ${title}`,
+  )
+  const modules = (await readdir(new URL('packages', root))).filter((name) => name.startsWith('api-'))
+  for (const module of modules) {
+    const source = await read(`packages/${module}/src/problems.ts`)
+    const registry = /defineProblems\('.+', \{\n([\s\S]+?)\n\}\)/.exec(source)?.[1] ?? ''
+    const lines = registry.split('\n')
+    const found = [...registry.matchAll(/'?([a-z-]+)'?: \{ status: (\d{3}), title: ['"](.+)['"] \}/g)]
+    t.equal(found.length, lines.length, `every problem of ${module} is read`)
+    known.push(...found.map(([, name, status, title]) => `${status} ${code(name as string)} ${title}`))
+  }
+  t.same(documented.sort(), known.sort())
+})
+
+t.test('errors.md says of every problem what to do', async (t) => {
+  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
+  for (const [, name, , advice] of page) t.match(advice, /\w{3,}/, `${name}`)
+})
