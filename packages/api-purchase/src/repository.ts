@@ -1,5 +1,5 @@
 import { join, many, maybeOne, one, RankedList, run, sql, type Transaction } from '@mortise/module-sdk'
-import type { Status } from './status.ts'
+import { type Status, statuses } from './status.ts'
 
 /**
  * The statements of purchases. Every one names the owner or a purchase found by its owner in the same transaction,
@@ -33,7 +33,8 @@ export interface PurchaseWithItems extends PurchaseRow {
 export const EVERYONE = '*'
 
 export interface ListQuery {
-  readonly statuses: readonly Status[]
+  /** Left out: all of them. */
+  readonly statuses?: readonly Status[] | undefined
   readonly page: number
   readonly rpp: number
   /** The newest `seq` that is on the list. */
@@ -112,13 +113,13 @@ export function* deletePurchase({ seq, status, version }: PurchaseRow, now: numb
 /** Newest first. Read it in a snapshot. */
 export function* listPurchases(owner: string, query: ListQuery): Transaction<ListPage> {
   if (owner !== EVERYONE) return yield* listOf(owner, query)
-  return yield* everyones.page<PurchaseRow>({ ...query, lists: query.statuses, columns })
+  return yield* everyones.page<PurchaseRow>({ ...query, lists: query.statuses ?? statuses, columns })
 }
 
 /** One owner's list is short: counting and skipping its rows in their index is enough. */
-function* listOf(owner: string, { statuses, page, rpp, until }: ListQuery): Transaction<ListPage> {
-  const inStatus = join(statuses.map((status) => sql`${status}`))
-  const list = sql`owner = ${owner} AND deleted_at IS NULL AND status IN (${inStatus})`
+function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuery): Transaction<ListPage> {
+  const all = sql`owner = ${owner} AND deleted_at IS NULL`
+  const list = chosen ? sql`${all} AND status IN (${join(chosen.map((status) => sql`${status}`))})` : all
   const newest = until ?? (yield* newestOf(owner))
   const { total } = yield* one<{ total: number }>(
     sql`SELECT count(*) AS total FROM purchase WHERE ${list} AND seq <= ${newest}`,

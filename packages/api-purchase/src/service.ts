@@ -50,7 +50,7 @@ export function* listPurchases(caller: Caller, query: PurchaseQuery): Transactio
   }
   const owner = query.owner ?? caller.id
   const { rows, total, until } = yield* repository.listPurchases(owner, {
-    statuses: query.status === undefined ? statuses : chosenStatuses(query.status),
+    statuses: query.status === undefined ? undefined : chosenStatuses(query.status),
     page: query.page,
     rpp: query.rpp,
     until: query.until === undefined ? undefined : yield* findUntil(query.until, owner),
