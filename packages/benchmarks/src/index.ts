@@ -1,1 +1,1 @@
-export {}
+export { type BenchmarkOptions, type Comparison, runBenchmark } from './run-benchmark.ts'

@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { DAY, newId } from '@mortise/module-sdk'
+import type { Database } from 'better-sqlite3'
+import { jwtVerify } from 'jose'
+
+export interface BareCaller {
+  readonly owner: string
+  /** How long what the caller writes is kept, in milliseconds. */
+  readonly lifetime: number
+  /** The key of a guest, and of a new one the token that it still has to be told. */
+  readonly guest?: { readonly id: string; readonly newToken?: string }
+}
+
+const GUEST_LIFETIME = 30 * DAY
+
+/** Who calls: a user by a JWT, verified once and then known by its text; a guest by the hash of its token. */
+export class BareCallers {
+  readonly #users = new Map<string, BareCaller>()
+  readonly #secret: Uint8Array
+  readonly #find
+  readonly #renew
+  readonly #store
+
+  constructor(database: Database, secret: Uint8Array) {
+    this.#secret = secret
+    this.#find = database.prepare<[string, number], { id: string }>(
+      'SELECT id FROM mortise_guest WHERE token_hash = ? AND expires_at > ?',
+    )
+    this.#renew = database.prepare<[number, string, number]>(
+      'UPDATE mortise_guest SET expires_at = ? WHERE id = ? AND expires_at > ?',
+    )
+    this.#store = database.prepare<[string, string, number, number]>(
+      'INSERT INTO mortise_guest (id, token_hash, created_at, expires_at) VALUES (?, ?, ?, ?)',
+    )
+  }
+
+  knownUser(authorization: string): BareCaller | undefined {
+    return this.#users.get(authorization)
+  }
+
+  async verifyUser(authorization: string): Promise<BareCaller> {
+    const { payload } = await jwtVerify(authorization.slice('Bearer '.length), this.#secret, {
+      algorithms: ['HS256'],
+    })
+    const user = { owner: `user:${payload.iss}:${payload.sub}`, lifetime: 90 * DAY }
+    this.#users.set(authorization, user)
+    return user
+  }
+
+  findGuest(token: string): BareCaller | undefined {
+    const row = this.#find.get(hashOf(token), Date.now())
+    return row && { owner: `guest:${row.id}`, lifetime: GUEST_LIFETIME, guest: row }
+  }
+
+  newGuest(): BareCaller {
+    const id = newId('guest')
+    const newToken = randomBytes(32).toString('base64url')
+    return { owner: `guest:${id}`, lifetime: GUEST_LIFETIME, guest: { id, newToken } }
+  }
+
+  /** Inside the transaction of a write: a new guest is stored, a known one expires later. */
+  keep({ guest }: BareCaller, now: number): void {
+    if (guest?.newToken) this.#store.run(guest.id, hashOf(guest.newToken), now, now + GUEST_LIFETIME)
+    else if (guest && this.#renew.run(now + GUEST_LIFETIME, guest.id, now).changes === 0) {
+      throw new Error('the guest has expired')
+    }
+  }
+}
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')

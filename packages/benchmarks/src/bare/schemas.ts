@@ -1,0 +1,48 @@
+import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+
+// What the two modules validate and serialize by, as far as the three routes need it.
+
+const priced = {
+  name: Nullable(Type.String()),
+  unitPrice: Nullable(Money),
+  lineTotal: Nullable(Money),
+}
+
+export const CartItem = Type.Object({
+  id: Id('item'),
+  product: Product,
+  quantity: Quantity,
+  ...priced,
+  version: Type.Integer(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export const Cart = Type.Object({
+  id: Nullable(Id('cart')),
+  items: Type.Array(CartItem),
+  itemCount: Type.Integer(),
+  totalQuantity: Type.Integer(),
+  total: Nullable(Money),
+  version: Type.Integer(),
+  createdAt: Nullable(Timestamp),
+  updatedAt: Nullable(Timestamp),
+  expiresAt: Nullable(Timestamp),
+})
+
+export const NewItem = Strict({ product: Product, quantity: Quantity })
+
+export const NewPurchase = Strict({ items: Type.Array(NewItem, { minItems: 1, maxItems: 200 }) })
+
+export const Purchase = Type.Object({
+  id: Id('purchase'),
+  status: Type.String(),
+  itemCount: Type.Integer(),
+  totalQuantity: Type.Integer(),
+  total: Nullable(Money),
+  version: Type.Integer(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  items: Type.Array(Type.Object({ id: Id('item'), product: Product, quantity: Quantity, ...priced })),
+})

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util'
+import { formatReport } from './format-report.ts'
+import { runBenchmark } from './run-benchmark.ts'
+
+const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.5] [--json]
+
+Compares the host with bare Fastify servers that do the same work. A ratio is of host ÷ bare, as the median of
+the rounds and in brackets the range: throughput above 1, or latency or CPU below 1, is in favour of the host.
+`
+
+try {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '7' },
+      seconds: { type: 'string', default: '1.5' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(usage)
+  } else {
+    const rounds = Number(values.rounds)
+    const seconds = Number(values.seconds)
+    if (!Number.isInteger(rounds) || rounds < 1)
+      throw new TypeError(`--rounds ${values.rounds}: write a number from 1`)
+    if (!(seconds >= 0.1)) throw new TypeError(`--seconds ${values.seconds}: write a number from 0.1`)
+    const onProgress = (text: string) => process.stderr.write(`${text} …\n`)
+    const comparisons = await runBenchmark({ rounds, seconds, onProgress })
+    const text = values.json ? JSON.stringify({ rounds, seconds, comparisons }) : formatReport(comparisons)
+    process.stdout.write(`${text}\n`)
+  }
+} catch (error) {
+  const { message, code } = error as NodeJS.ErrnoException
+  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
+  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${(error as Error).stack}\n`)
+  process.exitCode = isUsage ? 2 : 1
+}

@@ -1,0 +1,47 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * A process that answers one message at a time. It inherits the options of this one, so that
+ * `node --cpu-prof dist/bin.js` profiles all of them.
+ */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #file: string
+
+  /** @param file a module of this folder, without extension */
+  constructor(file: string) {
+    this.#file = file
+    // From dist when built, from src in a test.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    this.#process = fork(fileURLToPath(new URL(`${file}.${extension}`, import.meta.url)), {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+  }
+
+  /** @throws {Error} where the process ends instead of answering */
+  async ask<Answer>(message: object): Promise<Answer> {
+    const settled = new AbortController()
+    const { signal } = settled
+    try {
+      this.#process.send(message)
+      return await Promise.race([
+        once(this.#process, 'message', { signal }).then(([answer]) => answer as Answer),
+        once(this.#process, 'exit', { signal }).then(([code, by]) => {
+          throw new Error(`${this.#file} ended (${code ?? by}) instead of answering: see what it wrote above`)
+        }),
+      ])
+    } finally {
+      settled.abort()
+    }
+  }
+
+  /** Lets go of the process and waits for its end. */
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    const ended = once(this.#process, 'exit')
+    if (this.#process.connected) this.#process.disconnect()
+    await ended
+  }
+}

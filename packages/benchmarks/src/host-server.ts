@@ -1,0 +1,8 @@
+import { Application } from '@mortise/host'
+import { serveParent } from './serve-parent.ts'
+
+// A process of its own: the host as `app start` runs it.
+serveParent(async ({ directory }: { directory: string }) => {
+  const application = await Application.start({ directory, port: 0, environment: {} })
+  return { url: application.url, close: () => application.close() }
+})

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  configFile,
+  emptyLock,
+  hashTree,
+  type Lock,
+  readPackage,
+  secretFile,
+  storedModule,
+  writeLock,
+} from '@mortise/host'
+
+export interface PreparedApplication {
+  /** Of the JWTs that the application takes. */
+  readonly issuer: string
+  readonly secret: string
+}
+
+/**
+ * Makes an application folder like `app init` and `app module-install` do, with modules of this checkout in its
+ * store: the host then runs what it would run in production.
+ */
+export async function prepareApplication(
+  directory: string,
+  modules: readonly string[],
+): Promise<PreparedApplication> {
+  const prepared = { issuer: 'urn:mortise:benchmark', secret: randomBytes(32).toString('base64url') }
+  await mkdir(dirname(secretFile(directory)), { recursive: true })
+  await writeFile(secretFile(directory), prepared.secret, { mode: 0o600 })
+  const config = { auth: { issuer: prepared.issuer }, log: { level: 'silent' } }
+  await writeFile(configFile(directory), JSON.stringify(config))
+  const locked: Lock['modules'] = {}
+  for (const name of modules) {
+    const source = dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
+    const { version, manifest, directory: from } = await readPackage(source)
+    const module = { package: name, version, spec: from, integrity: 'none', enabled: true }
+    const published = ['package.json', 'dist', manifest.migrations, manifest.config]
+    const staged = join(directory, 'staged', manifest.id)
+    for (const path of published) {
+      if (path !== undefined) await cp(join(from, path), join(staged, path), { recursive: true })
+    }
+    const lockedModule = { ...module, tree: await hashTree(staged) }
+    await cp(staged, storedModule(directory, lockedModule), { recursive: true })
+    locked[manifest.id] = lockedModule
+  }
+  await writeLock(directory, { ...emptyLock, generation: 1, modules: locked })
+  return prepared
+}

@@ -1,0 +1,69 @@
+import { mintToken } from '@mortise/host'
+import type { LoadRequest } from './load.ts'
+import type { PreparedApplication } from './prepare-application.ts'
+
+type Credentials = Readonly<Record<string, string>>
+
+/** Whoever calls over one connection. */
+export interface Callers {
+  /** With a cart of 3 items. */
+  readonly guest: Credentials
+  readonly user: Credentials
+  /** With a cart of 20 items, so that adding to them for minutes reaches no limit. */
+  readonly guestWithMany: Credentials
+  readonly userWithMany: Credentials
+}
+
+export const products = (count: number) =>
+  Array.from({ length: count }, (_, index) => `espresso-beans-${index + 1}kg`)
+
+export const addItem = (credentials: Credentials, product: string): LoadRequest => ({
+  method: 'POST',
+  path: '/cart/item',
+  headers: { ...credentials, 'content-type': 'application/json' },
+  body: JSON.stringify({ product, quantity: 1 }),
+})
+
+/** JWTs of one user each. */
+export async function mintUsers(application: PreparedApplication, count: number): Promise<string[]> {
+  const secret = Buffer.from(application.secret)
+  const subjects = Array.from({ length: count }, (_, index) => `user-${index}`)
+  return Promise.all(
+    subjects.map((subject) => mintToken({ issuer: application.issuer, secret, subject, expiresIn: '1d' })),
+  )
+}
+
+/** Fills the carts of the callers of each connection through the API of the server at `url`. */
+export async function prepareCallers(url: string, tokens: readonly string[]): Promise<Callers[]> {
+  const half = tokens.length / 2
+  const users = tokens.map((token) => ({ authorization: `Bearer ${token}` }))
+  const callers: Callers[] = []
+  for (let index = 0; index < half; index++) {
+    const [guest, user, guestWithMany, userWithMany] = await Promise.all([
+      fillCart(url, {}, 3),
+      fillCart(url, users[index] as Credentials, 3),
+      fillCart(url, {}, 20),
+      fillCart(url, users[half + index] as Credentials, 20),
+    ])
+    callers.push({ guest, user, guestWithMany, userWithMany })
+  }
+  return callers
+}
+
+/** @returns the credentials, which of a guest come with the first answer */
+async function fillCart(url: string, credentials: Credentials, count: number): Promise<Credentials> {
+  let known = credentials
+  for (const product of products(count)) {
+    const response = await send(url, addItem(known, product))
+    if (response.status !== 201)
+      throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+    await response.arrayBuffer()
+    const token = response.headers.get('guest-token')
+    if (token !== null) known = { 'guest-token': token }
+  }
+  return known
+}
+
+export function send(url: string, { method, path, headers, body }: LoadRequest): Promise<Response> {
+  return fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })
+}

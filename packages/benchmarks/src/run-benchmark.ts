@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Child } from './child.ts'
+import type { LoadResult } from './load.ts'
+import { type Ratios, summarize } from './ratios.ts'
+import { type Bare, type Scenario, scenarios } from './scenarios.ts'
+import { assertSameAnswers, type ComparedServer, type ServerName, withServers } from './servers.ts'
+
+export interface BenchmarkOptions {
+  readonly rounds: number
+  /** How long each measurement takes. */
+  readonly seconds: number
+  /** Hears what is measured next. */
+  readonly onProgress?: (text: string) => void
+}
+
+/** The host divided by a bare server, round by round. */
+export interface Comparison {
+  readonly scenario: string
+  readonly against: Bare
+  /** Requests per second: above 1 the host is faster. */
+  readonly throughput: Ratios
+  /** Latency that 99 of 100 requests stay below: below 1 the host is faster. */
+  readonly p99: Ratios
+  /** CPU time of the server per request: below 1 the host is cheaper. */
+  readonly cpu: Ratios
+  /**
+   * The share of one core that the load generator used with the host and with the bare server. Near 1 it was the
+   * limit, and throughput flatters the slower server: `cpu` tells more.
+   */
+  readonly generator: { readonly host: number; readonly bare: number }
+}
+
+interface Measurement {
+  /** Requests per second. */
+  readonly throughput: number
+  readonly p99: number
+  /** Microseconds per request. */
+  readonly cpu: number
+  readonly generator: number
+}
+
+type Round = ReadonlyMap<ServerName, Measurement>
+
+/** Before it is measured, every server has been asked this long, in seconds. */
+const WARM_UP = 1
+
+/**
+ * Measures every scenario: per round each server once, by turns, so that what else the machine does meets all of
+ * them alike; every other round in the opposite order. Ratios are of one round.
+ *
+ * @throws {Error} where a server answers differently from the others, or with anything but success
+ */
+export async function runBenchmark(options: BenchmarkOptions): Promise<Comparison[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-'))
+  const generator = new Child('load-generator')
+  try {
+    options.onProgress?.('preparing')
+    return await withServers(directory, async (servers) => {
+      await assertSameAnswers(servers)
+      const comparisons: Comparison[] = []
+      for (const scenario of scenarios) {
+        comparisons.push(...(await measureScenario(generator, scenario, servers, options)))
+      }
+      return comparisons
+    })
+  } finally {
+    await generator.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function measureScenario(
+  generator: Child,
+  scenario: Scenario,
+  servers: readonly ComparedServer[],
+  { rounds, seconds, onProgress }: BenchmarkOptions,
+): Promise<Comparison[]> {
+  const compared = servers.filter(({ name }) => name === 'host' || scenario.against.includes(name))
+  for (const server of compared) await measure(generator, scenario, server, WARM_UP)
+  const measured: Round[] = []
+  for (let round = 0; round < rounds; round++) {
+    onProgress?.(`${scenario.name}, round ${round + 1} of ${rounds}`)
+    const results = new Map<ServerName, Measurement>()
+    for (const server of round % 2 === 0 ? compared : compared.toReversed()) {
+      results.set(server.name, await measure(generator, scenario, server, seconds))
+    }
+    measured.push(results)
+  }
+  return scenario.against.map((against) => compare(scenario.name, against, measured))
+}
+
+async function measure(
+  generator: Child,
+  scenario: Scenario,
+  server: ComparedServer,
+  seconds: number,
+): Promise<Measurement> {
+  const before = await server.cpu()
+  const result = await generator.ask<LoadResult>({ ...server.plan(scenario), seconds })
+  const cpu = (await server.cpu()) - before
+  if (result.failures > 0 || result.requests === 0) {
+    throw new Error(
+      `${scenario.name}: ${result.failures} of ${result.requests} requests failed on "${server.name}", ` +
+        'so the run says nothing: ask the server by hand what it answers',
+    )
+  }
+  return {
+    throughput: result.requests / result.seconds,
+    p99: result.p99,
+    cpu: cpu / result.requests,
+    generator: result.busy,
+  }
+}
+
+function compare(scenario: string, against: Bare, rounds: readonly Round[]): Comparison {
+  const of = (name: ServerName, key: keyof Measurement) =>
+    rounds.map((round) => (round.get(name) as Measurement)[key])
+  const ratio = (key: keyof Measurement) => {
+    const bare = of(against, key)
+    return summarize(of('host', key).map((value, round) => value / (bare[round] as number)))
+  }
+  return {
+    scenario,
+    against,
+    throughput: ratio('throughput'),
+    p99: ratio('p99'),
+    cpu: ratio('cpu'),
+    generator: {
+      host: summarize(of('host', 'generator')).median,
+      bare: summarize(of(against, 'generator')).median,
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { LoadRequest } from './load.ts'
+import { addItem, type Callers, products } from './prepare-callers.ts'
+
+/** The servers that the host is compared with. */
+export type Bare = 'bare' | 'bare, grouped commits'
+
+export interface Scenario {
+  readonly name: string
+  readonly against: readonly Bare[]
+  /** What one connection sends, over and over. */
+  requests(callers: Callers): LoadRequest[]
+}
+
+/** A read commits nothing. */
+const reads = ['bare'] as const
+const writes = ['bare', 'bare, grouped commits'] as const
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'GET /cart, guest',
+    against: reads,
+    requests: ({ guest }) => [{ method: 'GET', path: '/cart', headers: guest }],
+  },
+  {
+    name: 'GET /cart, JWT',
+    against: reads,
+    requests: ({ user }) => [{ method: 'GET', path: '/cart', headers: user }],
+  },
+  {
+    name: 'POST /cart/item, guest',
+    against: writes,
+    requests: ({ guestWithMany }) => products(20).map((product) => addItem(guestWithMany, product)),
+  },
+  {
+    name: 'POST /cart/item, JWT',
+    against: writes,
+    requests: ({ userWithMany }) => products(20).map((product) => addItem(userWithMany, product)),
+  },
+  {
+    name: 'POST /purchase, JWT',
+    against: writes,
+    requests: ({ user }) => [
+      {
+        method: 'POST',
+        path: '/purchase',
+        headers: { ...user, 'content-type': 'application/json' },
+        body: JSON.stringify({ items: products(3).map((product) => ({ product, quantity: 2 })) }),
+      },
+    ],
+  },
+]
