@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
+import { exitCodes } from '../src/failure.ts'
 import { runApp } from './run-app.ts'
 
 for (const { name, summary, examples } of commands) {
@@ -81,4 +83,12 @@ t.test('a missing application says so in words, with what to do', async (t) => {
 t.test('--verbose adds the stack of a failure', async (t) => {
   const { stderr } = await runApp('module-list', '--verbose', '--dir', t.testdir({}))
   t.match(stderr, /\n\s+at /)
+})
+
+t.test('the README names every command and every exit code', async (t) => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const named = [...readme.matchAll(/^\| `app ([a-z-]+)/gm)].map(([, name]) => name)
+  t.strictSame(named.sort(), commands.map(({ name }) => name).sort())
+  const codes = [...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+  t.strictSame(codes, [0, ...Object.values(exitCodes)])
 })
