@@ -92,21 +92,26 @@ function parse(text: string, cwd: string): Parsed {
   try {
     spec = npa(words, cwd)
   } catch (error) {
-    throw new Failure(
-      'usage',
-      'invalid-spec',
-      `"${text}" is no module: ${(error as Error).message}`,
-      'Write a name, a folder (./my-module), a .tgz file, @scope/name@range or npm:name@range.',
-      { cause: error },
-    )
+    throw invalidSpec(text, (error as Error).message, error)
   }
   if (!consent && (spec.type === 'file' || spec.type === 'directory')) {
     const path = resolve(cwd, spec.fetchSpec as string)
     return { name: '', range: undefined, consent, local: { kind: localKind(path, text), path } }
   }
-  if (spec.name === null || !['version', 'range', 'tag'].includes(spec.type)) throw refusedKind(text, cwd)
+  if (!['version', 'range', 'tag'].includes(spec.type)) throw refusedKind(text, cwd)
+  if (!spec.name) throw invalidSpec(text, 'it names no package')
   const range = words.length > spec.name.length ? words.slice(spec.name.length + 1) : undefined
   return { name: spec.name, range: range === '' ? undefined : range, consent }
+}
+
+function invalidSpec(text: string, why: string, cause?: unknown): Failure {
+  return new Failure(
+    'usage',
+    'invalid-spec',
+    `"${text}" is no module: ${why}.`,
+    'Write a name, a folder (./my-module), a .tgz file, @scope/name@range or npm:name@range.',
+    { cause },
+  )
 }
 
 function refusedKind(text: string, cwd: string): Failure {

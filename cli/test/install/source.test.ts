@@ -100,7 +100,7 @@ t.test('a path without ./ that looks like a repository is refused with the way t
 
 t.test('what is no spec at all is wrong usage', async (t) => {
   const { lookup } = await lookupIn(t)
-  for (const text of ['x@ftp://y', 'Ünnamed Module']) {
+  for (const text of ['', ' ', 'x y', 'npm:', '@', 'x@ftp://y', 'Ünnamed Module']) {
     t.throws(() => resolveSpec(text, lookup), { exitCode: 2, code: 'invalid-spec' }, text)
   }
 })

@@ -26,6 +26,13 @@ t.test('a file that is larger than a chunk of the tarball comes out whole', asyn
   t.equal(await readFile(join(directory, 'after'), 'utf8'), 'x')
 })
 
+t.test('an empty file comes out empty, with its mode', async (t) => {
+  const directory = t.testdir({})
+  await unpack(tarball([file('empty', { body: '', mode: 0o755 }), file('after')]), directory, 'it')
+  const { size, mode } = await stat(join(directory, 'empty'))
+  t.strictSame([size, mode & 0o7777], [0, 0o755])
+})
+
 t.test('modes are 0644 and 0755, without setuid, setgid and sticky', async (t) => {
   const directory = t.testdir({})
   const entries = [
