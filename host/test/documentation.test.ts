@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { configSchema } from '../src/config-schema.ts'
 import { hostProblems } from '../src/http/problems.ts'
-import { variableOf } from '../src/settings.ts'
+import { checkSettings, variableOf } from '../src/settings.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFile(new URL(path, root), 'utf8')
@@ -58,6 +58,12 @@ t.test('configuration.md has every key of an issuer, and no other', async (t) =>
     rows.map(([key, , fallback]) => [key, fallback]),
     expected,
   )
+})
+
+t.test('configuration.md shows settings that are accepted', async (t) => {
+  const blocks = [...(await read('docs/configuration.md')).matchAll(/^```json\n([\s\S]*?)^```$/gm)]
+  t.ok(blocks.length > 0)
+  for (const [, block] of blocks) checkSettings(JSON.parse(block as string), configSchema)
 })
 
 t.test('writing-a-module.md has every key of the manifest, and no other', async (t) => {
