@@ -62,7 +62,7 @@ export function moduleSettings(
   id: string,
   schema: TSchema | undefined,
 ): Record<string, unknown> {
-  const settings = structuredClone(config.modules[id] ?? {})
+  const settings = structuredClone((Object.hasOwn(config.modules, id) && config.modules[id]) || {})
   if (schema === undefined) {
     if (Object.keys(settings).length === 0) return settings
     throw new ConfigError(`"modules.${id}" has settings, but ${id} takes none: remove them`)

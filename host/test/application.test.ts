@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { Application } from '../src/application.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { controlSocket } from '../src/control/control-socket.ts'
-import { readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import { configFile, readLock, storedModule, writeLock } from '../src/modules/lock.ts'
 import {
   applicationFolder,
   type FixtureModule,
@@ -143,6 +143,33 @@ t.test('a lock that changes without a word is taken up, after a probe', async (t
   await install(t, directory, oneRoute('note', 'from git'))
   while ((await ask(application, '/note')).status !== 200) await new Promise(setImmediate)
   t.equal(application.state().generation, 1)
+})
+
+t.test('a module that is installed gets the settings of its moment, not those of the start', async (t) => {
+  const directory = await applicationFolder(t)
+  const application = await start(t, directory)
+  const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
+  await writeFile(configFile(directory), JSON.stringify({ ...config, modules: { greet: { word: 'hello' } } }))
+  const greet: FixtureModule = {
+    manifest: { id: 'greet', routes: ['GET /greet'], config: 'settings.json' },
+    files: {
+      'settings.json': '{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}',
+      'index.js': `export default async (app, { settings }) => {
+        app.get('/greet', { config: { access: 'public' } }, async () => settings)
+      }`,
+    },
+  }
+  await install(t, directory, greet)
+  t.match(await activate(directory), { status: 200 })
+  t.match(await ask(application, '/greet'), { status: 200, body: { word: 'hello' } })
+
+  await writeFile(configFile(directory), JSON.stringify({ ...config, modules: { greet: { word: 3 } } }))
+  await install(t, directory, { ...greet, version: '1.1.0' })
+  t.match(await activate(directory), {
+    status: 409,
+    body: { reason: /"modules\.greet\.word" must be string/ },
+  })
+  t.match(await ask(application, '/greet'), { body: { word: 'hello' } })
 })
 
 t.test('a second host of one application is refused', async (t) => {

@@ -2,7 +2,12 @@ import semver from 'semver'
 import { Failure } from '../failure.ts'
 import type { ModulePackage } from '../host.ts'
 import { readPackage } from '../host.ts'
-import { installDependencies, type PackageJson, readPackageJson } from './dependencies.ts'
+import {
+  installDependencies,
+  type PackageJson,
+  type PinnedDependencies,
+  readPackageJson,
+} from './dependencies.ts'
 import { fetchPackage } from './fetch-package.ts'
 import type { NpmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
@@ -18,6 +23,8 @@ export interface Candidate extends SealedTree {
   readonly integrity: string
   readonly package: ModulePackage
   readonly json: PackageJson
+  /** What npm chose for its dependencies; undefined where it has none but bundled ones. */
+  readonly dependencies: PinnedDependencies | undefined
 }
 
 export interface StageOptions {
@@ -25,6 +32,8 @@ export interface StageOptions {
   readonly npm: NpmOptions
   /** The integrity that the tarball must have, where it is known. */
   readonly integrity?: string
+  /** The dependencies to choose again. */
+  readonly dependencies?: PinnedDependencies | undefined
 }
 
 /**
@@ -33,16 +42,17 @@ export interface StageOptions {
  */
 export async function stage(
   source: Source,
-  { directory, npm, integrity: expected }: StageOptions,
+  { directory, npm, integrity: expected, dependencies: pinned }: StageOptions,
 ): Promise<Candidate> {
   const { data, from, integrity } = await fetchPackage(source, npm, expected)
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
   const found = await readPackage(staging)
   checkIdentity(found, source)
-  await installDependencies(staging, await makeStaging(directory), npm)
+  const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${found.name}@${found.version}`)
-  return { source, from, integrity, package: found, json: await readPackageJson(staging), ...sealed }
+  const json = await readPackageJson(staging)
+  return { source, from, integrity, package: found, json, dependencies, ...sealed }
 }
 
 /** A registry answers by name and version; the package itself must say the same. */

@@ -2,10 +2,11 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import Arborist from '@npmcli/arborist'
 import { Failure } from '../failure.ts'
+import type { LockedModule } from '../host.ts'
 import type { NpmOptions } from './npm-options.ts'
 
-// npm's own library builds the tree in a folder of its own, from nothing but names and ranges: it would take a
-// lock file, overrides or an extension script from the folder of the package.
+// npm's own library builds the tree in a folder of its own, from nothing but names, ranges and what was chosen
+// before: it would take a lock file, overrides or an extension script from the folder of the package.
 
 export interface PackageJson {
   readonly name: string
@@ -22,18 +23,24 @@ export async function readPackageJson(directory: string): Promise<PackageJson> {
   return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'))
 }
 
+/** What npm chose, as `packages` of a package-lock.json names it: without the root, and without addresses. */
+export type PinnedDependencies = NonNullable<LockedModule['dependencies']>
+
 /**
  * Puts the dependencies of the staged package in `directory` into its node_modules, those it bundles aside.
  * No script of theirs runs; peers are not installed.
  *
  * @param scratch an empty folder on the same file system
+ * @param pinned what was chosen before, to choose again; the newest in range where it is left out
+ * @returns what was chosen; undefined where there is nothing to install
  * @throws {Failure} where one cannot be fetched, or comes from git or from a URL
  */
 export async function installDependencies(
   directory: string,
   scratch: string,
   options: NpmOptions,
-): Promise<void> {
+  pinned?: PinnedDependencies,
+): Promise<PinnedDependencies | undefined> {
   const json = await readPackageJson(directory)
   const dependencies = { ...json.dependencies }
   const optionalDependencies = { ...json.optionalDependencies }
@@ -41,10 +48,15 @@ export async function installDependencies(
     delete dependencies[name]
     delete optionalDependencies[name]
   }
-  if (Object.keys({ ...dependencies, ...optionalDependencies }).length === 0) return
+  if (Object.keys({ ...dependencies, ...optionalDependencies }).length === 0) return undefined
 
   const root = { name: 'module', version: '0.0.0', private: true, dependencies, optionalDependencies }
+  const lockFile = join(scratch, 'package-lock.json')
   await writeFile(join(scratch, 'package.json'), JSON.stringify(root))
+  if (pinned) {
+    const { private: _, ...described } = root
+    await writeFile(lockFile, JSON.stringify({ lockfileVersion: 3, packages: { '': described, ...pinned } }))
+  }
   const arborist = new Arborist({
     ...options,
     path: scratch,
@@ -56,16 +68,19 @@ export async function installDependencies(
     audit: false,
     fund: false,
     binLinks: false,
-    packageLock: false,
-    save: false,
+    packageLock: true,
+    omitLockfileRegistryResolved: true,
   } as never)
   try {
-    await arborist.reify({ omit: ['dev', 'peer'], save: false } as never)
+    await arborist.reify({ omit: ['dev', 'peer'], save: true } as never)
   } catch (error) {
     throw dependencyFailure(error as Error & { code?: string }, `${json.name}@${json.version}`)
   }
   await rm(join(scratch, 'node_modules', '.package-lock.json'), { force: true })
   await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
+  const { packages } = JSON.parse(await readFile(lockFile, 'utf8'))
+  delete packages['']
+  return packages
 }
 
 function bundled(json: PackageJson): readonly string[] {

@@ -155,6 +155,7 @@ function entryOf(candidate: Candidate, lock: Lock): LockedModule {
     spec: candidate.source.record(version),
     integrity: candidate.integrity,
     tree: candidate.tree,
+    ...(candidate.dependencies && { dependencies: candidate.dependencies }),
     enabled: lockedModule(lock, manifest.id)?.enabled ?? true,
   }
 }

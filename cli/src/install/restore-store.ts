@@ -26,13 +26,18 @@ export async function restoreStore(
     if (locked === undefined) continue
     const place = storedModule(directory, locked)
     if (await holds(place, locked.tree)) continue
-    const { integrity } = locked
-    const candidate = await stage(lockedSource(locked, directory), { directory, npm, integrity })
+    const { integrity, dependencies } = locked
+    const candidate = await stage(lockedSource(locked, directory), {
+      directory,
+      npm,
+      integrity,
+      dependencies,
+    })
     if (candidate.tree !== locked.tree) {
       throw new Failure(
         'refused',
         'integrity',
-        `${id} ${locked.version} was fetched, but its dependencies are other ones today than when it was installed.`,
+        `${id} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
         `Install it on purpose to accept them: app module-remove ${id}, then app module-install ${locked.spec}`,
       )
     }

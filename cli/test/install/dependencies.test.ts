@@ -1,18 +1,23 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { installDependencies } from '../../src/install/dependencies.ts'
+import { installDependencies, type PinnedDependencies } from '../../src/install/dependencies.ts'
 import { npmOptions } from '../../src/install/npm-options.ts'
 import { fakeRegistry, type Published, published } from '../fake-registry.ts'
 
-async function installIn(t: Test, packages: readonly Published[], files: Record<string, unknown>) {
+async function installIn(
+  t: Test,
+  packages: readonly Published[],
+  files: Record<string, unknown>,
+  pinned?: PinnedDependencies,
+) {
   const root = t.testdir({ module: files as never, scratch: {} })
   const { registry, requests } = await fakeRegistry(t, packages)
   const environment = { npm_config_userconfig: '/nowhere', npm_config_cache: join(root, 'cache') }
   const options = { ...(await npmOptions(root, environment)), registry, fetchRetries: 0 }
   const directory = join(root, 'module')
-  await installDependencies(directory, join(root, 'scratch'), options)
-  return { directory, requests }
+  const chosen = await installDependencies(directory, join(root, 'scratch'), options, pinned)
+  return { directory, requests, chosen }
 }
 const json = (more: object) => JSON.stringify({ name: 'module', version: '1.0.0', ...more })
 const one = published({ name: 'one', version: '1.0.0' }, { 'index.js': 'registry' })
@@ -47,6 +52,33 @@ t.test("a lock file, a hidden one or an extension script of the package's own ha
   })
   t.equal(await readFile(join(directory, 'node_modules/one/index.js'), 'utf8'), 'registry')
   t.strictSame(await readdir(join(directory, 'node_modules')), ['one'])
+})
+
+t.test('what was chosen once is chosen again, whatever has been published since', async (t) => {
+  const two = published(
+    { name: 'two', version: '1.0.0', dependencies: { one: '^1.0.0' } },
+    { 'index.js': '' },
+  )
+  const newer = published({ name: 'one', version: '1.1.0' }, { 'index.js': 'newer' })
+  const files = { 'package.json': json({ dependencies: { two: '^1.0.0' } }) }
+  const versionIn = async (directory: string) =>
+    JSON.parse(await readFile(join(directory, 'node_modules/one/package.json'), 'utf8')).version
+
+  const { chosen } = await installIn(t, [one, two], files)
+  t.match(chosen, { 'node_modules/one': { version: '1.0.0', integrity: /^sha512-/ } })
+  t.notMatch(JSON.stringify(chosen), /http|resolved/)
+  await t.test('later', async (t) => {
+    const later = await installIn(t, [one, newer, two], files, chosen)
+    t.equal(await versionIn(later.directory), '1.0.0')
+    t.strictSame(later.chosen, chosen)
+  })
+  await t.test('without it', async (t) => {
+    t.equal(await versionIn((await installIn(t, [one, newer, two], files)).directory), '1.1.0')
+  })
+  await t.test('altered since', async (t) => {
+    const altered = { ...one, integrity: `sha512-${'A'.repeat(86)}==` }
+    await t.rejects(installIn(t, [altered, two], files, chosen), { exitCode: 4, code: 'integrity' })
+  })
 })
 
 t.test('a dependency that is not there, or not what was published, is told apart', async (t) => {

@@ -11,6 +11,7 @@ type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
 export function inContractOrder<Module extends { readonly manifest: Side }>(
   modules: readonly Module[],
 ): Module[] {
+  refuseTwoProviders(modules)
   const ordered: Module[] = []
   const visiting = new Set<Module>()
   const visit = (module: Module): void => {
@@ -40,18 +41,23 @@ function providerOf<Module extends { readonly manifest: Side }>(
   range: string,
   modules: readonly Module[],
 ): Module | undefined {
-  const providers = modules.filter(({ manifest: { provides } }) => {
+  return modules.find(({ manifest: { provides } }) => {
     const version = provides?.[contract]
     return version !== undefined && satisfies(version, range)
   })
-  const [first, second] = providers
-  if (second) {
-    throw new ModuleError(
-      second.manifest.id,
-      `it provides the contract "${contract}", as ${first?.manifest.id} does`,
-    )
+}
+
+/** Whoever uses a contract means one implementation, whatever its version. */
+function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): void {
+  const providers = new Map<string, string>()
+  for (const { manifest } of modules) {
+    for (const contract of Object.keys(manifest.provides ?? {})) {
+      const first = providers.get(contract)
+      if (first)
+        throw new ModuleError(manifest.id, `it provides the contract "${contract}", as ${first} does`)
+      providers.set(contract, manifest.id)
+    }
   }
-  return first
 }
 
 /** The contracts of one generation. */

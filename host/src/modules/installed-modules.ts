@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
 import type { AppliedMigration, Storage } from '../storage/storage.ts'
 import { Generations } from './generations.ts'
@@ -71,8 +71,9 @@ export class InstalledModules {
       const former = this.#serving
       const lock = await readLock(this.#parts.config.directory)
       if (isDeepStrictEqual(lock, former.lock)) return undefined
-      if (!probed) await probe(this.#parts.config, enabledModules(this.#parts.config, lock))
-      const next = await build(this.#parts, lock)
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
+      const next = await build(parts, lock)
       for (const module of next.modules) {
         if (
           module.state !== 'failed' ||
@@ -92,6 +93,12 @@ export class InstalledModules {
   close(): Promise<void> {
     return this.#generations.close()
   }
+}
+
+/** The settings of modules as they are now; those of the host are the ones that it was started with. */
+async function withModuleSettings(config: Config): Promise<Config> {
+  const { modules } = await readConfig(config.directory, config.environment)
+  return { ...config, modules }
 }
 
 /** Brings the schema up for modules in the store. @throws {MigrationError} */

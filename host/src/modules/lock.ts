@@ -15,6 +15,16 @@ export const LockedModule = Type.Object(
     }),
     integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
     tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
+    dependencies: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object({ version: Type.String(), integrity: Type.Optional(Type.String()) }),
+        {
+          description:
+            'what npm chose for its dependencies: the packages of a package-lock.json, without addresses',
+        },
+      ),
+    ),
     enabled: Type.Boolean(),
   },
   { additionalProperties: false },

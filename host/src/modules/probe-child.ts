@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { createTokenVerifier } from '../callers/tokens.ts'
 import { moduleSettings, tokenIssuers } from '../config.ts'
 import { createHost } from '../create-host.ts'
@@ -12,6 +13,11 @@ import type { ProbedModule, ProbeMessage, ProbeRequest } from './probe.ts'
 import { readPackage } from './read-package.ts'
 
 // The child process of a probe: does what activation would do, in a place where nothing can break.
+
+// Whoever asked may be killed, and a module may keep this thread busy for ever: another one looks.
+const parent = process.ppid
+const watchdog = `setInterval(() => process.ppid === ${parent} || process.kill(process.pid, 'SIGKILL'), 500)`
+new Worker(watchdog, { eval: true }).unref()
 
 /** Which module is to blame for what happens now. */
 let inHand = ''
