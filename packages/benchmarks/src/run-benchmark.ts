@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { Child } from './child.ts'
 import type { LoadResult } from './load.ts'
 import { type Ratios, summarize } from './ratios.ts'
-import { type Bare, type Scenario, scenarios } from './scenarios.ts'
+import type { Bare, Scenario } from './scenarios.ts'
 import { assertSameAnswers, type ComparedServer, type ServerName, withServers } from './servers.ts'
 
 export interface BenchmarkOptions {
+  readonly scenarios: readonly Scenario[]
   readonly rounds: number
   /** How long each measurement takes. */
   readonly seconds: number
@@ -60,7 +61,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Compariso
     return await withServers(directory, async (servers) => {
       await assertSameAnswers(servers)
       const comparisons: Comparison[] = []
-      for (const scenario of scenarios) {
+      for (const scenario of options.scenarios) {
         comparisons.push(...(await measureScenario(generator, scenario, servers, options)))
       }
       return comparisons
