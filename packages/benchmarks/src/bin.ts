@@ -3,7 +3,7 @@ import { formatReport } from './format-report.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { scenarios } from './scenarios.ts'
 
-const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.5] [--only TEXT] [--json]
+const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.2] [--only TEXT] [--json]
 
 Compares the host with bare Fastify servers that do the same work. A ratio is of host ÷ bare, as the median of
 the rounds and in brackets the range: throughput above 1, or latency or CPU below 1, is in favour of the host.
@@ -14,7 +14,7 @@ try {
   const { values } = parseArgs({
     options: {
       rounds: { type: 'string', default: '7' },
-      seconds: { type: 'string', default: '1.5' },
+      seconds: { type: 'string', default: '1.2' },
       only: { type: 'string', default: '' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -9,6 +9,7 @@ import {
   type Lock,
   readPackage,
   secretFile,
+  storeDirectory,
   storedModule,
   writeLock,
 } from '@mortise/host'
@@ -28,7 +29,7 @@ export async function prepareApplication(
   modules: readonly string[],
 ): Promise<PreparedApplication> {
   const prepared = { issuer: 'urn:mortise:benchmark', secret: randomBytes(32).toString('base64url') }
-  await mkdir(dirname(secretFile(directory)), { recursive: true })
+  await mkdir(storeDirectory(directory), { recursive: true })
   await writeFile(secretFile(directory), prepared.secret, { mode: 0o600 })
   const config = { auth: { issuer: prepared.issuer }, log: { level: 'silent' } }
   await writeFile(configFile(directory), JSON.stringify(config))
@@ -43,7 +44,7 @@ export async function prepareApplication(
       if (path !== undefined) await cp(join(from, path), join(staged, path), { recursive: true })
     }
     const lockedModule = { ...module, tree: await hashTree(staged) }
-    await cp(staged, storedModule(directory, lockedModule), { recursive: true })
+    await rename(staged, storedModule(directory, lockedModule))
     locked[manifest.id] = lockedModule
   }
   await writeLock(directory, { ...emptyLock, generation: 1, modules: locked })

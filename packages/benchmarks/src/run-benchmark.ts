@@ -44,8 +44,8 @@ interface Measurement {
 
 type Round = ReadonlyMap<ServerName, Measurement>
 
-/** Before it is measured, every server has been asked this long, in seconds. */
-const WARM_UP = 1
+/** Before a scenario is measured, every server is asked this long, in seconds: the JIT needs some thousand requests. */
+const WARM_UP = 2
 
 /**
  * Measures every scenario: per round each server once, by turns, so that what else the machine does meets all of
