@@ -12,7 +12,7 @@ export interface Plan {
   readonly replaces: string | null
   readonly routes: readonly string[]
   readonly tables: string | null
-  readonly migrations: readonly string[]
+  readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
   /** The names of its settings. */
   readonly settings: readonly string[]
   readonly events: readonly string[]
@@ -40,7 +40,10 @@ export async function planOf(
     replaces,
     routes: manifest.routes,
     tables: manifest.tables ?? null,
-    migrations: migrations.filter((file) => file.endsWith('.sql') && !file.includes('.down.')).sort(),
+    migrations: migrations
+      .filter((file) => file.endsWith('.sql') && !file.includes('.down.'))
+      .sort()
+      .map((file) => ({ file, reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')) })),
     settings: Object.keys(settingsSchema?.properties ?? {}),
     events: manifest.events ?? [],
     provides: manifest.provides ?? {},
@@ -61,7 +64,10 @@ export function planText(plan: Plan): string {
   const rows: [string, readonly string[]][] = [
     ['routes', plan.routes],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
-    ['migrations', plan.migrations],
+    [
+      'migrations',
+      plan.migrations.map(({ file, reversible }) => (reversible ? file : `${file} (cannot be undone)`)),
+    ],
     ['settings', plan.settings],
     ['events', plan.events],
     ['provides', contracts(plan.provides)],

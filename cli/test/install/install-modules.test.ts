@@ -61,7 +61,7 @@ const refusals: Readonly<
   'a broken migration': [
     {
       manifest: { tables: 'hello', migrations: 'migrations' },
-      files: { 'migrations/001-x.sql': '-- irreversible\nCREATE TABLE' },
+      files: { 'migrations/001-x.sql': 'CREATE TABLE' },
     },
     'probe-failed',
     /001-x/,

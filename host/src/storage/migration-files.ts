@@ -16,8 +16,7 @@ export interface MigrationFile {
   readonly checksum: string
 }
 
-const FILE_NAME = /^(\d{3}-[a-z0-9]+(?:-[a-z0-9]+)*)(?:\.(sqlite|postgres))?(\.down)?\.sql$/
-const IRREVERSIBLE = /^--\s*irreversible\b/
+const FILE_NAME = /^(\d{3}(?:[-_][a-z0-9]+)+)(?:\.(sqlite|postgres))?(\.down)?\.sql$/
 
 interface FoundFile {
   readonly file: string
@@ -28,7 +27,7 @@ interface FoundFile {
 
 /**
  * Reads a folder of migrations: `NNN-name.sql` for every engine or `NNN-name.sqlite.sql` for this one, and
- * what undoes it, `NNN-name.down.sql` (`NNN-name.sqlite.down.sql`), or the first line `-- irreversible`.
+ * what undoes it, `NNN-name.down.sql` (`NNN-name.sqlite.down.sql`); without that it is irreversible.
  * Numbers run from 001 without gaps.
  *
  * @throws {MigrationError}
@@ -38,7 +37,7 @@ export async function readMigrations(set: MigrationSet): Promise<MigrationFile[]
   const names = [...byName.keys()].sort()
   names.forEach((name, index) => {
     const expected = String(index + 1).padStart(3, '0')
-    if (name.startsWith(`${expected}-`)) return
+    if (name.startsWith(expected)) return
     throw new MigrationError(
       `${join(set.directory, name)}.sql of ${set.module} should have the number ${expected}: ` +
         'migrations are numbered from 001 without gaps, each number once',
@@ -80,14 +79,6 @@ async function readMigration(
   const path = join(set.directory, upFile)
   const up = await readSql(set, path)
   const downFile = pick(set, name, found, true)
-  const irreversible = IRREVERSIBLE.test(up)
-  if (irreversible === (downFile !== undefined)) {
-    throw new MigrationError(
-      irreversible
-        ? `${path} of ${set.module} says it is irreversible, yet there is ${downFile}: remove one of the two`
-        : `${path} of ${set.module} cannot be undone: add ${name}.down.sql, or the first line "-- irreversible"`,
-    )
-  }
   const down = downFile === undefined ? null : await readSql(set, join(set.directory, downFile))
   return { name, path, up, down, checksum: createHash('sha256').update(up).digest('hex') }
 }

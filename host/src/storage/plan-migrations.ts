@@ -9,9 +9,11 @@ export interface LedgerEntry {
 }
 
 /**
- * The files of a set that are still to be applied, in order.
+ * The files of a set that are still to be applied, in order. The schema may be ahead of the package: a newer
+ * version was here, or its installation was cut short, and migrations leave the statements of the version before
+ * working.
  *
- * @throws {MigrationError} where the package is not the one whose migrations were applied, or a newer one
+ * @throws {MigrationError} where what was applied up to the package's last migration is not what it holds
  */
 export function planMigrations(
   set: MigrationSet,
@@ -19,13 +21,15 @@ export function planMigrations(
   ledger: readonly LedgerEntry[],
 ): MigrationFile[] {
   const applied = new Set<string>()
+  const last = files.at(-1)?.name ?? ''
   for (const entry of ledger) {
     if (entry.module !== set.module) continue
+    if (entry.name > last) continue
     const file = files.find(({ name }) => name === entry.name)
     if (file === undefined) {
       throw new MigrationError(
         `${entry.name} of ${set.module} was applied to this database, but ${set.directory} has no such ` +
-          'migration: this looks like an older version. Install the newer one again',
+          'migration. An applied migration never goes away: restore the file',
       )
     }
     if (file.checksum !== entry.checksum) {

@@ -9,6 +9,11 @@ export interface SchemaObject {
   readonly sql: string | null
 }
 
+/** Whether the module whose prefix this is owns a table, or whatever else, of that name. */
+export function isOwn(prefix: string, name: string): boolean {
+  return name === prefix || name.startsWith(`${prefix}_`)
+}
+
 /**
  * What a migration did to things that are not its module's, in words; undefined where it did nothing. A
  * module owns `prefix` and `prefix_*`; names that begin with `sqlite_` are SQLite's own.
@@ -18,9 +23,9 @@ export function foreignChange(
   before: readonly SchemaObject[],
   after: readonly SchemaObject[],
 ): string | undefined {
-  const own = (name: string) => name === prefix || name.startsWith(`${prefix}_`)
   const foreign = ({ name, table }: SchemaObject) =>
-    !(name.startsWith('sqlite_') || own(name)) || !(table.startsWith('sqlite_') || own(table))
+    !(name.startsWith('sqlite_') || isOwn(prefix, name)) ||
+    !(table.startsWith('sqlite_') || isOwn(prefix, table))
 
   const temporary = after.find((object) => object.temporary === 1)
   if (temporary !== undefined) return `makes the temporary ${temporary.type} "${temporary.name}"`

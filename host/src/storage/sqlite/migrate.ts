@@ -4,7 +4,7 @@ import { type LedgerEntry, planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, MigrationError, type MigrationSet } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError, toDatabaseError } from './database-error.ts'
-import { foreignChange, type SchemaObject } from './foreign-change.ts'
+import { foreignChange, isOwn, type SchemaObject } from './foreign-change.ts'
 
 const LEDGER = `
 CREATE TABLE IF NOT EXISTS mortise_migration (
@@ -41,13 +41,14 @@ export function applyMigrations(
   sets: readonly MigrationSet[],
   files: readonly (readonly MigrationFile[])[],
 ): AppliedMigration[] {
+  if (pendingMigrations(connection, sets, files).length === 0) return []
   connection.database.pragma('foreign_keys = OFF')
   try {
     connection.begin()
     try {
       connection.database.exec(LEDGER)
       const applied = applyPending(connection, sets, files)
-      assertKeysHold(connection)
+      assertKeysHold(connection, sets)
       const failure = connection.commit()
       if (failure !== undefined) throw failure
       return applied
@@ -100,13 +101,21 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
     VALUES (${set.module}, ${file.name}, ${file.checksum}, ${file.down}, ${Date.now()})`)
 }
 
-function assertKeysHold(connection: Connection): void {
-  const [orphan] = connection.database.pragma('foreign_key_check') as { table: string; parent: string }[]
+/** Looks at the tables of the modules that migrate: those of others are as they were, and may be large. */
+function assertKeysHold(connection: Connection, sets: readonly MigrationSet[]): void {
+  const orphan = readSchema(connection)
+    .filter(({ type, name }) => type === 'table' && sets.some(({ tables }) => isOwn(tables, name)))
+    .flatMap(({ name }) => connection.database.pragma(`foreign_key_check("${name}")`) as Orphan[])[0]
   if (orphan === undefined) return
   throw new MigrationError(
     `the migrations leave rows in "${orphan.table}" whose "${orphan.parent}" is gone. Nothing was changed; ` +
       'foreign keys do not cascade in a migration: delete or mend the rows in it',
   )
+}
+
+interface Orphan {
+  readonly table: string
+  readonly parent: string
 }
 
 function readLedger(connection: Connection): LedgerEntry[] {

@@ -6,8 +6,6 @@ import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { temporaryStorage } from '../temporary-storage.ts'
 
-const IRREVERSIBLE = '-- irreversible\n'
-
 async function migrations(t: Test) {
   const directory = t.testdir()
   const storage = await temporaryStorage(t, '', { file: join(directory, 'app.db') })
@@ -34,7 +32,7 @@ const CART = {
 t.test('applies what is pending, once, and remembers how to undo it', async (t) => {
   const { storage, write, objects } = await migrations(t)
   const cart = write('cart', CART)
-  const purchase = write('purchase', { '001-purchase.sql': `${IRREVERSIBLE}CREATE TABLE purchase (id TEXT)` })
+  const purchase = write('purchase', { '001-purchase.sql': 'CREATE TABLE purchase (id TEXT)' })
   const both = [
     { module: 'cart', name: '001-cart' },
     { module: 'purchase', name: '001-purchase' },
@@ -55,7 +53,7 @@ t.test('applies what is pending, once, and remembers how to undo it', async (t) 
 
   const more = write('cart', {
     ...CART,
-    '002-note.sql': `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT`,
+    '002-note.sql': `ALTER TABLE cart ADD COLUMN note TEXT`,
   })
   t.strictSame(await storage.migrate([more]), [{ module: 'cart', name: '002-note' }])
 })
@@ -67,7 +65,7 @@ t.test('statements prepared before a migration see the schema after it', async (
   const insert = () => storage.transaction(() => run(sql`INSERT INTO cart (id) VALUES (${'a'})`))
   await insert()
   t.strictSame(await all(), [{ id: 'a' }])
-  const note = `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT DEFAULT 'n'`
+  const note = `ALTER TABLE cart ADD COLUMN note TEXT DEFAULT 'n'`
   await storage.migrate([write('cart', { ...CART, '002-note.sql': note })])
   t.strictSame(await all(), [{ id: 'a', note: 'n' }])
   await t.rejects(insert(), { name: 'DatabaseError', kind: 'unique' })
@@ -93,7 +91,7 @@ t.test('one that fails takes the whole call back, and says which and why', async
     ['DROP TABLE mortise_migration', /drops the table "mortise_migration"/],
   ]
   for (const [text, message] of cases) {
-    const purchase = write('purchase', { '001-a.sql': `${IRREVERSIBLE}${text}` })
+    const purchase = write('purchase', { '001-a.sql': `${text}` })
     await t.rejects(storage.migrate([cart, purchase]), { name: 'MigrationError', message }, text)
     t.strictSame(await objects(), [], text)
     t.strictSame((await storage.pending([cart, purchase])).length, 2)
@@ -103,32 +101,55 @@ t.test('one that fails takes the whole call back, and says which and why', async
 
 t.test('a package that differs from what was applied is refused', async (t) => {
   const { storage, write } = await migrations(t)
-  const second = { '002-b.sql': `${IRREVERSIBLE}CREATE TABLE cart_b (c)` }
+  const second = { '002-b.sql': `CREATE TABLE cart_b (c)` }
   await storage.migrate([write('cart', { ...CART, ...second })])
-  const changed = write('cart', { ...CART, '002-b.sql': `${IRREVERSIBLE}CREATE TABLE cart_b (d)` })
+  const changed = write('cart', { ...CART, '002-b.sql': `CREATE TABLE cart_b (d)` })
   const refusal = {
     name: 'MigrationError',
     message: /002-b\.sql of cart is not what was applied.*never changes/,
   }
   await t.rejects(storage.migrate([changed]), refusal)
   await t.rejects(storage.pending([changed]), refusal)
-  await t.rejects(storage.migrate([write('cart', CART)]), {
+  const renamed = write('cart', { '001-basket.sql': 'SELECT 1', ...second })
+  await t.rejects(storage.migrate([renamed]), {
     name: 'MigrationError',
-    message: /002-b of cart.*older version/,
+    message: /001-cart of cart was applied.*no such migration/,
   })
   t.strictSame(await storage.migrate([]), [], 'modules that are not asked about are left alone')
+})
+
+t.test('the schema may be ahead of the package: the version before works on it', async (t) => {
+  const { storage, write, objects } = await migrations(t)
+  const older = () => write('cart', CART)
+  await storage.migrate([write('cart', { ...CART, '002-b.sql': 'CREATE TABLE cart_b (c)' })])
+  t.strictSame(await storage.pending([older()]), [])
+  t.strictSame(await storage.migrate([older()]), [])
+  t.strictSame(await objects(), ['cart', 'cart_b', 'cart_by_id'])
+})
+
+t.test('keys are looked at in the tables of who migrates, not in all', async (t) => {
+  const { storage, write } = await migrations(t)
+  const purchase = 'CREATE TABLE purchase (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES purchase (id));'
+  await storage.migrate([write('purchase', { '001-purchase.sql': purchase })])
+  const orphan = {
+    '001-cart.sql': `${purchase.replaceAll('purchase', 'cart')}INSERT INTO cart VALUES (1, 2);`,
+  }
+  await t.rejects(storage.migrate([write('cart', orphan)]), {
+    message: /rows in "cart" whose "cart" is gone/,
+  })
+  t.strictSame((await storage.migrate([write('cart', CART)])).length, 1)
 })
 
 t.test('a table with children can be rebuilt: rows stay, keys hold again afterwards', async (t) => {
   const { storage, write } = await migrations(t)
   const first = {
-    '001-cart.sql': `${IRREVERSIBLE}
+    '001-cart.sql': `
       CREATE TABLE cart (id INTEGER PRIMARY KEY);
       CREATE TABLE cart_item (id INTEGER PRIMARY KEY, cart INTEGER NOT NULL REFERENCES cart (id) ON DELETE CASCADE);
       INSERT INTO cart VALUES (1); INSERT INTO cart_item VALUES (7, 1);`,
   }
   await storage.migrate([write('cart', first)])
-  const rebuild = `${IRREVERSIBLE}
+  const rebuild = `
     CREATE TABLE cart_new (id INTEGER PRIMARY KEY, note TEXT);
     INSERT INTO cart_new (id) SELECT id FROM cart;
     DROP TABLE cart;
@@ -140,7 +161,7 @@ t.test('a table with children can be rebuilt: rows stay, keys hold again afterwa
     { name: 'DatabaseError', kind: 'foreign-key' },
   )
 
-  const orphans = { ...first, '002-note.sql': rebuild, '003-gone.sql': `${IRREVERSIBLE}DELETE FROM cart` }
+  const orphans = { ...first, '002-note.sql': rebuild, '003-gone.sql': `DELETE FROM cart` }
   await t.rejects(storage.migrate([write('cart', orphans)]), {
     name: 'MigrationError',
     message: /"cart_item".*"cart"/,
@@ -157,7 +178,7 @@ t.test('migrating goes along with transactions under way', async (t) => {
   await storage.migrate([write('cart', CART)])
   const more = write('cart', {
     ...CART,
-    '002-note.sql': `${IRREVERSIBLE}ALTER TABLE cart ADD COLUMN note TEXT`,
+    '002-note.sql': `ALTER TABLE cart ADD COLUMN note TEXT`,
   })
   const insert = (id: string) => storage.transaction(() => run(sql`INSERT INTO cart (id) VALUES (${id})`))
   const before = insert('a')
