@@ -64,7 +64,10 @@ function checkManifest(value: unknown, name: string): Manifest {
       `${name}: "mortise.tables" is missing: a module with migrations names its table prefix`,
     )
   }
-  return manifest
+  // As a prefix it may be written with the underscore that follows it.
+  return manifest.tables === undefined
+    ? manifest
+    : { ...manifest, tables: manifest.tables.replace(/_+$/, '') }
 }
 
 async function readSettingsSchema(directory: string, manifest: Manifest): Promise<TSchema | undefined> {

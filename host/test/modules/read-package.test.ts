@@ -24,6 +24,11 @@ t.test('a package says what it is without being run', async (t) => {
   })
 })
 
+t.test('a table prefix is the same with its underscore', async (t) => {
+  const directory = await modulePackage(t, { manifest: { id: 'note', tables: 'note_' }, files: {} })
+  t.equal((await readPackage(directory)).manifest.tables, 'note')
+})
+
 t.test('each wrong manifest is refused, and the key named', async (t) => {
   const { manifest } = oneRoute('note', '')
   const wrong: [object, RegExp][] = [

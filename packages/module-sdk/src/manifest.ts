@@ -29,7 +29,7 @@ export const Manifest = Type.Object(
       Type.String({
         pattern: '^[a-z][a-z0-9_]*$',
         maxLength: 48,
-        description: 'the prefix of its tables: "cart" owns cart and cart_*',
+        description: 'the prefix of its tables: "cart" (or "cart_") owns cart and cart_*',
       }),
     ),
     migrations: Type.Optional(
