@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
+import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
-import { type Storage, StorageBusyError } from './storage.ts'
+import { type DatabaseSchema, type Storage, StorageBusyError } from './storage.ts'
 
 export interface StorageOptions {
   /** The database file; it and its folder are made if need be, for their owner only. */
@@ -12,13 +13,23 @@ export interface StorageOptions {
   readonly onFatal: (error: Error) => void
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
+  /** For a new database: the schema and the ledger to begin with, as `schema()` of another has answered. */
+  readonly schema?: DatabaseSchema
 }
 
+/** Who holds the lock on this file has the database. */
+export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
+
 /** Opens the database of one host. @throws {StorageBusyError} where another host or command has it open */
-export async function openStorage({ file, onFatal, rehearse = false }: StorageOptions): Promise<Storage> {
+export async function openStorage({
+  file,
+  onFatal,
+  rehearse = false,
+  schema,
+}: StorageOptions): Promise<Storage> {
   const path = resolve(file)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const lock = acquireFileLock(`${path}.lock`)
+  const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
       `${path} is in use by another host or "app" command. Stop that one, or give this one a database of its own`,
@@ -28,6 +39,7 @@ export async function openStorage({ file, onFatal, rehearse = false }: StorageOp
     createPrivateFile(path)
     const writer = openWriter(path)
     try {
+      if (schema !== undefined) adoptSchema(writer, schema)
       return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse })
     } catch (error) {
       writer.database.close()

@@ -1,12 +1,5 @@
 import type { MigrationFile } from './migration-files.ts'
-import { MigrationError, type MigrationSet } from './storage.ts'
-
-/** What the ledger remembers of an applied migration. */
-export interface LedgerEntry {
-  readonly module: string
-  readonly name: string
-  readonly checksum: string
-}
+import { type LedgerEntry, MigrationError, type MigrationSet } from './storage.ts'
 
 /**
  * The files of a set that are still to be applied, in order. The schema may be ahead of the package: a newer

@@ -15,6 +15,32 @@ export interface AppliedMigration {
   readonly name: string
 }
 
+/** What the ledger remembers of an applied migration. */
+export interface LedgerEntry extends AppliedMigration {
+  readonly checksum: string
+  /** Undoes it; null where it is irreversible. */
+  readonly down: string | null
+  /** The prefix that its module had; null where an older host applied it, until the module migrates again. */
+  readonly tables: string | null
+  /** Epoch milliseconds. */
+  readonly appliedAt: number
+}
+
+/** Enough to make an empty database with the same schema and ledger: `openStorage({ schema })`. */
+export interface DatabaseSchema {
+  /** In an order in which they can be run. */
+  readonly statements: readonly string[]
+  /** In order of application. */
+  readonly ledger: readonly LedgerEntry[]
+}
+
+/** What was given back to the database, or taken from it. */
+export interface ModuleData {
+  readonly module: string
+  /** The names of its tables. */
+  readonly tables: readonly string[]
+}
+
 /** The port that every storage engine implements; modules see only its `Database` half. */
 export interface Storage extends Database {
   readonly engine: 'sqlite'
@@ -27,6 +53,33 @@ export interface Storage extends Database {
   migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
   /** What `migrate` would apply. @throws {MigrationError} where a file is unreadable, refused, or differs from what was applied */
   pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
+  /** What was applied, in order of application. */
+  applied(): Promise<readonly (AppliedMigration & { readonly reversible: boolean })[]>
+  /**
+   * Undoes these by the `down` that the ledger has, newest first, in one transaction with their ledger rows.
+   * Those that are not applied are skipped.
+   * @throws {MigrationError} naming the first that is irreversible, or on which a later one of its module rests;
+   *   nothing has changed then
+   */
+  undo(migrations: readonly AppliedMigration[]): Promise<void>
+  schema(): Promise<DatabaseSchema>
+  /**
+   * Writes a copy as of one moment, while the database is read and written, to `file`: for its owner only,
+   * complete or not there, on the disk when it resolves. Replaces what is there.
+   */
+  copyTo(file: string): Promise<void>
+  /**
+   * Drops the tables of a module that no longer serves, and its ledger rows, in one transaction. What was
+   * dropped already is skipped.
+   * @throws {MigrationError} where others depend on them; nothing has changed then
+   */
+  purge(module: string): Promise<ModuleData>
+  /**
+   * Brings tables, rows and ledger rows of one module back from a file that `extractModule` has made. Those
+   * that are there already are left alone.
+   * @throws {MigrationError} where something else is in their place; nothing has changed then
+   */
+  restoreModule(file: string): Promise<ModuleData>
   /** Finishes what is queued, checkpoints, closes. What is asked of it afterwards rejects. */
   close(): Promise<void>
 }

@@ -1,20 +1,13 @@
 import { sql } from '@mortise/module-sdk'
 import type { MigrationFile } from '../migration-files.ts'
-import { type LedgerEntry, planMigrations } from '../plan-migrations.ts'
+import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, MigrationError, type MigrationSet } from '../storage.ts'
+import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError, toDatabaseError } from './database-error.ts'
-import { foreignChange, isOwn, type SchemaObject } from './foreign-change.ts'
-
-const LEDGER = `
-CREATE TABLE IF NOT EXISTS mortise_migration (
-  module TEXT NOT NULL,
-  name TEXT NOT NULL,
-  checksum TEXT NOT NULL,
-  down TEXT, -- NULL: irreversible
-  applied_at BIGINT NOT NULL, -- epoch milliseconds
-  PRIMARY KEY (module, name)
-)`
+import { foreignChange } from './foreign-change.ts'
+import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
+import { readSchema } from './schema.ts'
 
 /** What `applyMigrations` would apply. `files` are those of `sets`, in the same order. */
 export function pendingMigrations(
@@ -30,10 +23,6 @@ export function pendingMigrations(
 
 /**
  * Applies what is pending in one transaction: all of it, or nothing.
- *
- * Foreign keys are off meanwhile and checked as a whole before the COMMIT, as SQLite advises for changing a
- * schema: with them on, dropping a table in order to rebuild it would cascade to the rows of its children.
- *
  * @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened
  */
 export function applyMigrations(
@@ -41,23 +30,29 @@ export function applyMigrations(
   sets: readonly MigrationSet[],
   files: readonly (readonly MigrationFile[])[],
 ): AppliedMigration[] {
-  if (pendingMigrations(connection, sets, files).length === 0) return []
-  connection.database.pragma('foreign_keys = OFF')
-  try {
-    connection.begin()
-    try {
-      connection.database.exec(LEDGER)
-      const applied = applyPending(connection, sets, files)
-      assertKeysHold(connection, sets)
-      const failure = connection.commit()
-      if (failure !== undefined) throw failure
-      return applied
-    } catch (error) {
-      if (connection.inTransaction) connection.rollback()
-      throw error
-    }
-  } finally {
-    connection.database.pragma('foreign_keys = ON')
+  const isPending = pendingMigrations(connection, sets, files).length > 0
+  if (!isPending && !lackPrefix(connection, sets)) return []
+  return changeSchema(connection, () => {
+    prepareLedger(connection)
+    addPrefixes(connection, sets)
+    const applied = applyPending(connection, sets, files)
+    assertKeysHold(connection, sets)
+    return applied
+  })
+}
+
+/** Whether migrations of these sets were applied by a host that did not record the prefix. */
+function lackPrefix(connection: Connection, sets: readonly MigrationSet[]): boolean {
+  return readLedger(connection).some(
+    ({ module, tables }) => tables === null && sets.some((set) => set.module === module),
+  )
+}
+
+function addPrefixes(connection: Connection, sets: readonly MigrationSet[]): void {
+  for (const { module, tables } of sets) {
+    connection.changes(
+      sql`UPDATE mortise_migration SET tables = ${tables} WHERE module = ${module} AND tables IS NULL`,
+    )
   }
 }
 
@@ -78,55 +73,37 @@ function applyPending(
 }
 
 function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile): void {
+  const { module, tables } = set
+  const { path, name, up, checksum, down } = file
   const before = readSchema(connection)
   try {
-    connection.database.exec(file.up)
+    connection.database.exec(up)
   } catch (cause) {
-    const error = toDatabaseError(cause, file.path) as Error
+    const error = toDatabaseError(cause, path) as Error
     if (error instanceof BrokenStorageError) throw error
     throw new MigrationError(
-      `${file.path} of ${set.module} failed: ${(cause as Error).message}. Nothing was changed; correct the file`,
+      `${path} of ${module} failed: ${(cause as Error).message}. Nothing was changed; correct the file`,
       { cause: error },
     )
   }
-  const change = foreignChange(set.tables, before, readSchema(connection))
+  const change = foreignChange(tables, before, readSchema(connection))
   if (change !== undefined) {
     throw new MigrationError(
-      `${file.path} of ${set.module} ${change}, but it may only touch "${set.tables}" and what begins with ` +
-        `"${set.tables}_". Nothing was changed; correct the file`,
+      `${path} of ${module} ${change}, but it may only touch "${tables}" and what begins with ` +
+        `"${tables}_". Nothing was changed; correct the file`,
     )
   }
-  connection.changes(sql`
-    INSERT INTO mortise_migration (module, name, checksum, down, applied_at)
-    VALUES (${set.module}, ${file.name}, ${file.checksum}, ${file.down}, ${Date.now()})`)
+  recordMigration(connection, { module, name, checksum, down, tables, appliedAt: Date.now() })
 }
 
-/** Looks at the tables of the modules that migrate: those of others are as they were, and may be large. */
 function assertKeysHold(connection: Connection, sets: readonly MigrationSet[]): void {
-  const orphan = readSchema(connection)
-    .filter(({ type, name }) => type === 'table' && sets.some(({ tables }) => isOwn(tables, name)))
-    .flatMap(({ name }) => connection.database.pragma(`foreign_key_check("${name}")`) as Orphan[])[0]
+  const orphan = orphanIn(
+    connection,
+    sets.map(({ tables }) => tables),
+  )
   if (orphan === undefined) return
   throw new MigrationError(
     `the migrations leave rows in "${orphan.table}" whose "${orphan.parent}" is gone. Nothing was changed; ` +
       'foreign keys do not cascade in a migration: delete or mend the rows in it',
   )
-}
-
-interface Orphan {
-  readonly table: string
-  readonly parent: string
-}
-
-function readLedger(connection: Connection): LedgerEntry[] {
-  const known = connection.first(sql`SELECT 1 FROM sqlite_schema WHERE name = 'mortise_migration'`)
-  if (known === undefined) return []
-  return connection.all<LedgerEntry>(sql`SELECT module, name, checksum FROM mortise_migration ORDER BY name`)
-}
-
-function readSchema(connection: Connection): SchemaObject[] {
-  return connection.all<SchemaObject>(sql`
-    SELECT 0 AS temporary, type, name, tbl_name AS "table", sql FROM sqlite_schema
-    UNION ALL
-    SELECT 1, type, name, tbl_name, sql FROM sqlite_temp_schema`)
 }

@@ -1,13 +1,19 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
 import { readMigrations } from '../migration-files.ts'
-import type { AppliedMigration, MigrationSet, Storage } from '../storage.ts'
+import type { AppliedMigration, DatabaseSchema, MigrationSet, ModuleData, Storage } from '../storage.ts'
 import type { Connection } from './connection.ts'
+import { copyDatabase } from './copy-database.ts'
 import { BrokenStorageError } from './database-error.ts'
 import { drive } from './drive.ts'
 import type { FileLock } from './file-lock.ts'
 import { GroupCommit } from './group-commit.ts'
+import { readLedger } from './ledger.ts'
 import { applyMigrations, pendingMigrations } from './migrate.ts'
+import { purgeModule } from './purge.ts'
+import { restoreModule } from './restore-module.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+import { databaseSchema } from './schema.ts'
+import { undoMigrations } from './undo.ts'
 
 /**
  * Reads run at once on a connection of their own, and see what was committed before them; writes go
@@ -20,6 +26,7 @@ export class SqliteStorage implements Storage {
   readonly #lock: FileLock
   readonly #onFatal: (error: Error) => void
   readonly #writes: GroupCommit
+  readonly #copies = new Set<Promise<void>>()
   #ended: Error | undefined
   #closing: Promise<void> | undefined
 
@@ -71,20 +78,45 @@ export class SqliteStorage implements Storage {
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const files = await Promise.all(sets.map(readMigrations))
-    try {
-      return await retryWhileBusy(() => {
-        this.#assertOpen()
-        return applyMigrations(this.#writer, sets, files)
-      })
-    } catch (error) {
-      if (error instanceof BrokenStorageError) this.#break(error)
-      throw error
-    }
+    return this.#change(() => applyMigrations(this.#writer, sets, files))
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const files = await Promise.all(sets.map(readMigrations))
     return this.#read(() => pendingMigrations(this.#reader, sets, files))
+  }
+
+  async applied() {
+    const ledger = this.#read(() => readLedger(this.#reader))
+    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+  }
+
+  undo(migrations: readonly AppliedMigration[]): Promise<void> {
+    return this.#change(() => undoMigrations(this.#writer, migrations))
+  }
+
+  async schema(): Promise<DatabaseSchema> {
+    // One turn of the event loop, in which nothing is committed: statements and ledger belong together.
+    return this.#read(() => databaseSchema(this.#reader))
+  }
+
+  async copyTo(file: string): Promise<void> {
+    this.#assertOpen()
+    const copy = copyDatabase(this.#writer.database, file)
+    this.#copies.add(copy)
+    try {
+      await copy
+    } finally {
+      this.#copies.delete(copy)
+    }
+  }
+
+  purge(module: string): Promise<ModuleData> {
+    return this.#change(() => purgeModule(this.#writer, module))
+  }
+
+  restoreModule(file: string): Promise<ModuleData> {
+    return this.#change(() => restoreModule(this.#writer, file))
   }
 
   close(): Promise<void> {
@@ -98,6 +130,7 @@ export class SqliteStorage implements Storage {
       'the storage is closed; nothing can be read or written any more',
     )
     await this.#writes.end(closed)
+    await Promise.allSettled(this.#copies)
     const broken = this.#ended !== undefined
     this.#ended ??= closed
     try {
@@ -106,6 +139,19 @@ export class SqliteStorage implements Storage {
     } finally {
       this.#writer.database.close()
       this.#lock.release()
+    }
+  }
+
+  /** Changes the schema, which happens between the groups of `#writes`. */
+  async #change<Result>(work: () => Result): Promise<Result> {
+    try {
+      return await retryWhileBusy(() => {
+        this.#assertOpen()
+        return work()
+      })
+    } catch (error) {
+      if (error instanceof BrokenStorageError) this.#break(error)
+      throw error
     }
   }
 

@@ -1,28 +1,9 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
-import t, { type Test } from 'tap'
-import { temporaryStorage } from '../temporary-storage.ts'
-
-async function migrations(t: Test) {
-  const directory = t.testdir()
-  const storage = await temporaryStorage(t, '', { file: join(directory, 'app.db') })
-  const write = (module: string, files: Record<string, string>) => {
-    const folder = join(directory, module)
-    rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder)
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-    return { module, directory: folder, tables: module }
-  }
-  const objects = async () =>
-    (
-      await storage.many<{ name: string }>(sql`
-      SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' AND name <> 'mortise_migration' ORDER BY name`)
-    ).map(({ name }) => name)
-  return { storage, write, objects }
-}
+import t from 'tap'
+import { temporaryMigrations } from '../temporary-migrations.ts'
 
 const CART = {
   '001-cart.sql': 'CREATE TABLE cart (id TEXT PRIMARY KEY); CREATE INDEX cart_by_id ON cart (id);',
@@ -30,7 +11,7 @@ const CART = {
 }
 
 t.test('applies what is pending, once, and remembers how to undo it', async (t) => {
-  const { storage, write, objects } = await migrations(t)
+  const { storage, write, objects } = await temporaryMigrations(t)
   const cart = write('cart', CART)
   const purchase = write('purchase', { '001-purchase.sql': 'CREATE TABLE purchase (id TEXT)' })
   const both = [
@@ -59,7 +40,7 @@ t.test('applies what is pending, once, and remembers how to undo it', async (t) 
 })
 
 t.test('statements prepared before a migration see the schema after it', async (t) => {
-  const { storage, write } = await migrations(t)
+  const { storage, write } = await temporaryMigrations(t)
   await storage.migrate([write('cart', CART)])
   const all = () => storage.many(sql`SELECT * FROM cart`)
   const insert = () => storage.transaction(() => run(sql`INSERT INTO cart (id) VALUES (${'a'})`))
@@ -72,7 +53,7 @@ t.test('statements prepared before a migration see the schema after it', async (
 })
 
 t.test('one that fails takes the whole call back, and says which and why', async (t) => {
-  const { storage, write, objects } = await migrations(t)
+  const { storage, write, objects } = await temporaryMigrations(t)
   const cart = write('cart', CART)
   const cases: [string, RegExp][] = [
     [
@@ -100,7 +81,7 @@ t.test('one that fails takes the whole call back, and says which and why', async
 })
 
 t.test('a package that differs from what was applied is refused', async (t) => {
-  const { storage, write } = await migrations(t)
+  const { storage, write } = await temporaryMigrations(t)
   const second = { '002-b.sql': `CREATE TABLE cart_b (c)` }
   await storage.migrate([write('cart', { ...CART, ...second })])
   const changed = write('cart', { ...CART, '002-b.sql': `CREATE TABLE cart_b (d)` })
@@ -119,7 +100,7 @@ t.test('a package that differs from what was applied is refused', async (t) => {
 })
 
 t.test('the schema may be ahead of the package: the version before works on it', async (t) => {
-  const { storage, write, objects } = await migrations(t)
+  const { storage, write, objects } = await temporaryMigrations(t)
   const older = () => write('cart', CART)
   await storage.migrate([write('cart', { ...CART, '002-b.sql': 'CREATE TABLE cart_b (c)' })])
   t.strictSame(await storage.pending([older()]), [])
@@ -128,7 +109,7 @@ t.test('the schema may be ahead of the package: the version before works on it',
 })
 
 t.test('keys are looked at in the tables of who migrates, not in all', async (t) => {
-  const { storage, write } = await migrations(t)
+  const { storage, write } = await temporaryMigrations(t)
   const purchase = 'CREATE TABLE purchase (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES purchase (id));'
   await storage.migrate([write('purchase', { '001-purchase.sql': purchase })])
   const orphan = {
@@ -141,7 +122,7 @@ t.test('keys are looked at in the tables of who migrates, not in all', async (t)
 })
 
 t.test('a table with children can be rebuilt: rows stay, keys hold again afterwards', async (t) => {
-  const { storage, write } = await migrations(t)
+  const { storage, write } = await temporaryMigrations(t)
   const first = {
     '001-cart.sql': `
       CREATE TABLE cart (id INTEGER PRIMARY KEY);
@@ -174,7 +155,7 @@ t.test('a table with children can be rebuilt: rows stay, keys hold again afterwa
 })
 
 t.test('migrating goes along with transactions under way', async (t) => {
-  const { storage, write } = await migrations(t)
+  const { storage, write } = await temporaryMigrations(t)
   await storage.migrate([write('cart', CART)])
   const more = write('cart', {
     ...CART,
@@ -187,8 +168,23 @@ t.test('migrating goes along with transactions under way', async (t) => {
   t.strictSame(await Promise.all([before, migrated, after]), [1, [{ module: 'cart', name: '002-note' }], 1])
 })
 
+t.test('a ledger of host 1.0 is completed, and remembers the prefix from then on', async (t) => {
+  const { storage, write } = await temporaryMigrations(t)
+  const cart = write('cart', CART)
+  await storage.migrate([cart])
+  const database = new SqliteDatabase(join(t.testdirName, 'app.db'))
+  t.teardown(() => database.close())
+  database.exec('ALTER TABLE mortise_migration DROP COLUMN tables')
+  const applied = [{ module: 'cart', name: '001-cart' }]
+  t.strictSame(await storage.applied(), [{ ...applied[0], reversible: true }])
+  await t.rejects(storage.undo(applied), { name: 'MigrationError', message: /older host/ })
+  t.strictSame(await storage.migrate([cart]), [], 'nothing is applied again')
+  await storage.undo(applied)
+  t.strictSame(await storage.applied(), [])
+})
+
 t.test('a write lock held elsewhere is waited for', async (t) => {
-  const { storage, write, objects } = await migrations(t)
+  const { storage, write, objects } = await temporaryMigrations(t)
   const other = new SqliteDatabase(join(t.testdirName, 'app.db'))
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')

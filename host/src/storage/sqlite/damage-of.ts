@@ -1,0 +1,16 @@
+import SqliteDatabase from 'better-sqlite3'
+
+/** What is wrong with a database file that nobody has open, undefined where it is sound. */
+export function damageOf(file: string): string | undefined {
+  try {
+    const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true })
+    try {
+      const result = database.pragma('integrity_check(1)', { simple: true })
+      return result === 'ok' ? undefined : String(result)
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
