@@ -127,7 +127,11 @@ export class Application {
     this.#server.once('error', reject).listen(port, host, resolve)
     await listening
     this.#server.off('error', reject)
-    this.#control = await startControlServer(this, this.#config, this.#log)
+    this.#control = await startControlServer(
+      { installed: this.installed, storage: this.#storage, state: () => this.state() },
+      this.#config,
+      this.#log,
+    )
     this.#watchLock()
   }
 

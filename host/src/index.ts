@@ -29,12 +29,26 @@ export { type ProbedModule, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export {
   type ApplicationToken,
+  copyDatabase,
+  databaseSchema,
   describeApplication,
   migrateApplication,
   mintApplicationToken,
+  purgeModule,
+  restoreModule,
+  undoMigrations,
 } from './offline.ts'
-export { ConfigError } from './settings.ts'
-export { openStorage } from './storage/open-storage.ts'
+export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
+export { databaseLockFile, openStorage } from './storage/open-storage.ts'
+export { damageOf } from './storage/sqlite/damage-of.ts'
+export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
-export { type AppliedMigration, MigrationError, type Storage, StorageBusyError } from './storage/storage.ts'
+export {
+  type AppliedMigration,
+  type DatabaseSchema,
+  MigrationError,
+  type ModuleData,
+  type Storage,
+  StorageBusyError,
+} from './storage/storage.ts'
 export { hostVersion } from './version.ts'

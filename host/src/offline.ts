@@ -1,13 +1,14 @@
+import { existsSync } from 'node:fs'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
 import type { Lock } from './modules/lock.ts'
 import { hostMigrations } from './modules/migration-sets.ts'
 import { ConfigError, type Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
-import type { AppliedMigration } from './storage/storage.ts'
+import type { AppliedMigration, DatabaseSchema, ModuleData, Storage } from './storage/storage.ts'
 
 // What the `app` command does to an application that no host is running.
 
@@ -21,21 +22,58 @@ export async function migrateApplication(
   modules: Lock['modules'],
   environment?: Environment,
 ): Promise<AppliedMigration[]> {
-  const config = await readConfig(directory, environment)
-  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
-  try {
+  return withStorage(directory, environment, async (storage, config) => {
     const own = await storage.migrate([hostMigrations])
     return [...own, ...(await migrateStored(config, storage, modules))]
-  } finally {
-    await storage.close()
-  }
+  })
+}
+
+/** See `Storage.undo`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function undoMigrations(
+  directory: string,
+  migrations: readonly AppliedMigration[],
+  environment?: Environment,
+): Promise<void> {
+  await withStorage(directory, environment, (storage) => storage.undo(migrations))
+}
+
+/** The schema of an application that has no database yet is empty. @throws {StorageBusyError} where a host runs: ask that one */
+export async function databaseSchema(directory: string, environment?: Environment): Promise<DatabaseSchema> {
+  const { databaseFile } = await readConfig(directory, environment)
+  if (!existsSync(databaseFile)) return { statements: [], ledger: [] }
+  return withStorage(directory, environment, (storage) => storage.schema())
+}
+
+/** See `Storage.copyTo`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function copyDatabase(
+  directory: string,
+  file: string,
+  environment?: Environment,
+): Promise<void> {
+  await withStorage(directory, environment, (storage) => storage.copyTo(file))
+}
+
+/** Drops the tables of a module that is not installed. @throws {StorageBusyError} where a host runs: ask that one */
+export async function purgeModule(
+  directory: string,
+  module: string,
+  environment?: Environment,
+): Promise<ModuleData> {
+  return withStorage(directory, environment, (storage) => storage.purge(module))
+}
+
+/** Brings back what `extractModule` has written to `file`. @throws {StorageBusyError} where a host runs: stop it */
+export async function restoreModule(
+  directory: string,
+  file: string,
+  environment?: Environment,
+): Promise<ModuleData> {
+  return withStorage(directory, environment, (storage) => storage.restoreModule(file))
 }
 
 /** The OpenAPI document of what is installed. @throws {StorageBusyError} where a host runs: ask that one */
 export async function describeApplication(directory: string, environment?: Environment): Promise<unknown> {
-  const config = await readConfig(directory, environment)
-  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
-  try {
+  return withStorage(directory, environment, async (storage, config) => {
     const installed = await InstalledModules.start({
       config,
       storage,
@@ -48,9 +86,7 @@ export async function describeApplication(directory: string, environment?: Envir
     } finally {
       await installed.close()
     }
-  } finally {
-    await storage.close()
-  }
+  })
 }
 
 export interface ApplicationToken {
@@ -71,6 +107,20 @@ export async function mintApplicationToken(token: ApplicationToken): Promise<str
   throw new ConfigError(
     `the application cannot sign tokens: it needs "auth.issuer" in its config and a secret in ${secretFile(token.directory)} or APP_SECRET`,
   )
+}
+
+async function withStorage<Result>(
+  directory: string,
+  environment: Environment | undefined,
+  work: (storage: Storage, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await readConfig(directory, environment)
+  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
+  try {
+    return await work(storage, config)
+  } finally {
+    await storage.close()
+  }
 }
 
 function rethrow(error: Error): never {

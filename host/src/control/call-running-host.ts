@@ -4,7 +4,16 @@ import { controlSocket } from './control-socket.ts'
 
 export interface ControlRequest {
   readonly method: 'GET' | 'POST'
-  readonly path: '/state' | '/openapi' | '/migrate' | '/activate'
+  readonly path:
+    | '/state'
+    | '/openapi'
+    | '/schema'
+    | '/migrate'
+    | '/activate'
+    | '/undo'
+    | '/backup'
+    | '/retired'
+    | '/purge'
   readonly body?: unknown
 }
 

@@ -80,6 +80,11 @@ export class Generations {
     return change
   }
 
+  /** Resolves when every instance that was replaced until now has answered what it had begun, and is closed. */
+  async retired(): Promise<void> {
+    await Promise.all(this.#retiring)
+  }
+
   /**
    * Resolves when all that was begun is answered, and every instance closed. Connections end with their next
    * answer; `replace` may not be called any more.

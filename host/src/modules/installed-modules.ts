@@ -89,6 +89,11 @@ export class InstalledModules {
     return this.generation
   }
 
+  /** Resolves when no generation but the one that serves is answering requests, and the former are closed. */
+  retired(): Promise<void> {
+    return this.#generations.retired()
+  }
+
   /** Resolves when all that was begun is answered and every instance closed. */
   close(): Promise<void> {
     return this.#generations.close()

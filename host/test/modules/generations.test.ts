@@ -103,3 +103,24 @@ t.test(
     await generations.close()
   },
 )
+
+t.test('a former instance has retired when it has answered what it had begun', async (t) => {
+  const [one, two] = [await instance('one'), await instance('two')]
+  const generations = new Generations(one.app)
+  const ask = await serve(t, generations)
+  await generations.retired()
+  const slow = ask('/slow')
+  await one.slowBegun
+  await generations.replace(async () => two.app)
+  let hasRetired = false
+  const retired = generations.retired().then(() => {
+    hasRetired = true
+  })
+  t.equal(await ask('/', new Agent()), 'two')
+  t.notOk(hasRetired)
+  one.release()
+  t.equal(await slow, 'one')
+  await retired
+  t.ok(one.isClosed())
+  await generations.close()
+})
