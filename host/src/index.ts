@@ -4,6 +4,7 @@ export { createTokenVerifier } from './callers/tokens.ts'
 export { type Config, moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
 export { configSchema } from './config-schema.ts'
 export { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
+export { controlSocket } from './control/control-socket.ts'
 export type { ApplicationState } from './control/control-server.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { createServer } from './http/server.ts'
@@ -27,6 +28,7 @@ export {
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export { writeDurably } from './modules/write-durably.ts'
 export {
   type ApplicationToken,
   copyDatabase,
@@ -43,6 +45,7 @@ export { databaseLockFile, openStorage } from './storage/open-storage.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
+export { type DatabaseInspection, inspectDatabase } from './storage/sqlite/inspect-database.ts'
 export {
   type AppliedMigration,
   type DatabaseSchema,

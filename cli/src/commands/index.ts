@@ -1,10 +1,17 @@
 import type { Command } from '../command.ts'
+import { backup } from './backup.ts'
 import { init } from './init.ts'
+import { moduleDisable } from './module-disable.ts'
+import { moduleEnable } from './module-enable.ts'
+import { moduleHistory } from './module-history.ts'
 import { moduleInfo } from './module-info.ts'
 import { moduleInstall } from './module-install.ts'
 import { moduleList } from './module-list.ts'
 import { moduleRemove } from './module-remove.ts'
+import { moduleRollback } from './module-rollback.ts'
+import { moduleUpgrade } from './module-upgrade.ts'
 import { openapi } from './openapi.ts'
+import { restore } from './restore.ts'
 import { start } from './start.ts'
 import { token } from './token.ts'
 
@@ -13,8 +20,15 @@ export const commands: readonly Command[] = [
   start,
   moduleInstall,
   moduleRemove,
+  moduleUpgrade,
+  moduleEnable,
+  moduleDisable,
+  moduleRollback,
+  moduleHistory,
   moduleList,
   moduleInfo,
+  backup,
+  restore,
   token,
   openapi,
 ]

@@ -10,7 +10,10 @@ export const moduleInstall: Command = {
   name: 'module-install',
   summary: 'install modules as one change; without a name: bring the store in line with the lock',
   arguments: '[spec...]',
-  options: [['--yes', 'do not ask about an origin that was not seen before']],
+  options: [
+    ['--yes', 'do not ask about an origin that was not seen before'],
+    ['--dry-run', 'print the plan and change nothing'],
+  ],
   examples: [
     'app module-install api-cart api-purchase',
     'app module-install ./my-module ../packed-1.0.0.tgz',
@@ -21,38 +24,53 @@ export const moduleInstall: Command = {
   async run({ arguments: specs, options, terminal, application }) {
     const directory = await application()
     const command = ['module-install', ...specs].join(' ')
+    const request = {
+      directory,
+      command,
+      terminal,
+      yes: options.yes === true,
+      dryRun: options.dryRun === true,
+    }
     const result = await changeApplication(directory, command, terminal, () =>
-      specs.length === 0
-        ? restoreAll(directory)
-        : installModules({ directory, specs, terminal, yes: options.yes === true }),
+      specs.length === 0 ? restoreAll(directory, command) : installModules(request, specs),
     )
-    await writeConfigSchema(directory)
+    if (!request.dryRun) await writeConfigSchema(directory)
     const { switched, ...rest } = result
     terminal.result(
-      { ...rest, live: switched?.live ?? false, migrations: switched?.migrations ?? [] },
-      describe(result),
+      {
+        ...rest,
+        dryRun: request.dryRun,
+        live: switched?.live ?? false,
+        migrations: switched?.migrations ?? [],
+      },
+      describeInstalled(result, request.dryRun),
     )
   },
 }
 
-async function restoreAll(directory: string): Promise<Installed> {
+async function restoreAll(directory: string, command: string): Promise<Installed> {
   const lock = await readLock(directory)
   const ids = Object.keys(lock.modules)
   const restored = await restoreStore(directory, lock, ids, await npmOptions(directory))
-  const switched = await takeUpRestored(directory, lock, restored)
+  const switched = await takeUpRestored(directory, command, lock, restored)
   const unchanged = ids.filter((id) => !restored.includes(id))
   const generation = switched?.generation ?? lock.generation
   return { switched, generation, installed: [], unchanged, restored }
 }
 
-function describe({ switched, installed, unchanged, restored }: Installed): string {
+/** What came of it, for people. */
+export function describeInstalled(
+  { switched, installed, unchanged, restored }: Installed,
+  dryRun: boolean,
+): string {
+  const done = dryRun ? 'Would install' : 'Installed'
   const lines = [
     ...restored.map((id) => `Fetched again: ${id}`),
     ...unchanged
       .filter((id) => !restored.includes(id))
       .map((id) => `Nothing to do: ${id} is installed already.`),
     ...installed.map(({ id, version, replaces }) =>
-      replaces === null ? `Installed ${id} ${version}` : `Installed ${id} ${version} instead of ${replaces}`,
+      replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
     ),
   ]
   if (switched) {

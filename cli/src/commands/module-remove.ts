@@ -1,28 +1,46 @@
 import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
+import { purgeModules } from '../data/purge-modules.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',
-  summary: 'deactivate and forget modules; their data stays',
+  summary: 'deactivate and forget modules; their data stays unless it is purged',
   arguments: '<name...>',
-  examples: ['app module-remove api-purchase'],
+  options: [['--purge', 'also drop their tables, after writing an archive that "app restore" brings back']],
+  examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
 
-  async run({ arguments: names, terminal, application }) {
+  async run({ arguments: names, options, terminal, application }) {
     const directory = await application()
-    const command = ['module-remove', ...names].join(' ')
-    const { switched, removed, absent } = await changeApplication(directory, command, terminal, () =>
-      removeModules(directory, names),
+    const purge = options.purge === true
+    const command = ['module-remove', ...(purge ? ['--purge'] : []), ...names].join(' ')
+    const { switched, removed, absent, purged } = await changeApplication(
+      directory,
+      command,
+      terminal,
+      async () => {
+        const done = await removeModules(directory, command, names)
+        return {
+          ...done,
+          purged: purge ? await purgeModules(directory, [...done.removed, ...done.absent]) : [],
+        }
+      },
     )
     await writeConfigSchema(directory)
     const generation = switched?.generation ?? (await readLock(directory)).generation
     terminal.result(
-      { generation, removed, absent, live: switched?.live ?? false },
+      { generation, removed, absent, purged, live: switched?.live ?? false },
       [
         ...absent.map((name) => `Nothing to do: ${name} is not installed.`),
-        ...removed.map((id) => `Removed ${id}. Its data stays; installing it again finds it.`),
+        ...removed.map((id) =>
+          purge ? `Removed ${id}.` : `Removed ${id}. Its data stays; installing it again finds it.`,
+        ),
+        ...purged.map(
+          ({ tables, archive }) =>
+            `Dropped ${tables.join(', ')}. To bring them back, with the host stopped: app restore ${archive}`,
+        ),
       ].join('\n'),
     )
   },

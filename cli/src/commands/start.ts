@@ -1,7 +1,9 @@
 import { completeClone } from '../application-folder.ts'
 import type { Command } from '../command.ts'
+import { isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
 import { Application } from '../host.ts'
+import { changeApplication } from '../install/change-application.ts'
 
 export const start: Command = {
   name: 'start',
@@ -16,6 +18,7 @@ export const start: Command = {
     const directory = await application()
     const port = portOf(options.port as string | undefined)
     await completeClone(directory)
+    if (isRestorationLeft(directory)) await changeApplication(directory, 'start', terminal, async () => {})
     const running = await startOn(directory, port, options.host as string | undefined)
     const { pid, url, generation, modules } = running.state()
     const lines = modules.map(

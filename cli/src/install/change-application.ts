@@ -1,10 +1,24 @@
+import { completeRestoration } from '../data/restore-journal.ts'
+import { Failure } from '../failure.ts'
 import type { Terminal } from '../terminal.ts'
+import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
 import { removeLeftovers } from './staging.ts'
 
+/** What cannot be completed is taken back, and no reason not to go on. */
+async function completeOrSay(directory: string, terminal: Terminal): Promise<void> {
+  try {
+    const completed = await completeInterrupted(directory)
+    if (completed !== undefined) terminal.note(`Completed "${completed}", which had been interrupted.`)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    terminal.note(`A change that had been interrupted was taken back. ${error.message}`)
+  }
+}
+
 /**
  * Does `work` as the only command that changes the application, after what a killed one may have left is
- * removed.
+ * completed or removed.
  * @param command as it was called, for whoever finds the application busy
  */
 export async function changeApplication<Result>(
@@ -18,6 +32,9 @@ export async function changeApplication<Result>(
     if (leftovers > 0) {
       terminal.note(`Removed what a command that was interrupted had left in staging (${leftovers}).`)
     }
+    const restored = await completeRestoration(directory)
+    if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
+    await completeOrSay(directory, terminal)
     try {
       return await work()
     } finally {

@@ -1,20 +1,10 @@
 import { Failure } from '../failure.ts'
-import {
-  type Config,
-  type Lock,
-  type LockedModule,
-  type ModulePackage,
-  moduleSettings,
-  readConfig,
-  readLock,
-  storedModule,
-} from '../host.ts'
+import { type Lock, type LockedModule, readConfig, readLock, storedModule } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
+import { applyChange, type Switched } from './apply-change.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
 import { type Candidate, stage } from './candidate.ts'
-import { checkConflicts } from './checks/conflicts.ts'
-import { checkContracts } from './checks/contracts.ts'
-import { checkHostRange, checkPeers } from './checks/host-range.ts'
+import { checkModules } from './checks/check-modules.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
@@ -22,20 +12,23 @@ import { probeCandidates } from './probe-candidates.ts'
 import { restoreStore, takeUpRestored } from './restore-store.ts'
 import { resolveSpec, type Source } from './source.ts'
 import { moveToStore } from './staging.ts'
-import { type Switched, switchModules } from './switch-modules.ts'
 
 export interface InstallRequest {
   readonly directory: string
-  readonly specs: readonly string[]
+  /** As it was called, for the history. */
+  readonly command: string
   readonly terminal: Terminal
   /** Do not ask about an origin that was not seen before. */
   readonly yes: boolean
+  /** Stop after the plan, with nothing changed. */
+  readonly dryRun: boolean
 }
 
 export interface Installed {
   /** Undefined where there was nothing to switch to. */
   readonly switched: Switched | undefined
   readonly generation: number
+  /** What was installed; on a dry run what would be. */
   readonly installed: readonly Plan[]
   readonly unchanged: readonly string[]
   /** What was missing or damaged in the store, and is there again. */
@@ -46,44 +39,52 @@ export interface Installed {
  * Installs modules as one change: all of them or none. Run it while the application is locked.
  * @throws {Failure}
  */
-export async function installModules({
-  directory,
-  specs,
-  terminal,
-  yes,
-}: InstallRequest): Promise<Installed> {
+export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
+  const { directory, command, terminal, dryRun } = request
   const lock = await readLock(directory)
-  const config = await readConfig(directory)
-  const npm = await npmOptions(directory)
-  const lookup = { directory, cwd: process.cwd(), lock, aliases: config.aliases }
+  const { aliases } = await readConfig(directory)
+  const lookup = { directory, cwd: process.cwd(), lock, aliases }
   const resolved = specs.map((spec) => resolveSpec(spec, lookup))
   const pinned = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
   const sources = resolved.filter((found): found is Source => !('installed' in found))
+  const restored = dryRun
+    ? []
+    : await terminal.during('Checking the store', async () =>
+        restoreStore(directory, lock, pinned, await npmOptions(directory)),
+      )
+  const outcome = await installSources(request, lock, sources)
+  const unchanged = [...new Set([...pinned, ...outcome.unchanged])]
+  if (outcome.installed.length > 0) return { ...outcome, unchanged, restored }
+  const switched = await takeUpRestored(directory, command, lock, restored)
+  return { ...outcome, switched, generation: switched?.generation ?? lock.generation, unchanged, restored }
+}
 
-  const restored = await terminal.during('Checking the store', () =>
-    restoreStore(directory, lock, pinned, npm),
-  )
-  const candidates = await stageAll(sources, { directory, npm, terminal })
+/** Installs what `sources` hold now, instead of what is installed of the same modules. @throws {Failure} */
+export async function installSources(
+  { directory, command, terminal, yes, dryRun }: InstallRequest,
+  lock: Lock,
+  sources: readonly Source[],
+): Promise<Installed> {
+  const config = await readConfig(directory)
+  const candidates = await stageAll(sources, { directory, npm: await npmOptions(directory), terminal })
   const fresh: Candidate[] = []
-  const unchanged = new Set(pinned)
+  const unchanged: string[] = []
   for (const candidate of candidates) {
-    if (await isInstalled(candidate, lock, directory)) unchanged.add(candidate.package.manifest.id)
+    if (await isInstalled(candidate, lock, directory)) unchanged.push(candidate.package.manifest.id)
     else fresh.push(candidate)
   }
-  const result = { unchanged: [...unchanged], restored }
-  if (fresh.length === 0) {
-    const switched = await takeUpRestored(directory, lock, restored)
-    return { switched, generation: switched?.generation ?? lock.generation, installed: [], ...result }
-  }
+  const nothing = { switched: undefined, generation: lock.generation, unchanged, restored: [] }
+  if (fresh.length === 0) return { ...nothing, installed: [] }
 
   const others = await installedBeside(fresh, lock, directory)
-  check(fresh, others, config)
+  checkModules(fresh, others, config)
   const plans = await Promise.all(
     fresh.map((candidate) =>
       planOf(candidate, lockedModule(lock, candidate.package.manifest.id)?.version ?? null),
     ),
   )
   for (const plan of plans) terminal.note(planText(plan))
+  if (dryRun) return { ...nothing, installed: plans }
   await askAboutOrigins(fresh, lock, terminal, yes)
 
   const packages = fresh.map((candidate) => candidate.package)
@@ -95,10 +96,11 @@ export async function installModules({
     const entry = entries[candidate.package.manifest.id] as LockedModule
     await moveToStore(candidate.package.directory, storedModule(directory, entry), entry.tree)
   }
+  const modules = { ...lock.modules, ...entries }
   const switched = await terminal.during('Switching', () =>
-    switchModules(directory, lock, { ...lock.modules, ...entries }, entries),
+    applyChange({ directory, command, former: lock, modules }),
   )
-  return { ...result, switched, generation: switched.generation, installed: plans }
+  return { switched, generation: switched.generation, installed: plans, unchanged, restored: [] }
 }
 
 async function stageAll(
@@ -123,28 +125,6 @@ async function stageAll(
     candidates.set(id, candidate)
   }
   return [...candidates.values()]
-}
-
-function check(fresh: readonly Candidate[], others: readonly ModulePackage[], config: Config): void {
-  const packages = fresh.map((candidate) => candidate.package)
-  const all = [...others, ...packages]
-  packages.forEach(checkHostRange)
-  for (const { json } of fresh) checkPeers(json)
-  checkContracts(all)
-  checkConflicts(packages, all)
-  for (const { manifest, settingsSchema } of packages) {
-    try {
-      moduleSettings(config, manifest.id, settingsSchema)
-    } catch (error) {
-      throw new Failure(
-        'refused',
-        'invalid-settings',
-        `${manifest.id} is refused: ${(error as Error).message}.`,
-        'Correct the settings in app.config.json first.',
-        { cause: error },
-      )
-    }
-  }
 }
 
 function entryOf(candidate: Candidate, lock: Lock): LockedModule {

@@ -1,11 +1,25 @@
 import { Failure } from '../failure.ts'
 import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '../host.ts'
 import type { Candidate } from './candidate.ts'
+import { installedId } from './source.ts'
 import { holds } from './staging.ts'
 
 /** The entry of a module in the lock. Ids are whatever packages say: `constructor` is one. */
 export function lockedModule(lock: Lock, id: string): LockedModule | undefined {
   return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined
+}
+
+/** The id of the installed module that a name means. @throws {Failure} not found */
+export function requireInstalled(lock: Lock, name: string): string {
+  const id = installedId(lock, name)
+  if (id !== undefined) return id
+  const installed = Object.keys(lock.modules)
+  throw new Failure(
+    'notFound',
+    'not-installed',
+    `${name} is not installed.`,
+    installed.length > 0 ? `Installed are ${installed.join(', ')}.` : 'Nothing is installed.',
+  )
 }
 
 /** Reads an installed package from the store. @throws {Failure} where the store has it not */

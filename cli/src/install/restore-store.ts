@@ -1,10 +1,10 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, type Lock, type LockedModule, storedModule } from '../host.ts'
+import { callRunningHost, type Lock, storedModule } from '../host.ts'
+import { applyChange, type Switched } from './apply-change.ts'
 import { stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { lockedSource } from './source.ts'
 import { holds, moveToStore } from './staging.ts'
-import { type Switched, switchModules } from './switch-modules.ts'
 
 /**
  * Brings the store in line with the lock: fetches what is missing or damaged once more, and accepts it only
@@ -53,11 +53,11 @@ export async function restoreStore(
  */
 export async function takeUpRestored(
   directory: string,
+  command: string,
   lock: Lock,
   restored: readonly string[],
 ): Promise<Switched | undefined> {
   if (restored.length === 0) return undefined
   if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return undefined
-  const fresh = restored.map((id) => [id, lock.modules[id] as LockedModule] as const)
-  return await switchModules(directory, lock, lock.modules, Object.fromEntries(fresh))
+  return await applyChange({ directory, command, former: lock, modules: lock.modules })
 }

@@ -23,9 +23,13 @@ export async function makeStaging(directory: string): Promise<string> {
 /** Removes what killed commands have left; only while no other command changes the application. */
 export async function removeLeftovers(directory: string): Promise<number> {
   const lock = basename(lockFile(directory))
+  const own = join(directory, '.app')
+  const isTemporary = (name: string) => name.endsWith('.tmp')
   const leftovers = [
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
-    ...(await namesIn(directory, (name) => name.startsWith(`${lock}.`) && name.endsWith('.tmp'))),
+    ...(await namesIn(directory, (name) => name.startsWith(`${lock}.`) && isTemporary(name))),
+    ...(await namesIn(own, isTemporary)),
+    ...(await namesIn(join(own, 'generations'), isTemporary)),
   ]
   for (const path of leftovers) await rm(path, { recursive: true, force: true })
   return leftovers.length

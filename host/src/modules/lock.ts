@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { open, readFile, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ConfigError } from '../settings.ts'
+import { writeDurably } from './write-durably.ts'
 
 /** One installed module, as modules.lock.json records it. */
 export const LockedModule = Type.Object(
@@ -86,24 +87,5 @@ export async function readLock(directory: string): Promise<Lock> {
 
 /** Makes `lock` the truth, durably and at once: the commit point of every change. */
 export async function writeLock(directory: string, lock: Lock): Promise<void> {
-  await writeFileAtomic(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
-}
-
-/** Temporary file, fsync, rename, fsync of the folder: a crash leaves the old content or the new. */
-async function writeFileAtomic(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`
-  const handle = await open(temporary, 'w')
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, file)
-  const folder = await open(dirname(file), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await writeDurably(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
 }

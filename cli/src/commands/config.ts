@@ -1,0 +1,83 @@
+import type { Command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { changeApplication } from '../install/change-application.ts'
+import { changeSetting } from '../settings/change-setting.ts'
+import { readConfigText } from '../settings/config-text.ts'
+import { allSettings, findSettings } from '../settings/find-settings.ts'
+import { type SettingState, settingState } from '../settings/setting-state.ts'
+import type { Terminal } from '../terminal.ts'
+
+export const config: Command = {
+  name: 'config',
+  summary: 'show and change settings; those of modules are taken up by the running host',
+  arguments: '<get|set|unset> [setting] [value]',
+  examples: [
+    'app config get                        # every setting, its value and where that comes from',
+    'app config get note.keepFor',
+    'app config set note.keepFor 7d',
+    'app config set server.port 8080       # of the host: from its next start',
+    'app config unset note.keepFor         # back to the default',
+  ],
+
+  async run({ arguments: [action, key, value], terminal, application }) {
+    if (action === 'get' && value === undefined) return await get(await application(), key, terminal)
+    if (action === 'set' && key !== undefined && value !== undefined) {
+      return await change(await application(), `config set ${key}`, key, value, terminal)
+    }
+    if (action === 'unset' && key !== undefined && value === undefined) {
+      return await change(await application(), `config unset ${key}`, key, undefined, terminal)
+    }
+    throw new Failure(
+      'usage',
+      'usage',
+      'This is not how "app config" is called.',
+      'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
+    )
+  },
+}
+
+async function get(directory: string, key: string | undefined, terminal: Terminal): Promise<void> {
+  const file = await readConfigText(directory)
+  const { settings, single } =
+    key === undefined
+      ? { settings: await allSettings(directory), single: false }
+      : await findSettings(directory, key)
+  const states = settings.map((setting) => settingState(setting, file))
+  const [first] = states
+  if (single && first) {
+    terminal.result(first, typeof first.value === 'string' ? first.value : JSON.stringify(first.value))
+  } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} takes no settings.`)
+}
+
+function line({ key, value, source, default: standard }: SettingState): string {
+  const from =
+    source === 'default' || source === 'none'
+      ? source
+      : `${source}; default ${standard === null ? 'none' : JSON.stringify(standard)}`
+  return `${key} = ${source === 'none' ? '' : JSON.stringify(value)} (${from})`
+}
+
+async function change(
+  directory: string,
+  command: string,
+  key: string,
+  value: string | undefined,
+  terminal: Terminal,
+): Promise<void> {
+  const { owner, setting, changed, switched } = await changeApplication(directory, command, terminal, () =>
+    changeSetting({ directory, command, key, value, terminal }),
+  )
+  const state = settingState(setting, await readConfigText(directory))
+  const is = `${setting.key} is ${state.source === 'none' ? 'not set' : JSON.stringify(state.value)}`
+  if (state.source === 'environment') {
+    terminal.note(`${state.variable} is set here, and wins over app.config.json.`)
+  }
+  terminal.result(
+    { ...state, changed, generation: switched?.generation ?? null, live: switched?.live ?? false },
+    !changed
+      ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
+      : switched?.live
+        ? `${is}. The running host serves with it.`
+        : `${is}. ${owner.module === undefined ? 'The host reads it when it is started.' : 'Next: app start'}`,
+  )
+}

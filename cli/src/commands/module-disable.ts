@@ -1,0 +1,25 @@
+import type { Command } from '../command.ts'
+import { changeApplication } from '../install/change-application.ts'
+import { disableModules } from '../install/enable-modules.ts'
+
+export const moduleDisable: Command = {
+  name: 'module-disable',
+  summary: 'switch modules off; their code and data stay',
+  arguments: '<name...>',
+  examples: ['app module-disable api-purchase'],
+
+  async run({ arguments: names, terminal, application }) {
+    const directory = await application()
+    const command = ['module-disable', ...names].join(' ')
+    const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
+      disableModules(directory, command, names),
+    )
+    terminal.result(
+      { ...rest, live: switched?.live ?? false },
+      [
+        ...rest.unchanged.map((id) => `Nothing to do: ${id} is disabled already.`),
+        ...rest.changed.map((id) => `Disabled ${id}.`),
+      ].join('\n'),
+    )
+  },
+}

@@ -1,0 +1,44 @@
+import type { Command } from '../command.ts'
+import { readLock } from '../host.ts'
+import { type Generation, readGenerations } from '../install/generations.ts'
+
+export const moduleHistory: Command = {
+  name: 'module-history',
+  summary: 'list every generation: when, by which command, what changed',
+  examples: ['app module-history', 'app module-history --json'],
+
+  async run({ terminal, application }) {
+    const directory = await application()
+    const lock = await readLock(directory)
+    const generations = await readGenerations(directory, lock)
+    const rows = generations.map(({ at, command, lock: { generation } }, index) => ({
+      generation,
+      at,
+      command,
+      present: generation === lock.generation,
+      changes: changesBetween(generations[index - 1], generations[index] as Generation),
+    }))
+    const lines = rows.map(
+      ({ generation, at, command, present, changes }) =>
+        `${present ? '*' : ' '} ${generation}  ${at}  ${command}${changes.map((change) => `\n      ${change}`).join('')}`,
+    )
+    terminal.result(
+      { generation: lock.generation, generations: rows },
+      lines.length > 0 ? lines.join('\n') : 'Nothing was changed yet. Next: app module-install api-cart',
+    )
+  },
+}
+
+/** What one generation has that the one before had not, and the other way round. */
+function changesBetween(before: Generation | undefined, after: Generation): string[] {
+  const [former, latter] = [before?.lock.modules ?? {}, after.lock.modules]
+  const ids = [...new Set([...Object.keys(former), ...Object.keys(latter)])]
+  return ids.flatMap((id) => {
+    const [was, is] = [former[id], latter[id]]
+    if (!was) return [`+ ${id} ${is?.version}`]
+    if (!is) return [`- ${id} ${was.version}`]
+    if (was.version !== is.version) return [`~ ${id} ${was.version} → ${is.version}`]
+    if (was.enabled !== is.enabled) return [`~ ${id} ${is.enabled ? 'enabled' : 'disabled'}`]
+    return was.tree === is.tree ? [] : [`~ ${id} ${is.version}, other files`]
+  })
+}

@@ -1,0 +1,55 @@
+import { relative, resolve } from 'node:path'
+import { writeConfigSchema } from '../application-folder.ts'
+import type { Command } from '../command.ts'
+import { type Restored, restoreArchive } from '../data/restore-archive.ts'
+import { changeApplication } from '../install/change-application.ts'
+
+export const restore: Command = {
+  name: 'restore',
+  summary: 'bring back data and lock from a backup, or the data of a purged module; the host is stopped',
+  arguments: '<file>',
+  options: [
+    ['--with-config', 'also app.config.json of the backup'],
+    ['--with-secret', 'also the secret, where the backup has it'],
+  ],
+  examples: [
+    'app restore ../shop.tgz',
+    'app init shop && app restore shop.tgz --dir shop --with-config --with-secret',
+    'app restore .app/purged/api-cart-7.tgz    # what "app module-remove --purge" has written',
+  ],
+
+  async run({ arguments: [name = ''], options, terminal, application }) {
+    const directory = await application()
+    const command = `restore ${name}`
+    const done = await changeApplication(directory, command, terminal, () =>
+      terminal.during('Verifying and restoring', () =>
+        restoreArchive({
+          directory,
+          file: resolve(name),
+          command,
+          withConfig: options.withConfig === true,
+          withSecret: options.withSecret === true,
+        }),
+      ),
+    )
+    await writeConfigSchema(directory)
+    const former =
+      done.kind === 'application' && done.former !== null ? relative(directory, done.former) : null
+    terminal.result('former' in done ? { ...done, former } : done, describe(done, former))
+  },
+}
+
+function describe(done: Restored, former: string | null): string {
+  if (done.kind === 'module') {
+    return done.tables.length === 0
+      ? `Nothing to do: the data of ${done.module} are there.`
+      : `Brought back ${done.tables.join(', ')}. Next: app module-install ${done.module}`
+  }
+  return [
+    `Restored ${done.restored.join(', ')}, as generation ${done.generation}.`,
+    ...(former === null ? [] : [`What was there is kept as ${former}: delete it when you do not need it.`]),
+    done.missing.length > 0
+      ? `Next: app module-install, which fetches ${done.missing.join(', ')}, then app start`
+      : 'Next: app start',
+  ].join('\n')
+}

@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Failure } from '../failure.ts'
+import {
+  type AppliedMigration,
+  callRunningHost,
+  configFile,
+  type Lock,
+  migrateApplication,
+  readLock,
+  StorageBusyError,
+  undoMigrations as undoAlone,
+  writeDurably,
+  writeLock,
+} from '../host.ts'
+import { pruneStore, readGenerations, recordGeneration } from './generations.ts'
+import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
+
+// Every change of what is installed, in the one order that can be killed anywhere: journal → migrate → lock (the
+// commit point) → the running host switches → what goes back is undone → journal gone. Before the commit the application runs as before,
+// on a schema that may be ahead of it; after it as changed. A journal that is found is completed.
+
+export interface Change {
+  readonly directory: string
+  /** As it was called, for the history. */
+  readonly command: string
+  readonly former: Lock
+  /** What is to be installed. Its packages lie in the store, and were checked and probed. */
+  readonly modules: Lock['modules']
+  /** The text of app.config.json, where the change is one of settings. */
+  readonly config?: Journal['config']
+  /** Migrations to undo afterwards; each can be. */
+  readonly undo?: readonly AppliedMigration[]
+}
+
+export interface Switched {
+  readonly generation: number
+  /** Whether a running host serves the change already. */
+  readonly live: boolean
+  /** The migrations that were applied: `api-cart/001-cart`. */
+  readonly migrations: readonly string[]
+}
+
+/** @throws {Failure} refused before the commit (4), or undone after it (5) */
+export async function applyChange({
+  directory,
+  command,
+  former,
+  modules,
+  config,
+  undo = [],
+}: Change): Promise<Switched> {
+  await recordUnrecorded(directory, former)
+  const next = { ...former, generation: former.generation + 1, modules }
+  const journal = { command, former, next, config, undo }
+  await writeJournal(directory, journal)
+  return await carryOut(directory, journal)
+}
+
+/**
+ * Completes the change that a killed command has left.
+ * @returns the command that it was, undefined where there was none
+ */
+export async function completeInterrupted(directory: string): Promise<string | undefined> {
+  const journal = await readJournal(directory)
+  if (journal === undefined) return undefined
+  await carryOut(directory, journal)
+  return journal.command
+}
+
+async function carryOut(directory: string, journal: Journal): Promise<Switched> {
+  const { former, next, command } = journal
+  const { generation } = await readLock(directory)
+  // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
+  if (generation > next.generation) {
+    await removeJournal(directory)
+    return { generation, live: false, migrations: [] }
+  }
+  let migrations: string[] = []
+  if (generation < next.generation) {
+    try {
+      migrations = await migrate(directory, freshIn(next, former))
+    } catch (error) {
+      await removeJournal(directory)
+      throw error
+    }
+    await recordGeneration(directory, command, next)
+    if (journal.config) await writeDurably(configFile(directory), journal.config.next)
+    await writeLock(directory, next)
+  }
+  const outcome = await activate(directory)
+  if (outcome !== 'served' && outcome !== 'no host') throw await takeBack(directory, journal, outcome.reason)
+  if (journal.undo.length > 0) await undoMigrations(directory, journal.undo)
+  await removeJournal(directory)
+  await pruneStore(directory, next)
+  return { generation: next.generation, live: outcome === 'served', migrations }
+}
+
+/** The modules that this change brings, switches on or replaces. */
+function freshIn(next: Lock, former: Lock): Lock['modules'] {
+  const isFresh = ([id, locked]: [string, Lock['modules'][string]]) =>
+    locked.enabled && !(Object.hasOwn(former.modules, id) && isDeepStrictEqual(former.modules[id], locked))
+  return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
+}
+
+async function takeBack(
+  directory: string,
+  { command, former, next, config }: Journal,
+  reason: string,
+): Promise<Failure> {
+  const back = { ...former, generation: next.generation + 1 }
+  await recordGeneration(directory, `${command} (taken back)`, back)
+  if (config) await writeDurably(configFile(directory), config.former)
+  await writeLock(directory, back)
+  const outcome = await activate(directory)
+  await removeJournal(directory)
+  const where =
+    outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
+  return new Failure(
+    'activation',
+    'activation-failed',
+    `The running host could not take up the change: ${reason}. ${where}`,
+    'Correct what it says, then try again. Data and former modules are as they were.',
+  )
+}
+
+/** The first change of an application that has no history yet also records what it had before. */
+async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
+  const known = await readGenerations(directory, lock)
+  if (known.at(-1)?.lock.generation === lock.generation) return
+  await recordGeneration(directory, lock.generation === 0 ? 'init' : 'unrecorded', lock)
+}
+
+async function migrate(directory: string, modules: Lock['modules']): Promise<string[]> {
+  if (Object.keys(modules).length === 0) return []
+  const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
+  if (answer === undefined) return await migrateAlone(directory, modules)
+  const { applied, reason } = answer.body as { applied?: Applied; reason?: string }
+  if (answer.status === 200 && applied) return namesOf(applied)
+  throw new Failure(
+    answer.status === 409 ? 'refused' : 'unexpected',
+    'migration-failed',
+    `The running host could not migrate the database: ${reason ?? `it answered ${answer.status}`}.`,
+    'The former modules stay in use. Tell the author of the module.',
+  )
+}
+
+type Applied = readonly { module: string; name: string }[]
+
+const namesOf = (applied: Applied) => applied.map(({ module, name }) => `${module}/${name}`)
+
+/** A host that was started a moment ago has the database: then it is asked. */
+async function migrateAlone(directory: string, modules: Lock['modules']): Promise<string[]> {
+  try {
+    return namesOf(await migrateApplication(directory, modules))
+  } catch (error) {
+    if (!(error instanceof StorageBusyError)) throw error
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
+    if (answer?.status !== 200) throw error
+    return namesOf((answer.body as { applied: Applied }).applied)
+  }
+}
+
+/** The requests that began before the change may still need what is undone: they are waited for. */
+async function undoMigrations(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {
+  await callRunningHost(directory, { method: 'POST', path: '/retired' })
+  const answer = await callRunningHost(directory, { method: 'POST', path: '/undo', body: { migrations } })
+  if (answer === undefined) return await undoAlone(directory, migrations)
+  if (answer.status === 200) return
+  const { reason } = answer.body as { reason?: string }
+  throw new Failure(
+    'unexpected',
+    'undo-failed',
+    `The former modules serve, but migrations could not be undone: ${reason ?? `the host answered ${answer.status}`}.`,
+    'The schema stays ahead of them, which does no harm. The next command that changes the application tries again.',
+  )
+}
+
+type Activation = 'served' | 'no host' | { readonly reason: string }
+
+async function activate(directory: string): Promise<Activation> {
+  try {
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
+    if (answer === undefined) return 'no host'
+    if (answer.status === 200) return 'served'
+    const { module, reason } = answer.body as { module?: string; reason?: string }
+    const why = reason ?? `it answered ${answer.status}`
+    return { reason: module === undefined ? why : `${module}: ${why}` }
+  } catch (error) {
+    return { reason: (error as Error).message }
+  }
+}

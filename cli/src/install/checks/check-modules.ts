@@ -1,0 +1,38 @@
+import { Failure } from '../../failure.ts'
+import { type Config, type ModulePackage, moduleSettings } from '../../host.ts'
+import type { PackageJson } from '../dependencies.ts'
+import { checkConflicts } from './conflicts.ts'
+import { checkContracts } from './contracts.ts'
+import { checkHostRange, checkPeers } from './host-range.ts'
+
+/**
+ * Checks, from their files alone, that modules may serve beside the others.
+ * @throws {Failure} refused
+ */
+export function checkModules(
+  fresh: readonly { readonly package: ModulePackage; readonly json: PackageJson }[],
+  others: readonly ModulePackage[],
+  config: Config,
+): void {
+  const packages = fresh.map((candidate) => candidate.package)
+  const all = [...others, ...packages]
+  packages.forEach(checkHostRange)
+  for (const { json } of fresh) checkPeers(json)
+  checkContracts(all)
+  checkConflicts(packages, all)
+  for (const module of packages) checkSettings(module, config)
+}
+
+function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Config): void {
+  try {
+    moduleSettings(config, manifest.id, settingsSchema)
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'invalid-settings',
+      `${manifest.id} is refused: ${(error as Error).message}.`,
+      'Correct the settings in app.config.json first.',
+      { cause: error },
+    )
+  }
+}

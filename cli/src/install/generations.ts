@@ -1,0 +1,53 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Lock, storeDirectory, storedModule, writeDurably } from '../host.ts'
+
+/** What was installed once, and the command that made it so. */
+export interface Generation {
+  /** RFC 3339, UTC. */
+  readonly at: string
+  readonly command: string
+  readonly lock: Lock
+}
+
+/** Generations whose packages stay in the store, the present one included: as far as rolling back reaches. */
+export const KEPT = 5
+
+const folderOf = (directory: string) => join(directory, '.app', 'generations')
+
+/** Written before the lock: a generation above the lock's was never in force. */
+export async function recordGeneration(directory: string, command: string, lock: Lock): Promise<void> {
+  const folder = folderOf(directory)
+  await mkdir(folder, { recursive: true })
+  const generation: Generation = { at: new Date().toISOString(), command, lock }
+  await writeDurably(join(folder, `${lock.generation}.json`), `${JSON.stringify(generation, null, 2)}\n`)
+}
+
+/** All that were in force, up to that of `lock`, oldest first. */
+export async function readGenerations(directory: string, lock: Lock): Promise<Generation[]> {
+  const folder = folderOf(directory)
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+  const past = numbers.filter((number) => number <= lock.generation).sort((one, other) => one - other)
+  return Promise.all(
+    past.map(async (number) => JSON.parse(await readFile(join(folder, `${number}.json`), 'utf8'))),
+  )
+}
+
+/** Removes packages from the store that none of the last generations has. */
+export async function pruneStore(directory: string, lock: Lock): Promise<void> {
+  const generations = await readGenerations(directory, lock)
+  const kept = new Set(
+    [lock, ...generations.slice(-KEPT).map((generation) => generation.lock)].flatMap(({ modules }) =>
+      Object.values(modules).map((locked) => storedModule(directory, locked)),
+    ),
+  )
+  const store = storeDirectory(directory)
+  for (const name of await readdir(store).catch(() => [])) {
+    const folder = join(store, name)
+    if (!name.startsWith('.') && !kept.has(folder)) await rm(folder, { recursive: true, force: true })
+  }
+}

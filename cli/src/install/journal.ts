@@ -1,0 +1,40 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type AppliedMigration, type Lock, writeDurably } from '../host.ts'
+
+/**
+ * A change that has been decided and is being carried out. All that can refuse it has been asked before: what is
+ * written here is completed, by this command or, where it is killed, by the next one.
+ */
+export interface Journal {
+  /** As it was called: `module-install api-cart`. */
+  readonly command: string
+  /** What was installed before. */
+  readonly former: Lock
+  /** What is to be installed; its generation follows that of `former`. */
+  readonly next: Lock
+  /** The text of app.config.json, where the change is one of settings. */
+  readonly config?: { readonly former: string; readonly next: string } | undefined
+  /** Migrations to undo once nobody is served by what needs them: the way back from an upgrade. */
+  readonly undo: readonly AppliedMigration[]
+}
+
+const journalFile = (directory: string) => join(directory, '.app', 'journal.json')
+
+export async function writeJournal(directory: string, journal: Journal): Promise<void> {
+  await writeDurably(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`)
+}
+
+/** The change that a killed command has left, if any. */
+export async function readJournal(directory: string): Promise<Journal | undefined> {
+  try {
+    return JSON.parse(await readFile(journalFile(directory), 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export async function removeJournal(directory: string): Promise<void> {
+  await rm(journalFile(directory), { force: true })
+}

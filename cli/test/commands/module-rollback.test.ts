@@ -1,0 +1,125 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readLock } from '../../src/host.ts'
+import { testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+/** A module with a table; version 2 adds a column, with or without a way back. */
+async function versions(t: Test, down: string | undefined) {
+  const application = await testApplication(t)
+  const first = {
+    'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)',
+    'migrations/001-note.down.sql': 'DROP TABLE note',
+  }
+  const second = {
+    ...first,
+    'migrations/002-colour.sql': "ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'none'",
+    ...(down && { 'migrations/002-colour.down.sql': down }),
+  }
+  const note = (version: string, files: Record<string, string>) =>
+    sampleTarball(join(application.root, `note-${version}.tgz`), {
+      id: 'note',
+      version,
+      manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note', 'POST /note'] },
+      files,
+      main: `import { defineModule, sql, run } from '@mortise/module-sdk'
+        export default defineModule('note', async (app, { database }) => {
+          const config = { access: 'public' }
+          app.get('/note', { config }, async () => ({ version: '${version}', notes: await database.many(sql\`SELECT * FROM note\`) }))
+          app.post('/note', { config }, async () => {
+            await database.transaction(() => run(sql\`INSERT INTO note (body) VALUES ('kept')\`))
+            return {}
+          })
+        })`,
+    })
+  return { ...application, v1: await note('1.0.0', first), v2: await note('2.0.0', second) }
+}
+
+const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
+
+t.test('the former version is back at once, its schema too, and the data stay', async (t) => {
+  const { directory, run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const running = await runningHost(t, directory)
+  await run('module-install', v1)
+  await post(running.url)
+  await run('module-install', v2)
+  t.match((await get(running, '/note')).body, { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] })
+  t.match(await run('module-rollback'), {
+    exitCode: 0,
+    json: { to: 1, generation: 3, undone: ['note/002-colour'], live: true },
+  })
+  t.strictSame((await get(running, '/note')).body, { version: '1.0.0', notes: [{ body: 'kept' }] })
+  t.match(await run('module-rollback', '2'), { json: { to: 2, generation: 4, undone: [] } })
+  t.match((await get(running, '/note')).body, { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] })
+  t.match(await run('module-rollback', '2'), { exitCode: 0, json: { generation: 4, live: false } })
+})
+
+t.test('without a running host too, and down to nothing', async (t) => {
+  const { directory, run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  await run('module-install', v1)
+  await run('module-install', v2)
+  t.match(await run('module-rollback', '1'), {
+    exitCode: 0,
+    json: { undone: ['note/002-colour'], live: false },
+  })
+  t.match(await run('module-rollback', '0'), { exitCode: 0, json: { to: 0, undone: [] } })
+  t.strictSame((await readLock(directory)).modules, {})
+})
+
+t.test('a migration that cannot be undone is in the way, and nothing changes', async (t) => {
+  const { directory, run, v1, v2 } = await versions(t, undefined)
+  await run('module-install', v1)
+  await run('module-install', v2)
+  const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
+  t.match(await run('module-rollback'), {
+    exitCode: 4,
+    json: { error: { code: 'irreversible', message: /002-colour of note/ } },
+  })
+  t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), before)
+})
+
+t.test('what never was is not found', async (t) => {
+  const { run, v1 } = await versions(t, undefined)
+  t.match(await run('module-rollback'), { exitCode: 3, json: { error: { code: 'no-such-generation' } } })
+  await run('module-install', v1)
+  t.match(await run('module-rollback', '7'), { exitCode: 3 })
+  t.match(await run('module-rollback', 'one'), { exitCode: 2 })
+})
+
+t.test('the history tells when, by which command, and what changed', async (t) => {
+  const { run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  t.match((await run('module-history')).json, { generation: 0, generations: [] })
+  await run('module-install', v1)
+  await run('module-install', v2)
+  await run('module-disable', 'note')
+  await run('module-enable', 'note')
+  await run('module-remove', 'note')
+  const { json } = await run('module-history')
+  t.match(json.generations, [
+    { generation: 0, command: 'init', changes: [] },
+    { generation: 1, command: /^module-install .*note-1.0.0.tgz$/, changes: ['+ note 1.0.0'] },
+    { generation: 2, changes: ['~ note 1.0.0 → 2.0.0'] },
+    { generation: 3, command: 'module-disable note', changes: ['~ note disabled'] },
+    { generation: 4, changes: ['~ note enabled'] },
+    { generation: 5, changes: ['- note 2.0.0'], present: true },
+  ])
+  t.match(json.generations[0].at, /^\d{4}-\d\d-\d\dT.*Z$/)
+})
+
+t.test('packages that no recent generation has leave the store', async (t) => {
+  const { root, directory, run, v1 } = await versions(t, undefined)
+  await run('module-install', v1)
+  await run('module-remove', 'note')
+  const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
+  await run('module-install', other)
+  const inStore = async () =>
+    (await readdir(join(directory, '.app', 'store'))).filter((name) => name.includes('note'))
+  for (const command of ['module-disable', 'module-enable', 'module-disable']) {
+    t.equal((await inStore()).length, 1)
+    await run(command, 'other')
+  }
+  t.equal((await inStore()).length, 0)
+  t.match(await run('module-list'), { exitCode: 0 })
+})
