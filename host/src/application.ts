@@ -9,6 +9,7 @@ import { type ApplicationState, startControlServer } from './control/control-ser
 import { createServer } from './http/server.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
+import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile } from './modules/lock.ts'
 import type { Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -105,11 +106,13 @@ export class Application {
   }
 
   state(): ApplicationState {
-    const { generation, modules } = this.installed
+    const { generation, switches, modules } = this.installed
     return {
       pid: process.pid,
       url: this.url,
       generation,
+      switches,
+      loadedPackages: loadedPackages(),
       modules: modules.map(({ id, version, state, ...rest }) =>
         'reason' in rest ? { id, version, state, reason: rest.reason } : { id, version, state },
       ),

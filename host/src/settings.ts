@@ -7,6 +7,13 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** A setting that is wrong; the message names its key and says why. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
+  /** What is wrong, a clause for each; each begins with its key in quotes where there is one. */
+  readonly wrong: readonly string[]
+
+  constructor(message: string, wrong: readonly string[] = [message]) {
+    super(message)
+    this.wrong = wrong
+  }
 }
 
 /**
@@ -54,8 +61,9 @@ export function checkSettings(target: Record<string, unknown>, schema: TSchema, 
   for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
   const validate = ajv.compile(schema)
   if (validate(target)) return
-  const wrong = (validate.errors ?? []).map((error) => `"${prefix}${keyOf(error)}" ${reasonOf(error)}`)
-  throw new ConfigError([...new Set(wrong)].join('; '))
+  const clauses = (validate.errors ?? []).map((error) => `"${prefix}${keyOf(error)}" ${reasonOf(error)}`)
+  const wrong = [...new Set(clauses)]
+  throw new ConfigError(wrong.join('; '), wrong)
 }
 
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])

@@ -172,6 +172,53 @@ t.test('a module that is installed gets the settings of its moment, not those of
   t.match(await ask(application, '/greet'), { body: { word: 'hello' } })
 })
 
+t.test(
+  'a module that served and fails with a change goes on serving as it was, though it is the same',
+  async (t) => {
+    const directory = await applicationFolder(t)
+    const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
+    const configure = (mood: string) =>
+      writeFile(configFile(directory), JSON.stringify({ ...config, modules: { greet: { mood } } }))
+    const nextGeneration = async () => {
+      const lock = await readLock(directory)
+      await writeLock(directory, { ...lock, generation: lock.generation + 1 })
+      return activate(directory)
+    }
+    await configure('good')
+    await install(t, directory, {
+      manifest: { id: 'greet', routes: ['GET /greet'], config: 'settings.json' },
+      files: {
+        'settings.json': '{"type":"object","properties":{"mood":{"type":"string"}}}',
+        'index.js': `export default async (app, { settings }) => {
+        if (settings.mood === 'bad') throw new Error('not like this')
+        app.get('/greet', { config: { access: 'public' } }, async () => settings)
+      }`,
+      },
+    })
+    const application = await start(t, directory)
+    await configure('bad')
+    t.match(await nextGeneration(), { status: 409, body: { module: 'greet', reason: /not like this/ } })
+    t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'good' } })
+    await configure('fine')
+    t.match(await nextGeneration(), { status: 200 })
+    t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'fine' } })
+    t.match(application.state(), { generation: 3, switches: 1 })
+  },
+)
+
+t.test('a module that had failed at the start holds no other change up', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, {
+    manifest: { id: 'broken', routes: ['GET /broken'] },
+    files: { 'index.js': 'throw new Error("no luck")' },
+  })
+  const application = await start(t, directory)
+  await install(t, directory, oneRoute('note', 'yes'))
+  t.match(await activate(directory), { status: 200 })
+  t.match(await ask(application, '/note'), { status: 200 })
+  t.match(await ask(application, '/broken'), { status: 503 })
+})
+
 t.test('a second host of one application is refused', async (t) => {
   const directory = await applicationFolder(t)
   const application = await start(t, directory)

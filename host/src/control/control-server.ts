@@ -14,6 +14,10 @@ export interface ApplicationState {
   readonly pid: number
   readonly url: string
   readonly generation: number
+  /** How often another generation has taken over since the start. */
+  readonly switches: number
+  /** Packages whose code was loaded since the start; that of replaced ones stays in memory until the end. */
+  readonly loadedPackages: number
   readonly modules: readonly {
     readonly id: string
     readonly version: string

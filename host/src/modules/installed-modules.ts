@@ -24,6 +24,7 @@ export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
   #serving: Built
+  #switches = 0
 
   private constructor(parts: Parts, first: Built) {
     this.#parts = parts
@@ -54,6 +55,11 @@ export class InstalledModules {
     return this.#serving.modules
   }
 
+  /** How often another generation has taken over since the start. */
+  get switches(): number {
+    return this.#switches
+  }
+
   /** Brings the schema up for stored modules. @throws {MigrationError} */
   async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
     return migrateStored(this.#parts.config, this.#parts.storage, modules)
@@ -64,7 +70,8 @@ export class InstalledModules {
    * the present one, checks it, switches. Answers the generation that serves.
    *
    * @param options.probed whether the modules have been tried in a child process already
-   * @throws {ModuleError} where a module that is new or changed cannot be activated; nothing has changed then
+   * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
+   *   same now; nothing has changed then
    */
   async activate({ probed }: { readonly probed: boolean }): Promise<number> {
     await this.#generations.replace(async () => {
@@ -75,15 +82,12 @@ export class InstalledModules {
       if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
       const next = await build(parts, lock)
       for (const module of next.modules) {
-        if (
-          module.state !== 'failed' ||
-          isDeepStrictEqual(lock.modules[module.id], former.lock.modules[module.id])
-        )
-          continue
+        if (module.state !== 'failed' || hadFailed(module.id, former, lock)) continue
         await next.app.close()
         throw new ModuleError(module.id, module.reason)
       }
       this.#serving = next
+      this.#switches += 1
       return next.app
     })
     return this.generation
@@ -98,6 +102,12 @@ export class InstalledModules {
   close(): Promise<void> {
     return this.#generations.close()
   }
+}
+
+/** Settings make a module fail as well as its code: one that had served and is the same is no exception. */
+function hadFailed(id: string, former: Built, next: Lock): boolean {
+  const before = former.modules.find((module) => module.id === id)
+  return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], former.lock.modules[id])
 }
 
 /** The settings of modules as they are now; those of the host are the ones that it was started with. */

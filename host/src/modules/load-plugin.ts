@@ -2,6 +2,11 @@ import type { ModulePlugin } from '@mortise/module-sdk'
 import { ModuleError } from './host-module.ts'
 import { entryOf, lendPeers } from './lend-peers.ts'
 
+const loadedDirectories = new Set<string>()
+
+/** How many packages this process has loaded so far: replaced ones stay in memory as well. */
+export const loadedPackages = (): number => loadedDirectories.size
+
 /** How long a module may take to load, and again to register, in milliseconds. */
 export const LOAD_TIMEOUT = 10_000
 
@@ -20,6 +25,7 @@ export async function loadPlugin(id: string, directory: string): Promise<ModuleP
   )
   try {
     const loaded = await Promise.race([import(entryOf(directory)), late])
+    loadedDirectories.add(directory)
     // A CommonJS build of an ES module has its default export one level down.
     const plugin = loaded.default?.__esModule ? loaded.default.default : loaded.default
     if (typeof plugin === 'function') return plugin
