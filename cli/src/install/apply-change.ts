@@ -1,3 +1,4 @@
+import { readFile, realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../failure.ts'
 import {
@@ -75,7 +76,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
     await removeJournal(directory)
     return { generation, live: false, migrations: [] }
   }
-  let migrations: string[] = []
+  let migrations: Applied = []
   if (generation < next.generation) {
     try {
       migrations = await migrate(directory, freshIn(next, former))
@@ -84,15 +85,22 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
       throw error
     }
     await recordGeneration(directory, command, next)
-    if (journal.config) await writeDurably(configFile(directory), journal.config.next)
+    if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
     await writeLock(directory, next)
   }
   const outcome = await activate(directory)
-  if (outcome !== 'served' && outcome !== 'no host') throw await takeBack(directory, journal, outcome.reason)
+  if (outcome !== 'served' && outcome !== 'no host')
+    throw await takeBack(directory, journal, migrations, outcome.reason)
   if (journal.undo.length > 0) await undoMigrations(directory, journal.undo)
   await removeJournal(directory)
   await pruneStore(directory, next)
-  return { generation: next.generation, live: outcome === 'served', migrations }
+  return { generation: next.generation, live: outcome === 'served', migrations: namesOf(migrations) }
+}
+
+/** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
+async function replaceConfig(directory: string, expected: string, text: string): Promise<void> {
+  const file = await realpath(configFile(directory))
+  if ((await readFile(file, 'utf8')) === expected) await writeDurably(file, text)
 }
 
 /** The modules that this change brings, switches on or replaces. */
@@ -102,16 +110,19 @@ function freshIn(next: Lock, former: Lock): Lock['modules'] {
   return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
 }
 
+/** The lock as it was, as a generation of its own; what was migrated for the change is undone where it can be. */
 async function takeBack(
   directory: string,
   { command, former, next, config }: Journal,
+  migrated: Applied,
   reason: string,
 ): Promise<Failure> {
   const back = { ...former, generation: next.generation + 1 }
   await recordGeneration(directory, `${command} (taken back)`, back)
-  if (config) await writeDurably(configFile(directory), config.former)
+  if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
   const outcome = await activate(directory)
+  const schema = await undoneOrSaid(directory, migrated)
   await removeJournal(directory)
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
@@ -119,8 +130,17 @@ async function takeBack(
     'activation',
     'activation-failed',
     `The running host could not take up the change: ${reason}. ${where}`,
-    'Correct what it says, then try again. Data and former modules are as they were.',
+    `Correct what it says, then try again. ${schema}`,
   )
+}
+
+async function undoneOrSaid(directory: string, migrated: Applied): Promise<string> {
+  try {
+    if (migrated.length > 0) await undoMigrations(directory, migrated)
+    return 'Data and former modules are as they were.'
+  } catch (error) {
+    return `The schema stays ahead of the former modules, which does no harm: ${(error as Error).message}`
+  }
 }
 
 /** The first change of an application that has no history yet also records what it had before. */
@@ -130,12 +150,12 @@ async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
   await recordGeneration(directory, lock.generation === 0 ? 'init' : 'unrecorded', lock)
 }
 
-async function migrate(directory: string, modules: Lock['modules']): Promise<string[]> {
+async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
   if (Object.keys(modules).length === 0) return []
   const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
   if (answer === undefined) return await migrateAlone(directory, modules)
   const { applied, reason } = answer.body as { applied?: Applied; reason?: string }
-  if (answer.status === 200 && applied) return namesOf(applied)
+  if (answer.status === 200 && applied) return applied
   throw new Failure(
     answer.status === 409 ? 'refused' : 'unexpected',
     'migration-failed',
@@ -149,14 +169,14 @@ type Applied = readonly { module: string; name: string }[]
 const namesOf = (applied: Applied) => applied.map(({ module, name }) => `${module}/${name}`)
 
 /** A host that was started a moment ago has the database: then it is asked. */
-async function migrateAlone(directory: string, modules: Lock['modules']): Promise<string[]> {
+async function migrateAlone(directory: string, modules: Lock['modules']): Promise<Applied> {
   try {
-    return namesOf(await migrateApplication(directory, modules))
+    return await migrateApplication(directory, modules)
   } catch (error) {
     if (!(error instanceof StorageBusyError)) throw error
     const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
     if (answer?.status !== 200) throw error
-    return namesOf((answer.body as { applied: Applied }).applied)
+    return (answer.body as { applied: Applied }).applied
   }
 }
 

@@ -1,7 +1,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
+import { callRunningHost, type DatabaseSchema, readLock, writeLock } from '../../src/host.ts'
+import { readJournal, writeJournal } from '../../src/install/journal.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -102,4 +103,68 @@ t.test('a running host takes up what was restored', async (t) => {
   )
   t.match(await run('module-install'), { exitCode: 0, json: { restored: ['hello'], live: true } })
   t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
+})
+
+t.test(
+  'a version that fails its self-check is taken back, its migrations undone; the old one serves',
+  async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    const running = await runningHost(t, directory)
+    const note = (version: string, more: object, query: string) =>
+      sampleTarball(join(root, `note-${version}.tgz`), {
+        id: 'note',
+        version,
+        manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note'] },
+        files: {
+          'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)',
+          'migrations/001-note.down.sql': 'DROP TABLE note',
+          ...more,
+        },
+        main: `import { defineModule, sql } from '@mortise/module-sdk'
+        export default defineModule('note', async (app, { database }) => {
+          app.get('/note', { config: { access: 'public' } }, async () => ({ data: await database.many(sql\`${query}\`) }))
+        })`,
+      })
+    await run('module-install', await note('1.0.0', {}, 'SELECT body FROM note'))
+    const more = {
+      'migrations/002-more.sql': 'ALTER TABLE note ADD COLUMN more TEXT',
+      'migrations/002-more.down.sql': 'ALTER TABLE note DROP COLUMN more',
+    }
+    const broken = await note('2.0.0', more, 'SELECT no_such_column FROM note')
+    t.match(await run('module-install', broken), {
+      exitCode: 5,
+      json: {
+        error: {
+          code: 'activation-failed',
+          message: /note: its route GET \/note answers 500 in the self-check/,
+        },
+      },
+    })
+    t.match(await get(running, '/note'), { status: 200, body: { data: [] } })
+    const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
+    const { ledger, statements } = (answer as { body: DatabaseSchema }).body
+    t.strictSame(
+      ledger.filter(({ module }) => module === 'note').map(({ name }) => name),
+      ['001-note'],
+    )
+    t.notMatch(statements.join(), /more/)
+  },
+)
+
+t.test('a change that was killed is completed by the next command, whatever it had reached', async (t) => {
+  for (const reached of ['the journal', 'the lock']) {
+    await t.test(reached, async (t) => {
+      const { root, directory, run } = await testApplication(t)
+      const file = await sampleTarball(join(root, 'hello.tgz'))
+      await run('module-install', file)
+      const next = await readLock(directory)
+      const former = { ...next, generation: 0, modules: {} }
+      await writeJournal(directory, { command: 'module-install hello', former, next, undo: [] })
+      if (reached === 'the journal') await writeLock(directory, former)
+      const outcome = await run('module-disable', 'hello')
+      t.match(outcome.stderr, /Completed "module-install hello", which had been interrupted/)
+      t.match(outcome, { exitCode: 0, json: { generation: 2 } })
+      t.equal(await readJournal(directory), undefined)
+    })
+  }
 })

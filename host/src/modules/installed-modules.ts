@@ -10,6 +10,7 @@ import { type Lock, readLock, storedModule } from './lock.ts'
 import { hostMigrations, moduleMigrations } from './migration-sets.ts'
 import { probe } from './probe.ts'
 import { readPackage } from './read-package.ts'
+import { selfCheck } from './self-check.ts'
 
 type Parts = Omit<HostParts, 'modules'>
 
@@ -81,10 +82,19 @@ export class InstalledModules {
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
       const next = await build(parts, lock)
-      for (const module of next.modules) {
-        if (module.state !== 'failed' || hadFailed(module.id, former, lock)) continue
+      const isSame = ({ id }: HostModule) => isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
+      try {
+        for (const module of next.modules) {
+          if (module.state === 'failed' && !hadFailed(module.id, former, lock)) {
+            throw new ModuleError(module.id, module.reason)
+          }
+          if (module.state === 'active' && !isSame(module)) {
+            await selfCheck(next.app, parts.config.basePath, module)
+          }
+        }
+      } catch (error) {
         await next.app.close()
-        throw new ModuleError(module.id, module.reason)
+        throw error
       }
       this.#serving = next
       this.#switches += 1
