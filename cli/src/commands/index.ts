@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { backup } from './backup.ts'
+import { config } from './config.ts'
 import { init } from './init.ts'
 import { moduleDisable } from './module-disable.ts'
 import { moduleEnable } from './module-enable.ts'
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   moduleHistory,
   moduleList,
   moduleInfo,
+  config,
   backup,
   restore,
   token,

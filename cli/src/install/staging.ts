@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { hashTree, lockFile, storeDirectory } from '../host.ts'
+import { configFile, hashTree, lockFile, storeDirectory } from '../host.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -22,17 +22,25 @@ export async function makeStaging(directory: string): Promise<string> {
 
 /** Removes what killed commands have left; only while no other command changes the application. */
 export async function removeLeftovers(directory: string): Promise<number> {
-  const lock = basename(lockFile(directory))
+  const leftovers = await findLeftovers(directory)
+  for (const path of leftovers) await rm(path, { recursive: true, force: true })
+  return leftovers.length
+}
+
+/** What killed commands have left: packages in staging, and files that were not renamed yet. */
+export async function findLeftovers(directory: string): Promise<string[]> {
   const own = join(directory, '.app')
   const isTemporary = (name: string) => name.endsWith('.tmp')
-  const leftovers = [
+  const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
+  return [
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
-    ...(await namesIn(directory, (name) => name.startsWith(`${lock}.`) && isTemporary(name))),
+    ...(await namesIn(
+      directory,
+      (name) => isTemporary(name) && committed.some((start) => name.startsWith(start)),
+    )),
     ...(await namesIn(own, isTemporary)),
     ...(await namesIn(join(own, 'generations'), isTemporary)),
   ]
-  for (const path of leftovers) await rm(path, { recursive: true, force: true })
-  return leftovers.length
 }
 
 export interface SealedTree {

@@ -1,14 +1,16 @@
-import { open, rename } from 'node:fs/promises'
+import { open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
  * Replaces a file by one rename, on the disk when it resolves: a crash leaves the old content or the new. The
- * temporary file is `<file>.<pid>.tmp`.
+ * temporary file is `<file>.<pid>.tmp`. Who may read the file stays as it is.
  */
 export async function writeDurably(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
-  const handle = await open(temporary, 'w')
+  const mode = await modeOf(file)
+  const handle = await open(temporary, 'w', mode)
   try {
+    if (mode !== undefined) await handle.chmod(mode)
     await handle.writeFile(text)
     await handle.sync()
   } finally {
@@ -20,5 +22,14 @@ export async function writeDurably(file: string, text: string): Promise<void> {
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+async function modeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).mode & 0o777
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }

@@ -1,0 +1,149 @@
+import { realpath } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { Failure } from '../failure.ts'
+import { configFile, readConfig, readLock, writeDurably } from '../host.ts'
+import { applyChange, type Switched } from '../install/apply-change.ts'
+import { readInstalled } from '../install/installed-packages.ts'
+import { probeCandidates } from '../install/probe-candidates.ts'
+import type { Terminal } from '../terminal.ts'
+import { type ConfigText, parseConfig, readConfigText, valueAt } from './config-text.ts'
+import { setInJson, unsetInJson } from './edit-json.ts'
+import { findSettings } from './find-settings.ts'
+import { parseValue } from './parse-value.ts'
+import type { Setting, SettingsOwner } from './setting.ts'
+import { settingProblems } from './setting-problems.ts'
+
+export interface SettingRequest {
+  readonly directory: string
+  /** As it was called, without the value, which may be secret: for the history. */
+  readonly command: string
+  readonly key: string
+  /** The value as text; undefined takes the setting away. */
+  readonly value: string | undefined
+  readonly terminal: Terminal
+}
+
+export interface ChangedSetting {
+  readonly owner: SettingsOwner
+  readonly setting: Setting
+  readonly changed: boolean
+  /** Undefined where nothing was switched: nothing to do, or a setting of the host. */
+  readonly switched: Switched | undefined
+}
+
+/**
+ * Changes one setting in app.config.json. One of a module is a change of the application like any other: it is
+ * checked against the module's schema, tried in a child process, taken up by the running host as a generation
+ * of its own, and where that fails the former value is back. One of the host is read at its next start. Run it
+ * while the application is locked.
+ *
+ * @throws {Failure} unknown or wrong (2, 3), refused by the module (4), taken back (5)
+ */
+export async function changeSetting(request: SettingRequest): Promise<ChangedSetting> {
+  const { directory, value, terminal } = request
+  const former = await readConfigText(directory)
+  const { owner, setting } = await findOne(directory, request, former)
+  const edited =
+    value === undefined ? unsetInJson(former.text, setting.path) : set(former, setting, value, owner)
+  const next = { text: edited, json: parseConfig(edited, configFile(directory)) }
+  if (isDeepStrictEqual(next.json, former.json))
+    return { owner, setting, changed: false, switched: undefined }
+
+  const { caused, others } = settingProblems(owner, setting, former.json, next.json)
+  if (caused.length > 0) throw wrongSetting(caused, value)
+  for (const clause of others) terminal.note(`Still wrong in app.config.json: ${clause}`)
+  if (owner.module === undefined) {
+    await writeDurably(await realpath(configFile(directory)), next.text)
+    return { owner, setting, changed: true, switched: undefined }
+  }
+  if (others.length === 0)
+    await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
+  const lock = await readLock(directory)
+  const switched = await terminal.during('Switching', () =>
+    applyChange({
+      directory,
+      command: request.command,
+      former: lock,
+      modules: lock.modules,
+      config: { former: former.text, next: next.text },
+    }),
+  )
+  return { owner, setting, changed: true, switched }
+}
+
+async function findOne(
+  directory: string,
+  { key, value }: SettingRequest,
+  file: ConfigText,
+): Promise<{ owner: SettingsOwner; setting: Setting }> {
+  const leftover = value === undefined ? await findLeftover(directory, key, file) : undefined
+  if (leftover) return leftover
+  const { owner, settings, single } = await findSettings(directory, key)
+  const [setting] = settings
+  if (single && setting) return { owner, setting }
+  throw new Failure(
+    'usage',
+    'setting-group',
+    `"${key}" is no single setting.`,
+    settings.length === 0
+      ? 'There is none to change.'
+      : `Name one: ${settings.map((one) => one.key).join(', ')}.`,
+  )
+}
+
+/** What the file has, although no schema knows it (any more), can be taken away like a setting. */
+async function findLeftover(directory: string, key: string, { json }: ConfigText) {
+  const parts = key.split('.')
+  const path = [['modules', ...parts], parts].find((candidate) => valueAt(json, candidate) !== undefined)
+  const known = await findSettings(directory, key).catch((error) => {
+    if (error instanceof Failure) return undefined
+    throw error
+  })
+  if (path === undefined || known !== undefined) return undefined
+  const [root, id] = path
+  const { modules } = await readLock(directory)
+  const installed = root === 'modules' && id !== undefined && Object.hasOwn(modules, id)
+  const { owner } = installed ? await findSettings(directory, `modules.${id}`) : { owner: nobody }
+  return { owner, setting: { key, path, schema: {} as Setting['schema'] } }
+}
+
+/** Of what belongs to no module that is installed: nothing can be wrong with taking it away. */
+const nobody: SettingsOwner = { module: undefined, path: [], schema: undefined }
+
+/** The file's text with the setting, in the first of its meanings that is right. */
+function set(file: ConfigText, setting: Setting, value: string, owner: SettingsOwner): string {
+  const texts = parseValue(value, setting.schema).map((meaning) =>
+    setInJson(file.text, setting.path, meaning),
+  )
+  const isRight = (text: string) =>
+    settingProblems(owner, setting, file.json, JSON.parse(text)).caused.length === 0
+  return texts.find(isRight) ?? (texts[0] as string)
+}
+
+/** Tries all enabled modules in a child process, with what the settings are to be. */
+async function tryOut(directory: string, id: string, { json }: ConfigText): Promise<void> {
+  const { modules } = await readLock(directory)
+  const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)
+  if (!enabled.some(([other]) => other === id)) return
+  const packages = await Promise.all(
+    enabled.map(([other, locked]) => readInstalled(other, locked, directory)),
+  )
+  const config = { ...(await readConfig(directory)), modules: (json.modules ?? {}) as never }
+  const own = packages.filter(({ manifest }) => manifest.id === id)
+  await probeCandidates(
+    config,
+    packages.filter(({ manifest }) => manifest.id !== id),
+    own,
+  )
+}
+
+function wrongSetting(clauses: readonly string[], value: string | undefined): Failure {
+  return new Failure(
+    'usage',
+    'invalid-setting',
+    `app.config.json would be wrong: ${clauses.join('; ')}.`,
+    value === undefined
+      ? 'Nothing was changed. Set it to another value instead.'
+      : 'Nothing was changed. "app config get" shows what each setting is for.',
+  )
+}

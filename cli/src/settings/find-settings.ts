@@ -1,0 +1,94 @@
+import { Failure } from '../failure.ts'
+import { configSchema, type Lock, readLock, readPackage, storedModule } from '../host.ts'
+import { readInstalled } from '../install/installed-packages.ts'
+import { nearest } from '../install/nearest.ts'
+import { installedId } from '../install/source.ts'
+import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
+
+/** What a key names: one setting or several, and whose they are. */
+export interface FoundSettings {
+  readonly owner: SettingsOwner
+  readonly settings: readonly Setting[]
+  /** Whether the key names a single setting. */
+  readonly single: boolean
+}
+
+const { modules: _, $schema: __, ...hostProperties } = configSchema.properties
+const host: SettingsOwner = {
+  module: undefined,
+  path: [],
+  schema: { ...configSchema, properties: hostProperties },
+}
+
+/**
+ * The settings that `key` names: `note.keepFor`, `note` for all of a module, `server.port`, `server`. The host's
+ * own keys come before modules of the same name; `modules.log.level` always means the module. A module may be
+ * named by its package.
+ *
+ * @throws {Failure} no such module (3) or setting (2); a package that the store lacks (4)
+ */
+export async function findSettings(directory: string, key: string): Promise<FoundSettings> {
+  const lock = await readLock(directory)
+  const parts = key.split('.')
+  const { owner, path } = Object.hasOwn(hostProperties, parts[0] as string)
+    ? { owner: host, path: parts }
+    : await findModule(directory, lock, parts[0] === 'modules' ? parts.slice(1) : parts, key)
+  const settings = settingsBelow(owner, path)
+  if (settings === undefined) throw unknownSetting(owner, key)
+  const [first] = settings
+  const single = settings.length === 1 && first?.path.length === owner.path.length + path.length
+  return { owner, settings, single }
+}
+
+/** All settings of the host and of what is installed. What the store lacks has none to show. */
+export async function allSettings(directory: string): Promise<Setting[]> {
+  const { modules } = await readLock(directory)
+  const owners = await Promise.all(
+    Object.entries(modules).map(async ([id, locked]) => {
+      const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
+      return moduleOwner(id, stored?.settingsSchema)
+    }),
+  )
+  return [host, ...owners].flatMap((owner) => settingsBelow(owner, []) ?? [])
+}
+
+/** Package names may hold dots: the longest beginning of the key that is installed is the module. */
+async function findModule(directory: string, lock: Lock, parts: readonly string[], key: string) {
+  for (let length = parts.length; length > 0; length--) {
+    const id = installedId(lock, parts.slice(0, length).join('.'))
+    const locked = id === undefined ? undefined : lock.modules[id]
+    if (id === undefined || locked === undefined) continue
+    const { settingsSchema } = await readInstalled(id, locked, directory)
+    return { owner: moduleOwner(id, settingsSchema), path: parts.slice(length) }
+  }
+  const known = [...Object.keys(lock.modules), ...Object.keys(hostProperties)]
+  const [near] = nearest(parts[0] as string, known)
+  throw new Failure(
+    'notFound',
+    'not-installed',
+    `"${key}" names nothing: "${parts[0]}" is neither an installed module nor a setting of the host.`,
+    near ? `Did you mean ${[near, ...parts.slice(1)].join('.')}?` : 'See "app config get" for all there are.',
+  )
+}
+
+const moduleOwner = (id: string, schema: SettingsOwner['schema']): SettingsOwner => ({
+  module: id,
+  path: ['modules', id],
+  schema,
+})
+
+function unknownSetting(owner: SettingsOwner, key: string): Failure {
+  const known = (settingsBelow(owner, []) ?? []).map((setting) => setting.key)
+  const [near] = nearest(key, known)
+  const whose = owner.module ?? 'the host'
+  return new Failure(
+    'usage',
+    'unknown-setting',
+    `"${key}" is no setting of ${whose}.`,
+    known.length === 0
+      ? `${whose} takes no settings.`
+      : near
+        ? `Did you mean ${near}?`
+        : `It has ${known.join(', ')}.`,
+  )
+}

@@ -1,0 +1,244 @@
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { configFile, readLock } from '../../src/host.ts'
+import { readGenerations } from '../../src/install/generations.ts'
+import { writeJournal } from '../../src/install/journal.ts'
+import { testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    keepFor: { type: 'string', pattern: '^[0-9]+[dw]$', default: '30d', description: 'how long' },
+    most: { type: 'integer', minimum: 1, default: 100 },
+    apiKey: { type: 'string', writeOnly: true },
+    level: { anyOf: [{ const: '1' }, { const: 'high' }] },
+    mail: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { host: { type: 'string' }, tls: { type: 'boolean', default: true } },
+    },
+  },
+}
+
+/** `GET /note` answers the settings; the module fails as they tell it to. */
+const plugin = `
+  if (context.settings.keepFor === '13d') throw new Error('not thirteen')
+  if (context.settings.keepFor === '17d' && process.env.IN_THE_HOST) throw new Error('not seventeen here')
+  app.get('/note', { config: { access: 'public' } }, async () => context.settings)`
+
+async function withNote(t: Test) {
+  const application = await testApplication(t)
+  const file = await sampleTarball(join(application.root, 'note.tgz'), {
+    id: 'note',
+    manifest: { config: 'config.json' },
+    files: { 'config.json': JSON.stringify(schema) },
+    plugin,
+  })
+  const { exitCode, stdout } = await application.run('module-install', file)
+  if (exitCode !== 0) throw new Error(stdout)
+  return { ...application, text: () => readFile(configFile(application.directory), 'utf8') }
+}
+
+t.test('without a key every setting is shown, with its value and where that comes from', async (t) => {
+  const { run } = await withNote(t)
+  const { exitCode, json } = await run('config', 'get')
+  t.equal(exitCode, 0)
+  const of = (key: string) => json.settings.find((setting: { key: string }) => setting.key === key)
+  t.match(of('note.keepFor'), { value: '30d', default: '30d', source: 'default', description: 'how long' })
+  t.match(of('note.apiKey'), { value: null, source: 'none' })
+  t.match(of('note.mail.tls'), { value: true, variable: 'APP_MODULES_NOTE_MAIL_TLS' })
+  t.match(of('server.port'), { value: 3000, source: 'default' })
+  t.match(of('auth.issuer'), { source: 'app.config.json' })
+})
+
+t.test('a key shows one setting, a module or a group several', async (t) => {
+  const { run } = await withNote(t)
+  t.match(await run('config', 'get', 'note.most'), { json: { key: 'note.most', value: 100 } })
+  t.match(await run('config', 'get', '@acme/note.most'), { json: { key: 'note.most' } })
+  t.match(await run('config', 'get', 'modules.note.most'), { json: { key: 'note.most' } })
+  const keys = async (key: string) =>
+    (await run('config', 'get', key)).json.settings.map((setting: { key: string }) => setting.key)
+  t.strictSame(await keys('note.mail'), ['note.mail.host', 'note.mail.tls'])
+  t.ok((await keys('note')).length === 6)
+})
+
+t.test('a running host takes a setting up, as a generation of the history', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const running = await runningHost(t, directory)
+  const before = await text()
+  t.match(await run('config', 'set', 'note.keepFor', '7d'), {
+    exitCode: 0,
+    json: { key: 'note.keepFor', value: '7d', changed: true, generation: 2, live: true },
+  })
+  t.match((await get(running, '/note')).body, { keepFor: '7d', most: 100 })
+  const lock = await readLock(directory)
+  t.match((await readGenerations(directory, lock)).at(-1), { command: 'config set note.keepFor' })
+
+  t.match(await run('config', 'set', 'note.keepFor', '7d'), { exitCode: 0, json: { changed: false } })
+  t.match(await run('config', 'unset', 'note.keepFor'), { json: { value: '30d', changed: true, live: true } })
+  t.match((await get(running, '/note')).body, { keepFor: '30d' })
+  t.equal(await text(), before, 'the file is as it was, to the byte')
+  t.match(await run('config', 'unset', 'note.keepFor'), { exitCode: 0, json: { changed: false } })
+  t.equal((await readLock(directory)).generation, 3)
+})
+
+t.test('values have the type of the schema', async (t) => {
+  const { run, text } = await withNote(t)
+  for (const [key, value] of [
+    ['most', '5'],
+    ['apiKey', '5'],
+    ['level', '1'],
+    ['mail.tls', 'false'],
+    ['mail.host', 'null'],
+  ] as const) {
+    t.match(await run('config', 'set', `note.${key}`, value), { exitCode: 0 }, key)
+  }
+  t.same(JSON.parse(await text()).modules.note, {
+    most: 5,
+    apiKey: '5',
+    level: '1',
+    mail: { tls: false, host: 'null' },
+  })
+})
+
+t.test('what the schema refuses is exit 2, names the key, and changes nothing', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const before = await text()
+  for (const [argv, message] of [
+    [['set', 'note.most', '0'], /"modules\.note\.most" must be >= 1/],
+    [['set', 'note.most', '-1'], /"modules\.note\.most" must be >= 1/],
+    [['set', 'note.most', 'many'], /"modules\.note\.most" must be integer/],
+    [['set', 'note.keepfor', '7d'], /"note\.keepfor" is no setting of note/],
+    [['set', 'note.mail', '{}'], /"note\.mail" is no single setting/],
+    [['set', 'note', '{}'], /"note" is no single setting/],
+    [['set', 'server.port', '70000'], /"server\.port" must be <= 65535/],
+    [['set', 'server.prot', '80'], /"server\.prot" is no setting of the host/],
+    [['set', 'note.most'], /not how "app config" is called/],
+    [['put', 'note.most', '3'], /not how "app config" is called/],
+  ] as const) {
+    t.match(await run('config', ...argv), { exitCode: 2, json: { error: { message } } }, argv.join(' '))
+  }
+  t.match(await run('config', 'set', 'nots.most', '3'), {
+    exitCode: 3,
+    json: { error: { code: 'not-installed', hint: /note\.most/ } },
+  })
+  t.equal(await text(), before)
+  t.equal((await readLock(directory)).generation, 1)
+})
+
+t.test('a module that fails with a value refuses it, and nothing has changed', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const running = await runningHost(t, directory)
+  const before = await text()
+  t.match(await run('config', 'set', 'note.keepFor', '13d'), {
+    exitCode: 4,
+    json: { error: { code: 'probe-failed', message: /not thirteen/ } },
+  })
+  t.equal(await text(), before)
+  t.match((await get(running, '/note')).body, { keepFor: '30d' })
+})
+
+t.test('a module that fails in the host only has its former value back, and serves', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  process.env.IN_THE_HOST = 'yes'
+  t.teardown(() => delete process.env.IN_THE_HOST)
+  const running = await runningHost(t, directory)
+  await run('config', 'set', 'note.keepFor', '7d')
+  const before = await text()
+  t.match(await run('config', 'set', 'note.keepFor', '17d'), {
+    exitCode: 5,
+    json: { error: { code: 'activation-failed', message: /not seventeen here.*former/ } },
+  })
+  t.equal(await text(), before)
+  t.match(await get(running, '/note'), { status: 200, body: { keepFor: '7d' } })
+  t.equal(running.state().generation, (await readLock(directory)).generation)
+})
+
+t.test('a change that was killed is completed, unless somebody has edited the file since', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const former = await readLock(directory)
+  const before = await text()
+  const interrupted = async () => {
+    const lock = await readLock(directory)
+    const next = { ...lock, generation: lock.generation + 1 }
+    const config = { former: before, next: before.replace('{', '{ "version": "2.0.0",') }
+    await writeJournal(directory, { command: 'config set version', former: lock, next, config, undo: [] })
+  }
+  await interrupted()
+  t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set version"/ })
+  t.match(JSON.parse(await text()), { version: '2.0.0' })
+  t.equal((await readLock(directory)).generation, former.generation + 1)
+
+  const mine = before.replace('{', '{ "version": "3.0.0",')
+  await writeFile(configFile(directory), mine)
+  await interrupted()
+  await run('module-remove', 'nothing')
+  t.equal(await text(), mine)
+})
+
+t.test('what a module calls writeOnly is not shown, and its value is in no history', async (t) => {
+  const { directory, run } = await withNote(t)
+  const outputs = [
+    await run('config', 'set', 'note.apiKey', 'hunter2-secret'),
+    await run('config', 'get', 'note.apiKey'),
+    await run('config', 'get'),
+  ]
+  for (const { exitCode, stdout, stderr } of outputs) {
+    t.equal(exitCode, 0)
+    t.match(stdout, /"\(set\)"/)
+    t.notMatch(stdout + stderr, /hunter2/)
+  }
+  const generations = await readGenerations(directory, await readLock(directory))
+  t.notMatch(JSON.stringify(generations), /hunter2/)
+})
+
+t.test('one of several wrong settings can be mended', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  const file = JSON.parse(await text())
+  const wrong = { ...file, modules: { note: { most: 0, keepFor: 'long', gone: 1 } } }
+  await writeFile(configFile(directory), JSON.stringify(wrong))
+  t.match(await run('config', 'set', 'note.most', '0'), { exitCode: 0, json: { changed: false } })
+  t.match(await run('config', 'set', 'note.most', '-3'), { exitCode: 2 })
+  t.match(await run('config', 'set', 'note.most', '3'), { exitCode: 0, stderr: /Still wrong.*keepFor/ })
+  t.match(await run('config', 'unset', 'note.gone'), { exitCode: 0, json: { changed: true } })
+  t.match(await run('config', 'set', 'note.keepFor', '3d'), { exitCode: 0 })
+  t.same(JSON.parse(await text()).modules, { note: { most: 3, keepFor: '3d' } })
+})
+
+t.test('settings that no module has any more can be taken away', async (t) => {
+  const { run, directory, text } = await withNote(t)
+  await run('config', 'set', 'note.most', '3')
+  await run('module-remove', 'note')
+  t.match(await run('config', 'unset', 'note.most'), { exitCode: 0, json: { changed: true } })
+  t.notOk(Object.hasOwn(JSON.parse(await text()), 'modules'))
+  t.equal((await readLock(directory)).generation, 3)
+})
+
+t.test('a setting of the host waits for its next start; the file keeps who may read it', async (t) => {
+  const { directory, run, text } = await withNote(t)
+  await chmod(configFile(directory), 0o640)
+  t.match(await run('config', 'set', 'server.port', '8080'), {
+    exitCode: 0,
+    json: { value: 8080, changed: true, generation: null, live: false },
+  })
+  t.match(await run('config', 'set', 'aliases.api-x', '@acme/x@^2'), { exitCode: 0 })
+  t.match(JSON.parse(await text()), { server: { port: 8080 }, aliases: { 'api-x': '@acme/x@^2' } })
+  t.equal((await stat(configFile(directory))).mode & 0o777, 0o640)
+  t.equal((await readLock(directory)).generation, 1)
+})
+
+t.test('a variable that wins over the file is named', async (t) => {
+  const { run } = await withNote(t)
+  process.env.APP_MODULES_NOTE_MOST = '9'
+  t.teardown(() => delete process.env.APP_MODULES_NOTE_MOST)
+  t.match(await run('config', 'set', 'note.most', '5'), {
+    exitCode: 0,
+    stderr: /APP_MODULES_NOTE_MOST is set here/,
+    json: { value: 9, source: 'environment' },
+  })
+  t.match(await run('config', 'set', 'note.most', '0'), { exitCode: 2 })
+})
