@@ -33,6 +33,7 @@ export {
   migrateApplication,
   mintApplicationToken,
   moduleSettings,
+  openStorage,
   overrideFromEnvironment,
   probe,
   purgeModule,

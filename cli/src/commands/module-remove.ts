@@ -1,6 +1,6 @@
 import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
-import { purgeModules } from '../data/purge-modules.ts'
+import { assertPurgeable, purgeModules } from '../data/purge-modules.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
@@ -21,6 +21,7 @@ export const moduleRemove: Command = {
       command,
       terminal,
       async () => {
+        if (purge) await assertPurgeable(directory, names)
         const done = await removeModules(directory, command, names)
         return {
           ...done,

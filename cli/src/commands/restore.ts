@@ -14,7 +14,7 @@ export const restore: Command = {
   ],
   examples: [
     'app restore ../shop.tgz',
-    'app init shop && app restore shop.tgz --dir shop --with-config --with-secret',
+    'app restore shop.tgz --with-config --with-secret    # on a new machine, after "app init"',
     'app restore .app/purged/api-cart-7.tgz    # what "app module-remove --purge" has written',
   ],
 

@@ -40,6 +40,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     )),
     ...(await namesIn(own, isTemporary)),
     ...(await namesIn(join(own, 'generations'), isTemporary)),
+    ...(await namesIn(join(own, 'purged'), isTemporary)),
   ]
 }
 

@@ -1,0 +1,89 @@
+import { hostVersion } from '../host.ts'
+
+/** The first entry of an archive: what it is, and what else is in it. */
+export interface ArchiveManifest {
+  readonly format: 'mortise-archive'
+  readonly version: 1
+  /** `application`: data and lock of a whole one. `module`: the data of one that was purged. */
+  readonly kind: 'application' | 'module'
+  /** The id, of a `module`. */
+  readonly module?: string
+  /** The version of the host that wrote it. */
+  readonly host: string
+  /** Of the lock, when it was written. */
+  readonly generation: number
+  /** RFC 3339, UTC. */
+  readonly at: string
+  /** By the name of the entry. */
+  readonly parts: Readonly<Record<string, ArchivePart>>
+}
+
+export interface ArchivePart {
+  readonly bytes: number
+  /** Hexadecimal. */
+  readonly sha256: string
+}
+
+export const MANIFEST = 'manifest.json'
+export const DATA = 'data.db'
+export const LOCK = 'modules.lock.json'
+export const CONFIG = 'app.config.json'
+export const SECRET = 'secret'
+
+/** What an archive of a kind holds; the secret only where that was asked for. */
+const PARTS = {
+  application: { required: [DATA, LOCK, CONFIG], optional: [SECRET] },
+  module: { required: [DATA], optional: [] },
+} as const
+
+export function newManifest(
+  fields: Pick<ArchiveManifest, 'kind' | 'module' | 'generation' | 'parts'>,
+): ArchiveManifest {
+  return {
+    format: 'mortise-archive',
+    version: 1,
+    host: hostVersion,
+    at: new Date().toISOString(),
+    ...fields,
+  }
+}
+
+/** @throws {Error} saying why `text` is no manifest that this command understands */
+export function parseManifest(text: string): ArchiveManifest {
+  const value: unknown = JSON.parse(text)
+  if (!isObject(value) || value.format !== 'mortise-archive')
+    throw new Error('it is no archive of "app backup"')
+  if (value.version !== 1) {
+    throw new Error(
+      `its format has the version ${value.version}, and this command knows version 1: use a newer one`,
+    )
+  }
+  const { kind, module, generation, parts } = value
+  if (kind !== 'application' && kind !== 'module') throw new Error('its manifest names no known kind')
+  if (kind === 'module' && typeof module !== 'string') throw new Error('its manifest names no module')
+  if (!isCount(generation)) throw new Error('its manifest names no generation')
+  if (!isObject(parts)) throw new Error('its manifest names no parts')
+  const { required, optional } = PARTS[kind]
+  const known: readonly string[] = [...required, ...optional]
+  for (const [name, part] of Object.entries(parts)) {
+    if (!known.includes(name)) throw new Error(`its manifest names the part ${JSON.stringify(name)}`)
+    const isPart =
+      isObject(part) &&
+      isCount(part.bytes) &&
+      typeof part.sha256 === 'string' &&
+      /^[0-9a-f]{64}$/.test(part.sha256)
+    if (!isPart) throw new Error(`its manifest does not say size and hash of ${name}`)
+  }
+  for (const name of required) {
+    if (!Object.hasOwn(parts, name)) throw new Error(`its manifest does not name ${name}`)
+  }
+  return value as unknown as ArchiveManifest
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}

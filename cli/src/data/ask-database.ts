@@ -1,0 +1,46 @@
+import { Failure } from '../failure.ts'
+import { callRunningHost, StorageBusyError } from '../host.ts'
+
+export interface DatabaseRequest {
+  readonly directory: string
+  readonly path: '/backup' | '/retired' | '/purge'
+  readonly body?: unknown
+}
+
+/**
+ * Has the running host do something with the database, which is its own; where none runs, does it `alone`.
+ * @throws {Failure}
+ */
+export async function askDatabase<Answer>(
+  request: DatabaseRequest,
+  alone: () => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await askHost<Answer>(request)
+  if (answer !== undefined) return answer
+  try {
+    return await alone()
+  } catch (error) {
+    if (!(error instanceof StorageBusyError)) throw error
+    // A host that was started a moment ago.
+    const second = await askHost<Answer>(request)
+    if (second === undefined) throw error
+    return second
+  }
+}
+
+/** @returns undefined where no host runs */
+export async function askHost<Answer>({
+  directory,
+  path,
+  body,
+}: DatabaseRequest): Promise<Answer | undefined> {
+  const answer = await callRunningHost(directory, { method: 'POST', path, body })
+  if (answer === undefined || answer.status === 200) return answer?.body as Answer | undefined
+  const { reason } = answer.body as { reason?: string }
+  throw new Failure(
+    'unexpected',
+    'host-refused',
+    `The running host did not do it: ${reason ?? `it answered ${answer.status}`}.`,
+    'Give the same command again when what it says is over: it goes on where this one stopped.',
+  )
+}

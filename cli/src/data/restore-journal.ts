@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Failure } from '../failure.ts'
+import {
+  acquireFileLock,
+  configFile,
+  databaseLockFile,
+  type Lock,
+  lockFile,
+  readConfig,
+  secretFile,
+  writeDurably,
+} from '../host.ts'
+import { recordGeneration } from '../install/generations.ts'
+import { syncPath } from './sync-path.ts'
+
+// A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
+// complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which
+// the next command, or the next start, carries out where this one is killed. No host can begin meanwhile: the lock of the
+// database is held.
+
+export interface Restoration {
+  /** As it was called: `restore shop.tgz`. */
+  readonly command: string
+  readonly lock: Lock
+  /** The database file. What was there is kept as `former`. */
+  readonly database: string
+  readonly former: string
+  /** All that is replaced, the database and then the lock among them, in that order. */
+  readonly files: readonly string[]
+}
+
+export const restoredFile = (file: string) => `${file}.restored`
+const journalFile = (directory: string) => join(directory, '.app', 'restore.json')
+
+/** Decides a restoration, and carries it out. The lock of the database is held. */
+export async function carryOutRestoration(directory: string, restoration: Restoration): Promise<void> {
+  await writeDurably(journalFile(directory), `${JSON.stringify(restoration, null, 2)}\n`)
+  await moveIntoPlace(directory, restoration)
+}
+
+/**
+ * Completes the restoration that a killed command has left.
+ * @returns the command that it was, undefined where there was none
+ * @throws {Failure} where a host has the database
+ */
+export async function completeRestoration(directory: string): Promise<string | undefined> {
+  if (!isRestorationLeft(directory)) {
+    await removeUndecided(directory)
+    return undefined
+  }
+  const restoration: Restoration = JSON.parse(await readFile(journalFile(directory), 'utf8'))
+  await whileDatabaseLocked([restoration.database], () => moveIntoPlace(directory, restoration))
+  return restoration.command
+}
+
+export const isRestorationLeft = (directory: string) => existsSync(journalFile(directory))
+
+/** Keeps every host from these databases while `work` is done. @throws {Failure} where one runs */
+export async function whileDatabaseLocked<Result>(
+  [file, ...others]: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (file === undefined) return await work()
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const lock = acquireFileLock(databaseLockFile(file))
+  if (lock === undefined) {
+    throw new Failure(
+      'refused',
+      'host-running',
+      'A host runs this application, and data are restored only into one that is stopped.',
+      'Stop it, then give the same command again.',
+    )
+  }
+  try {
+    return await whileDatabaseLocked(others, work)
+  } finally {
+    lock.release()
+  }
+}
+
+/** What a restoration that was killed before it was decided has put beside its place. */
+async function removeUndecided(directory: string): Promise<void> {
+  const mark = restoredFile(lockFile(directory))
+  if (!existsSync(mark)) return
+  const { databaseFile } = await readConfig(directory)
+  for (const file of [databaseFile, configFile(directory), secretFile(directory)]) {
+    await rm(restoredFile(file), { force: true })
+  }
+  await rm(mark)
+}
+
+async function moveIntoPlace(directory: string, restoration: Restoration): Promise<void> {
+  const { command, lock, database, former, files } = restoration
+  await recordGeneration(directory, command, lock)
+  for (const file of files) {
+    // Gone: an earlier attempt has moved it already.
+    if (!existsSync(restoredFile(file))) continue
+    if (file === database) await setAside(database, former)
+    await rename(restoredFile(file), file)
+    await syncPath(dirname(file))
+  }
+  await rm(journalFile(directory))
+  await syncPath(dirname(journalFile(directory)))
+}
+
+/** Together with its log, which SQLite would otherwise replay onto whatever database has its name. */
+async function setAside(database: string, former: string): Promise<void> {
+  for (const suffix of ['-wal', '-journal', '']) {
+    if (existsSync(database + suffix)) await rename(database + suffix, former + suffix)
+  }
+  await rm(`${database}-shm`, { force: true })
+  await syncPath(dirname(database))
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { one, run, sql } from '@mortise/module-sdk'
+import type { Test } from 'tap'
+import { databaseSchema, openStorage, readConfig } from '../src/host.ts'
+import { entryModule } from './entry-module.ts'
+import { testApplication } from './run-app.ts'
+import { sampleTarball } from './sample-module.ts'
+
+/** An application with a module and three entries, a backup of that, and then two more entries. */
+export async function backedUp(t: Test) {
+  const application = await testApplication(t)
+  const { root, directory, run } = application
+  await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  const file = join(root, 'backup.tgz')
+  await write(directory, 3)
+  t.equal((await run('backup', file)).exitCode, 0)
+  await write(directory, 2)
+  return { ...application, file }
+}
+
+/** Writes entries into the database of a stopped application. */
+export async function write(directory: string, times: number): Promise<void> {
+  await withStorage(directory, async (storage) => {
+    for (let time = 0; time < times; time++) {
+      await storage.transaction(function* () {
+        const { id } = yield* one<{ id: number }>(sql`INSERT INTO entry (filler) VALUES ('') RETURNING id`)
+        yield* run(sql`INSERT INTO entry_twin VALUES (${id})`)
+      })
+    }
+  })
+}
+
+/** How many entries the database of a stopped application has. */
+export async function count(t: Test, directory: string): Promise<number> {
+  return await withStorage(directory, async (storage) => {
+    const { entries, twins } = await storage.one<{ entries: number; twins: number }>(
+      sql`SELECT (SELECT count(*) FROM entry) AS entries, (SELECT count(*) FROM entry_twin) AS twins`,
+    )
+    t.equal(entries, twins)
+    return entries
+  })
+}
+
+/** Whether a stopped application has the tables of the module, and their ledger rows. */
+export async function hasTables(directory: string): Promise<boolean> {
+  const { statements, ledger } = await databaseSchema(directory)
+  const inLedger = ledger.some(({ module }) => module === 'entry')
+  const inSchema = statements.some((text) => /TABLE entry/.test(text))
+  if (inLedger !== inSchema) throw new Error('tables and ledger differ')
+  return inSchema
+}
+
+type Storage = Awaited<ReturnType<typeof openStorage>>
+
+async function withStorage<Result>(
+  directory: string,
+  work: (storage: Storage) => Promise<Result>,
+): Promise<Result> {
+  const { databaseFile } = await readConfig(directory)
+  const storage = await openStorage({
+    file: databaseFile,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { list } from 'tar'
+import { damageOf, readLock } from '../../src/host.ts'
+import { entryModule } from '../entry-module.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+async function withEntries(t: Test) {
+  const application = await testApplication(t)
+  const source = await sampleTarball(join(application.root, 'entry.tgz'), entryModule())
+  t.equal((await application.run('module-install', source)).exitCode, 0)
+  return { ...application, file: join(application.root, 'backup.tgz') }
+}
+
+async function post(url: string, times = 1): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    const response = await fetch(`${url}/entry`, { method: 'POST' })
+    if (response.status !== 201) throw new Error(await response.text())
+    await response.arrayBuffer()
+  }
+}
+
+/** Another application, in an empty folder. */
+async function another(root: string) {
+  const directory = join(root, 'other')
+  await mkdir(directory)
+  await runApp('init', directory, '--json')
+  return { directory, run: (...argv: string[]) => runApp(...argv, '--dir', directory, '--json') }
+}
+
+async function namesIn(file: string): Promise<string[]> {
+  const names: string[] = []
+  await list({ file, onReadEntry: (entry) => names.push(entry.path) })
+  return names
+}
+
+t.test('what a running host has committed comes back elsewhere, its log included', async (t) => {
+  const { root, directory, run, file } = await withEntries(t)
+  const host = await runningHost(t, directory)
+  await post(host.url, 3)
+  t.ok((await stat(join(directory, 'data', 'app.db-wal')).catch(() => undefined))?.size, 'there is a log')
+  const done = await run('backup', file)
+  t.match(done, {
+    exitCode: 0,
+    json: { file, generation: 1, parts: ['modules.lock.json', 'app.config.json', 'data.db'] },
+  })
+  t.equal((await stat(file)).mode & 0o777, 0o600)
+  t.equal((await stat(file)).size, done.json.bytes)
+  t.strictSame(await namesIn(file), ['manifest.json', 'modules.lock.json', 'app.config.json', 'data.db'])
+  t.notOk((await readdir(root)).some((name) => name.endsWith('.tmp')))
+  await post(host.url, 2)
+
+  const other = await another(root)
+  const restored = await other.run('restore', file)
+  t.match(restored, {
+    exitCode: 0,
+    json: {
+      kind: 'application',
+      generation: 1,
+      restored: ['data.db', 'modules.lock.json'],
+      former: null,
+      missing: ['entry'],
+    },
+  })
+  t.match(await readLock(other.directory), { generation: 1, modules: (await readLock(directory)).modules })
+  t.match(await other.run('module-install'), { exitCode: 0, json: { restored: ['entry'] } })
+  const second = await runningHost(t, other.directory)
+  t.match(await get(second, '/entry'), { status: 200, body: { entries: 3, twins: 3 } })
+  t.match(await get(host, '/entry'), { body: { entries: 5, twins: 5 } }, 'the first goes on')
+})
+
+t.test('while it is written to, each transaction is in a backup whole or not at all', async (t) => {
+  const { root, directory, run, file } = await withEntries(t)
+  const host = await runningHost(t, directory)
+  let written = 0
+  let backingUp = true
+  const writers = Array.from({ length: 8 }, async () => {
+    while (backingUp) {
+      await post(host.url)
+      written += 1
+    }
+  })
+  await post(host.url, 50)
+  const before = written + 50
+  t.match(await run('backup', file), { exitCode: 0 })
+  backingUp = false
+  await Promise.all(writers)
+  t.ok(written > 0)
+  const other = await another(root)
+  t.match(await other.run('restore', file), { exitCode: 0 })
+  t.equal(damageOf(join(other.directory, 'data', 'app.db')), undefined)
+  await other.run('module-install')
+  const { body } = await get(await runningHost(t, other.directory), '/entry')
+  t.equal(body.entries, body.twins)
+  t.ok(body.entries >= before && body.entries <= before + written)
+})
+
+t.test('a stopped application is backed up too, and so is one that was never started', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  t.match(await run('backup', join(root, 'empty.tgz')), { exitCode: 0, json: { generation: 0 } })
+  t.match(await run('restore', join(root, 'empty.tgz')), { exitCode: 0, json: { generation: 1 } })
+  const host = await runningHost(t, directory)
+  t.equal((await get(host, '/health/ready')).status, 200)
+})
+
+t.test('the secret is in it only where that is asked for', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = join(root, 'backup.tgz')
+  const { json } = await run('backup', file, '--with-secret')
+  t.strictSame(json.parts, ['modules.lock.json', 'app.config.json', 'secret', 'data.db'])
+  const secret = await readFile(join(directory, '.app', 'secret'), 'utf8')
+  await writeFile(join(directory, '.app', 'secret'), 'another secret that is as long as it must be')
+  await run('restore', file)
+  t.match(await readFile(join(directory, '.app', 'secret'), 'utf8'), /another/)
+  t.match(await run('restore', file, '--with-secret'), { exitCode: 0 })
+  t.equal(await readFile(join(directory, '.app', 'secret'), 'utf8'), secret)
+  t.equal((await stat(join(directory, '.app', 'secret'))).mode & 0o777, 0o600)
+  await rm(join(directory, '.app', 'secret'))
+  t.match(await run('backup', join(root, 'two.tgz'), '--with-secret'), {
+    exitCode: 3,
+    json: { error: { code: 'no-secret' } },
+  })
+  t.notOk(existsSync(join(root, 'two.tgz')))
+})
+
+t.test('nothing is overwritten, and no folder made', async (t) => {
+  const { root, run } = await testApplication(t)
+  const file = join(root, 'mine')
+  await writeFile(file, 'mine')
+  t.match(await run('backup', file), { exitCode: 4, json: { error: { code: 'file-exists' } } })
+  t.equal(await readFile(file, 'utf8'), 'mine')
+  t.match(await run('backup', join(root, 'no', 'x.tgz')), {
+    exitCode: 3,
+    json: { error: { code: 'no-folder' } },
+  })
+  t.match(await run('backup'), { exitCode: 2 })
+})

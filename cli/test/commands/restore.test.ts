@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { databaseSchema, readConfig, readLock } from '../../src/host.ts'
+import { backedUp, count } from '../backed-up.ts'
+import { startApp } from '../run-process.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+t.test('restoring replaces data and lock by a further generation, and keeps what was there', async (t) => {
+  const { root, directory, run, file } = await backedUp(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  t.equal(await count(t, directory), 5)
+  const former = join('data', 'app.db.before-generation-3')
+  t.match(await run('restore', file), {
+    exitCode: 0,
+    json: { kind: 'application', generation: 3, former, missing: [] },
+  })
+  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry'])
+  t.equal(await count(t, directory), 3)
+  t.ok(existsSync(join(directory, former)))
+  t.match((await run('module-history')).json.generations.at(-1), { generation: 3, command: /^restore / })
+  t.notOk((await readdir(directory)).some((name) => name.endsWith('.restored')))
+  t.match(await run('restore', file), { exitCode: 0, json: { generation: 4 } })
+  t.equal(await count(t, directory), 3)
+})
+
+t.test('a log that is left of the former database is not replayed onto the restored one', async (t) => {
+  const { directory, run, file } = await backedUp(t)
+  const { databaseFile } = await readConfig(directory)
+  const killed = startApp(t, ['start', '--port', '0', '--dir', directory])
+  await killed.says(/Serving (\S+)/)
+  const url = /Serving (\S+)/.exec(killed.stdout)?.[1]
+  for (let time = 0; time < 4; time++) await fetch(`${url}/entry`, { method: 'POST' })
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  t.ok(existsSync(`${databaseFile}-wal`))
+  const { exitCode, json } = await run('restore', file)
+  t.equal(exitCode, 0)
+  t.notOk(existsSync(`${databaseFile}-wal`))
+  t.ok(existsSync(join(directory, `${json.former}-wal`)), 'it stays with what it belongs to')
+  t.equal(await count(t, directory), 3)
+})
+
+t.test('a database that is damaged, or gone, is no obstacle', async (t) => {
+  const { directory, run, file } = await backedUp(t)
+  const { databaseFile } = await readConfig(directory)
+  await writeFile(databaseFile, 'no database at all '.repeat(1000))
+  t.match(await run('restore', file), { exitCode: 0 })
+  t.equal(await count(t, directory), 3)
+  await rm(databaseFile)
+  t.match(await run('restore', file), { exitCode: 0, json: { former: null } })
+  t.equal(await count(t, directory), 3)
+})
+
+t.test('the configuration comes back only where that is asked for', async (t) => {
+  const { directory, run, file } = await backedUp(t)
+  const config = join(directory, 'app.config.json')
+  const original = await readFile(config, 'utf8')
+  const changed = JSON.stringify({ ...JSON.parse(original), database: 'data/other.db' })
+  await writeFile(config, changed)
+  t.match(await run('restore', file), { exitCode: 0, json: { former: null } })
+  t.equal(await readFile(config, 'utf8'), changed)
+  t.equal(await count(t, directory), 3, 'in the database that is configured')
+  t.match(await run('restore', file, '--with-config'), { exitCode: 0 })
+  t.equal(await readFile(config, 'utf8'), original)
+  t.equal(await count(t, directory), 3)
+  t.match(await run('restore', file, '--with-secret'), {
+    exitCode: 4,
+    json: { error: { message: /holds no secret/ } },
+  })
+})
+
+t.test('while a host runs it is refused, and the host goes on', async (t) => {
+  const { directory, run, file } = await backedUp(t)
+  const host = await runningHost(t, directory)
+  t.match(await run('restore', file), {
+    exitCode: 4,
+    json: { error: { code: 'host-running', hint: /Stop it/ } },
+  })
+  t.match(await get(host, '/entry'), { body: { entries: 5 } })
+})
+
+t.test('the data of a purged module come back, and then serve', async (t) => {
+  const { root, directory, run } = await backedUp(t)
+  const { json } = await run('module-remove', '--purge', 'entry')
+  const archive = join(directory, json.purged[0].archive)
+  t.match(await run('restore', archive), {
+    exitCode: 0,
+    json: { kind: 'module', module: 'entry', tables: ['entry', 'entry_twin'] },
+  })
+  t.match(await run('restore', archive), { exitCode: 0, json: { tables: [] } })
+  t.match((await databaseSchema(directory)).ledger.at(-1), { module: 'entry', name: '001-entry' })
+  await run('module-install', join(root, 'entry.tgz'))
+  t.equal(await count(t, directory), 5)
+  await run('module-remove', '--purge', 'entry')
+  await run('module-install', join(root, 'entry.tgz'))
+  t.match(await run('restore', archive), {
+    exitCode: 4,
+    json: { error: { message: /001-entry of it is applied/ } },
+  })
+})

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../../src/host.ts'
+import { backedUp, count, hasTables, write } from '../backed-up.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+const TABLES = ['entry', 'entry_twin']
+
+t.test('a purged module has its tables in an archive, and the database has none of them', async (t) => {
+  const { directory, run } = await backedUp(t)
+  const archive = '.app/purged/entry-2.tgz'
+  t.match(await run('module-remove', '--purge', 'entry'), {
+    exitCode: 0,
+    json: { generation: 2, removed: ['entry'], purged: [{ module: 'entry', tables: TABLES, archive }] },
+  })
+  t.notOk(await hasTables(directory))
+  t.match(await run('module-remove', '--purge', 'entry', '@acme/entry'), {
+    exitCode: 0,
+    json: { generation: 2, removed: [], purged: [] },
+  })
+  t.match(await run('restore', join(directory, archive)), { exitCode: 0 })
+  t.equal(await count(t, directory), 5)
+
+  t.match(
+    await run('module-remove', '--purge', '@acme/entry'),
+    {
+      exitCode: 0,
+      json: { absent: ['@acme/entry'], purged: [{ module: 'entry', archive: '.app/purged/entry-2-2.tgz' }] },
+    },
+    'data that a removal had left are purged too, and no archive is overwritten',
+  )
+})
+
+t.test('a running host purges, and fails no request', async (t) => {
+  const { root, directory, run } = await backedUp(t)
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  const host = await runningHost(t, directory)
+  let isOver = false
+  const statuses = new Set<number>()
+  const asking = (async () => {
+    while (!isOver) statuses.add((await get(host, '/hello')).status)
+  })()
+  const writing = Array.from({ length: 20 }, () => fetch(`${host.url}/entry`, { method: 'POST' }))
+  const done = await run('module-remove', '--purge', 'entry')
+  isOver = true
+  await asking
+  const written = (await Promise.all(writing)).filter(({ status }) => status === 201).length
+  t.match(done, { exitCode: 0, json: { live: true, purged: [{ tables: TABLES }] } })
+  t.strictSame([...statuses], [200])
+  t.equal((await get(host, '/entry')).status, 404)
+  await host.close()
+  t.notOk(await hasTables(directory))
+  await run('restore', join(directory, done.json.purged[0].archive))
+  t.equal(await count(t, directory), 5 + written, 'every row that was acknowledged is in the archive')
+})
+
+t.test('what others refer to is not purged, and the module not removed', async (t) => {
+  const { root, directory, run } = await backedUp(t)
+  const other = {
+    id: 'other',
+    manifest: { tables: 'other', migrations: 'migrations' },
+    files: { 'migrations/001-other.sql': 'CREATE TABLE other (entry INTEGER REFERENCES entry (id))' },
+  }
+  t.equal((await run('module-install', await sampleTarball(join(root, 'other.tgz'), other))).exitCode, 0)
+  t.match(await run('module-remove', '--purge', 'entry'), {
+    exitCode: 4,
+    json: { error: { code: 'not-purgeable', message: /"other" refers to "entry"/ } },
+  })
+  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry', 'other'])
+  t.ok(await hasTables(directory))
+  t.match(await run('module-remove', '--purge', 'other', 'entry'), {
+    exitCode: 0,
+    json: { purged: [{ module: 'other' }, { module: 'entry' }] },
+  })
+})
+
+t.test('without --purge the data stay, and are found again', async (t) => {
+  const { root, directory, run } = await backedUp(t)
+  t.match(await run('module-remove', 'entry'), { exitCode: 0, json: { purged: [] } })
+  t.ok(await hasTables(directory))
+  await write(directory, 1)
+  await run('module-install', join(root, 'entry.tgz'))
+  t.equal(await count(t, directory), 6)
+})

@@ -1,0 +1,20 @@
+/**
+ * Options of node with which a process kills itself before the `count`th time that it gives a file a name, or takes
+ * one away: what it leaves behind differs between these moments only.
+ */
+export function killBefore(count: number): string[] {
+  const preload = `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    let left = ${count}
+    for (const name of ['rename', 'link', 'rm']) {
+      const real = fs.promises[name]
+      fs.promises[name] = (...parameters) => {
+        left -= 1
+        if (left === 0) process.kill(process.pid, 'SIGKILL')
+        return real(...parameters)
+      }
+    }
+    syncBuiltinESMExports()`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+}
