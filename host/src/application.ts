@@ -10,7 +10,7 @@ import { createServer } from './http/server.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
-import { lockFile } from './modules/lock.ts'
+import { lockFile, storeDirectory } from './modules/lock.ts'
 import type { Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
@@ -112,7 +112,7 @@ export class Application {
       url: this.url,
       generation,
       switches,
-      loadedPackages: loadedPackages(),
+      loadedPackages: loadedPackages(storeDirectory(this.#config.directory)),
       modules: modules.map(({ id, version, state, ...rest }) =>
         'reason' in rest ? { id, version, state, reason: rest.reason } : { id, version, state },
       ),

@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { backup } from './backup.ts'
 import { config } from './config.ts'
+import { doctor } from './doctor.ts'
 import { init } from './init.ts'
 import { moduleDisable } from './module-disable.ts'
 import { moduleEnable } from './module-enable.ts'
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   moduleList,
   moduleInfo,
   config,
+  doctor,
   backup,
   restore,
   token,

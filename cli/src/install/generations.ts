@@ -39,6 +39,12 @@ export async function readGenerations(directory: string, lock: Lock): Promise<Ge
 
 /** Removes packages from the store that none of the last generations has. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {
+  for (const folder of await unusedPackages(directory, lock))
+    await rm(folder, { recursive: true, force: true })
+}
+
+/** The packages in the store that none of the last generations has. */
+export async function unusedPackages(directory: string, lock: Lock): Promise<string[]> {
   const generations = await readGenerations(directory, lock)
   const kept = new Set(
     [lock, ...generations.slice(-KEPT).map((generation) => generation.lock)].flatMap(({ modules }) =>
@@ -46,8 +52,7 @@ export async function pruneStore(directory: string, lock: Lock): Promise<void> {
     ),
   )
   const store = storeDirectory(directory)
-  for (const name of await readdir(store).catch(() => [])) {
-    const folder = join(store, name)
-    if (!name.startsWith('.') && !kept.has(folder)) await rm(folder, { recursive: true, force: true })
-  }
+  const names = await readdir(store).catch(() => [])
+  const folders = names.filter((name) => !name.startsWith('.')).map((name) => join(store, name))
+  return folders.filter((folder) => !kept.has(folder))
 }

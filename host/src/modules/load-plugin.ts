@@ -4,8 +4,9 @@ import { entryOf, lendPeers } from './lend-peers.ts'
 
 const loadedDirectories = new Set<string>()
 
-/** How many packages this process has loaded so far: replaced ones stay in memory as well. */
-export const loadedPackages = (): number => loadedDirectories.size
+/** How many packages below `store` this process has loaded so far: replaced ones stay in memory as well. */
+export const loadedPackages = (store: string): number =>
+  [...loadedDirectories].filter((directory) => directory.startsWith(store)).length
 
 /** How long a module may take to load, and again to register, in milliseconds. */
 export const LOAD_TIMEOUT = 10_000

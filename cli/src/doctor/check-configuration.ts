@@ -1,0 +1,77 @@
+import {
+  type Config,
+  ConfigError,
+  moduleSettings,
+  readConfig,
+  readLock,
+  readPackage,
+  storedModule,
+} from '../host.ts'
+import type { Trouble } from './finding.ts'
+
+/** app.config.json and the environment, the settings of modules included. */
+export async function checkConfiguration(directory: string): Promise<Trouble[]> {
+  let config: Config
+  try {
+    config = await readConfig(directory)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [
+      {
+        id: 'config-invalid',
+        severity: 'error',
+        message: `${error.message}. The host does not start with it.`,
+        hint: 'Correct it there, or with "app config set" and "app config unset".',
+      },
+    ]
+  }
+  return [
+    ...unknownVariables(config),
+    ...(await settingsTrouble(directory, config)),
+    ...(await unused(config)),
+  ]
+}
+
+const unknownVariables = ({ unknownVariables: names }: Config): Trouble[] =>
+  names.map((name) => ({
+    id: 'unknown-variable',
+    severity: 'warning',
+    message: `${name} is set and is no setting: it has no effect, and may be meant for one.`,
+    hint: 'Mend its spelling or unset it: "app config get --json" names the variable of every setting.',
+  }))
+
+async function settingsTrouble(directory: string, config: Config): Promise<Trouble[]> {
+  const troubles: Trouble[] = []
+  for (const [id, locked] of Object.entries((await readLock(directory)).modules)) {
+    const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
+    if (stored === undefined) continue // the check of the store tells
+    try {
+      moduleSettings(config, id, stored.settingsSchema)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      troubles.push({
+        id: 'settings-invalid',
+        severity: locked.enabled ? 'error' : 'warning',
+        message: `The settings of ${id} are wrong: ${error.message}. It cannot be started with them.`,
+        hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
+      })
+    }
+  }
+  return troubles
+}
+
+async function unused({ modules, directory }: Config): Promise<Trouble[]> {
+  const installed = (await readLock(directory)).modules
+  return Object.keys(modules).flatMap((id): Trouble[] =>
+    Object.hasOwn(installed, id)
+      ? []
+      : [
+          {
+            id: 'settings-unused',
+            severity: 'info',
+            message: `app.config.json has settings of ${id}, which is not installed. They wait until it is.`,
+            hint: 'Leave them, or remove them from the file.',
+          },
+        ],
+  )
+}

@@ -1,0 +1,112 @@
+import {
+  type AppliedMigration,
+  ConfigError,
+  callRunningHost,
+  type DatabaseInspection,
+  hostMigrations,
+  inspectDatabase,
+  type Lock,
+  migrateApplication,
+  moduleMigrations,
+  readConfig,
+  readLock,
+  readPackage,
+  storedModule,
+} from '../host.ts'
+import type { Trouble } from './finding.ts'
+
+/** The database file, and its schema against the packages that are active. A running host is not disturbed. */
+export async function checkDatabase(directory: string): Promise<Trouble[]> {
+  const config = await readConfig(directory).catch((error) => {
+    if (error instanceof ConfigError) return undefined // the check of the configuration tells
+    throw error
+  })
+  if (config === undefined) return []
+  const active = await activeModules(directory)
+  const packages = await Promise.all(
+    Object.values(active).map((locked) =>
+      readPackage(storedModule(directory, locked)).catch(() => undefined),
+    ),
+  )
+  const sets = moduleMigrations(packages.filter((found) => found !== undefined))
+  const found = await inspectDatabase(config.databaseFile, [hostMigrations, ...sets])
+  if (found === undefined) return [] // the first start makes it
+  return [
+    ...damageTrouble(found, config.databaseFile),
+    ...orphanTrouble(found),
+    ...unlikeTrouble(found),
+    ...pendingTrouble(found, directory),
+    ...aheadTrouble(found),
+  ]
+}
+
+async function activeModules(directory: string): Promise<Lock['modules']> {
+  const { modules } = await readLock(directory)
+  return Object.fromEntries(Object.entries(modules).filter(([, locked]) => locked.enabled))
+}
+
+const namesOf = (migrations: readonly AppliedMigration[]) =>
+  migrations.map(({ module, name }) => `${module}/${name}`).join(', ')
+
+function damageTrouble({ damage }: DatabaseInspection, file: string): Trouble[] {
+  if (damage.length === 0) return []
+  return [
+    {
+      id: 'database-damaged',
+      severity: 'error',
+      message: `${file} is damaged: ${damage.join('; ')}. What it holds cannot be trusted, and may be lost.`,
+      hint: 'Stop the host, check the disk, and restore a backup ("app restore"). Keep the damaged file.',
+    },
+  ]
+}
+
+const orphanTrouble = ({ orphans }: DatabaseInspection): Trouble[] =>
+  orphans.map(({ table, parent, rows }) => ({
+    id: 'database-orphans',
+    severity: 'error',
+    message: `${rows} rows of the table ${table} refer to rows of ${parent} which are gone. Something has written to the database beside the host.`,
+    hint: 'Find out what did, and restore a backup or delete the rows.',
+  }))
+
+const unlikeTrouble = ({ unlike }: DatabaseInspection): Trouble[] =>
+  unlike.map((message) => ({
+    id: 'migrations-differ',
+    severity: 'error',
+    message: `${message}. The module cannot be started on this database.`,
+    hint: 'Install the version of the module that was applied, or restore a backup.',
+  }))
+
+function pendingTrouble({ pending }: DatabaseInspection, directory: string): Trouble[] {
+  if (pending.length === 0) return []
+  return [
+    {
+      id: 'migrations-pending',
+      severity: 'warning',
+      message: `The database lacks ${namesOf(pending)}. The next start applies them; until then the modules that need them cannot serve.`,
+      hint: 'Start the application, or run "app doctor --fix".',
+      async mend() {
+        const modules = await activeModules(directory)
+        const answer = await callRunningHost(directory, {
+          method: 'POST',
+          path: '/migrate',
+          body: { modules },
+        })
+        if (answer === undefined) await migrateApplication(directory, modules)
+        else if (answer.status !== 200) throw new Error(`${(answer.body as { reason?: string }).reason}.`)
+        return `Applied ${namesOf(pending)}.`
+      },
+    },
+  ]
+}
+
+function aheadTrouble({ ahead }: DatabaseInspection): Trouble[] {
+  if (ahead.length === 0) return []
+  return [
+    {
+      id: 'schema-ahead',
+      severity: 'info',
+      message: `The database has ${namesOf(ahead)}, of newer versions than those that are installed. That does no harm: migrations leave the former version working.`,
+      hint: 'Install the newer version again, or leave it.',
+    },
+  ]
+}

@@ -1,0 +1,65 @@
+import { chmod, rm, stat } from 'node:fs/promises'
+import { callRunningHost, controlSocket, secretFile } from '../host.ts'
+import type { Trouble } from './finding.ts'
+
+/** The files beside configuration and packages: the secret and the control socket. */
+export async function checkFiles(directory: string): Promise<Trouble[]> {
+  return [...(await secretTrouble(directory)), ...(await socketTrouble(directory))]
+}
+
+async function secretTrouble(directory: string): Promise<Trouble[]> {
+  const file = secretFile(directory)
+  const mode = await modeOf(file)
+  if (mode === undefined) {
+    if (process.env.APP_SECRET) return []
+    return [
+      {
+        id: 'secret-missing',
+        severity: 'warning',
+        message: `${file} is missing, as in a fresh clone. Without it the application signs no tokens and accepts none of its own.`,
+        hint: 'Copy it from where the application runs, set APP_SECRET, or let "app start" make a new one: tokens signed with the former are refused then.',
+      },
+    ]
+  }
+  if ((mode & 0o077) === 0) return []
+  return [
+    {
+      id: 'secret-mode',
+      severity: 'error',
+      message: `${file} can be read by others (mode ${mode.toString(8)}). Who reads it can sign tokens for any caller.`,
+      hint: `Run chmod 600 on it, and replace it if somebody may have read it.`,
+      async mend() {
+        await chmod(file, 0o600)
+        return 'Its mode is 600 now. Replace it if somebody may have read it.'
+      },
+    },
+  ]
+}
+
+async function socketTrouble(directory: string): Promise<Trouble[]> {
+  const socket = controlSocket(directory)
+  if ((await modeOf(socket)) === undefined) return []
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  if (answer !== undefined) return []
+  return [
+    {
+      id: 'control-socket',
+      severity: 'warning',
+      message: `${socket} was left by a host that was killed. It does no harm: the next start replaces it.`,
+      hint: 'Start the application, or run "app doctor --fix".',
+      async mend() {
+        await rm(socket, { force: true })
+        return 'Removed.'
+      },
+    },
+  ]
+}
+
+async function modeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).mode & 0o777
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

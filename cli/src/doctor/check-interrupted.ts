@@ -1,0 +1,50 @@
+import { relative } from 'node:path'
+import { completeInterrupted } from '../install/apply-change.ts'
+import { readJournal } from '../install/journal.ts'
+import { findLeftovers, removeLeftovers } from '../install/staging.ts'
+import type { Trouble } from './finding.ts'
+
+/** What commands that were killed have left. The next one that changes the application sees to it as well. */
+export async function checkInterrupted(directory: string): Promise<Trouble[]> {
+  return [...(await journalTrouble(directory)), ...(await leftoverTrouble(directory))]
+}
+
+async function journalTrouble(directory: string): Promise<Trouble[]> {
+  const journal = await readJournal(directory)
+  if (journal === undefined) return []
+  const { command } = journal
+  return [
+    {
+      id: 'interrupted',
+      severity: 'warning',
+      message: `"app ${command}" was interrupted. The application runs as before it or as after it, and the schema may be ahead.`,
+      hint: 'Repeat it, or run "app doctor --fix": either completes it.',
+      async mend() {
+        try {
+          await completeInterrupted(directory)
+          return `Completed "app ${command}".`
+        } catch (error) {
+          if ((await readJournal(directory)) !== undefined) throw error
+          return `It could not be completed, and was taken back. ${(error as Error).message}`
+        }
+      },
+    },
+  ]
+}
+
+async function leftoverTrouble(directory: string): Promise<Trouble[]> {
+  const leftovers = await findLeftovers(directory)
+  if (leftovers.length === 0) return []
+  return [
+    {
+      id: 'leftovers',
+      severity: 'warning',
+      message: `A command that was interrupted has left ${leftovers.map((path) => relative(directory, path)).join(', ')}. They take space and do nothing.`,
+      hint: 'The next command that changes the application removes them, as does "app doctor --fix".',
+      async mend() {
+        await removeLeftovers(directory)
+        return 'Removed.'
+      },
+    },
+  ]
+}

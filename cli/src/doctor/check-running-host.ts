@@ -1,0 +1,64 @@
+import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
+import type { Trouble } from './finding.ts'
+
+/** What the running host serves, against what it should. Where none runs there is nothing to say. */
+export async function checkRunningHost(directory: string): Promise<Trouble[]> {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  if (answer === undefined) return []
+  const state = answer.body as ApplicationState
+  const { generation } = await readLock(directory)
+  const behind =
+    state.generation === generation ? [] : [behindTrouble(directory, state.generation, generation)]
+  return [...behind, ...failedTrouble(state), ...retainedTrouble(state)]
+}
+
+function behindTrouble(directory: string, served: number, locked: number): Trouble {
+  return {
+    id: 'generation-behind',
+    severity: 'error',
+    message: `The running host serves generation ${served}, and modules.lock.json has ${locked}. It serves other modules than it would after a restart.`,
+    hint: 'Look into its log for why it did not take the change up, mend that, then run "app doctor --fix".',
+    async mend() {
+      const config = await readConfig(directory)
+      const enabled = Object.entries((await readLock(directory)).modules).filter(
+        ([, module]) => module.enabled,
+      )
+      await probe(
+        config,
+        enabled.map(([id, module]) => ({ id, directory: storedModule(directory, module) })),
+      )
+      const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
+      const { generation, reason } = (answer?.body ?? {}) as { generation?: number; reason?: string }
+      if (answer?.status !== 200) throw new Error(`${reason ?? 'the host has gone'}.`)
+      return `It serves generation ${generation} now.`
+    },
+  }
+}
+
+const failedTrouble = ({ modules }: ApplicationState): Trouble[] =>
+  modules.flatMap(({ id, version, state, reason }) =>
+    state === 'failed'
+      ? [
+          {
+            id: 'module-failed',
+            severity: 'error',
+            message: `${id} ${version} has failed: ${reason}. Its routes answer 503.`,
+            hint: `Mend that and restart the host, go back ("app module-rollback"), or switch it off ("app module-disable ${id}").`,
+          },
+        ]
+      : [],
+  )
+
+/** Code cannot be unloaded: what was replaced stays in memory. */
+function retainedTrouble({ switches, loadedPackages, modules }: ApplicationState): Trouble[] {
+  const replaced = loadedPackages - modules.filter(({ state }) => state === 'active').length
+  if (replaced <= 0) return []
+  return [
+    {
+      id: 'code-retained',
+      severity: 'info',
+      message: `The running host keeps the code of packages that it no longer runs (${replaced}, after ${switches} switches since its start): some 0.1 MB for a small one.`,
+      hint: 'A restart frees it. There is no need to, unless the memory runs short.',
+    },
+  ]
+}

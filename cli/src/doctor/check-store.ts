@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { Failure } from '../failure.ts'
+import { type LockedModule, type ModulePackage, readLock, readPackage, storedModule } from '../host.ts'
+import { missingContracts } from '../install/checks/contracts.ts'
+import { checkHostRange } from '../install/checks/host-range.ts'
+import { pruneStore, unusedPackages } from '../install/generations.ts'
+import { npmOptions } from '../install/npm-options.ts'
+import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
+import { holds, removeLeftovers } from '../install/staging.ts'
+import type { Trouble } from './finding.ts'
+
+/** Whether the store has, to the byte, what the lock names, and whether that fits together. */
+export async function checkStore(directory: string): Promise<Trouble[]> {
+  const { modules } = await readLock(directory)
+  const troubles: Trouble[] = []
+  const sound: ModulePackage[] = []
+  for (const [id, locked] of Object.entries(modules)) {
+    const trouble = await packageTrouble(directory, id, locked)
+    if (trouble) troubles.push(trouble)
+    else if (locked.enabled) sound.push(await readPackage(storedModule(directory, locked)))
+  }
+  return [
+    ...troubles,
+    ...sound.flatMap(rangeTrouble),
+    ...contractTrouble(sound),
+    ...(await unused(directory)),
+  ]
+}
+
+async function packageTrouble(
+  directory: string,
+  id: string,
+  locked: LockedModule,
+): Promise<Trouble | undefined> {
+  const place = storedModule(directory, locked)
+  if (await holds(place, locked.tree)) return undefined
+  const isThere = existsSync(place)
+  return {
+    id: isThere ? 'package-damaged' : 'package-missing',
+    severity: 'error',
+    message: isThere
+      ? `${id} ${locked.version} in the store is not what was installed. The next start refuses to run it.`
+      : `${id} ${locked.version} is not in the store. The next start cannot run it.`,
+    hint: 'Run "app module-install" without a name: it is fetched again, and accepted only if it is the same to the byte.',
+    async mend() {
+      const lock = await readLock(directory)
+      try {
+        const restored = await restoreStore(directory, lock, [id], await npmOptions(directory))
+        await takeUpRestored(directory, 'doctor --fix', lock, restored)
+      } finally {
+        await removeLeftovers(directory)
+      }
+      return `Fetched again from ${locked.spec}.`
+    },
+  }
+}
+
+function rangeTrouble(found: ModulePackage): Trouble[] {
+  try {
+    checkHostRange(found)
+    return []
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { id } = found.manifest
+    return [
+      {
+        id: 'host-range',
+        severity: 'error',
+        message: `${error.message} Its routes answer 503 from the next start on.`,
+        hint: `Upgrade it ("app module-upgrade ${id}"), or switch it off ("app module-disable ${id}").`,
+      },
+    ]
+  }
+}
+
+const contractTrouble = (active: readonly ModulePackage[]): Trouble[] =>
+  missingContracts(active).map(({ module, contract, range }) => ({
+    id: 'contract-missing',
+    severity: 'error',
+    message: `${module} requires the contract "${contract}" (${range}), which no active module provides. Its routes answer 503.`,
+    hint: `Install or enable a module that provides it, or switch ${module} off ("app module-disable ${module}").`,
+  }))
+
+async function unused(directory: string): Promise<Trouble[]> {
+  const folders = await unusedPackages(directory, await readLock(directory))
+  if (folders.length === 0) return []
+  return [
+    {
+      id: 'store-unused',
+      severity: 'warning',
+      message: `No generation that can be gone back to has ${folders.map((path) => basename(path)).join(', ')}: they only take space in the store.`,
+      hint: 'The next change removes them, as does "app doctor --fix".',
+      async mend() {
+        await pruneStore(directory, await readLock(directory))
+        return 'Removed.'
+      },
+    },
+  ]
+}

@@ -1,0 +1,275 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import SqliteDatabase from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import {
+  configFile,
+  controlSocket,
+  hashTree,
+  lockFile,
+  readLock,
+  readPackage,
+  secretFile,
+  storedModule,
+  writeLock,
+} from '../../src/host.ts'
+import { whileLocked } from '../../src/install/command-lock.ts'
+import { writeJournal } from '../../src/install/journal.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { get, runningHost } from '../running-host.ts'
+import { type SampleOptions, sampleTarball } from '../sample-module.ts'
+
+const withTable: SampleOptions = {
+  manifest: { tables: 'hello', migrations: 'migrations' },
+  files: {
+    'migrations/001-hello.sql': 'CREATE TABLE hello (id INTEGER PRIMARY KEY, up INTEGER REFERENCES hello);',
+  },
+}
+
+/** An application with the module `hello`; `findings` are what doctor finds, by id. */
+async function withHello(t: Test, options: SampleOptions = withTable) {
+  const application = await testApplication(t)
+  const { run, directory, root } = application
+  const file = await sampleTarball(join(root, 'hello.tgz'), options)
+  const installed = await run('module-install', file)
+  if (installed.exitCode !== 0) throw new Error(installed.stdout)
+  const doctor = async (...argv: string[]) => {
+    const { exitCode, json } = await run('doctor', ...argv)
+    return { exitCode, findings: json.findings as { id: string; severity: string; fixed: boolean }[] }
+  }
+  /** Finds exactly `id`, mends it, and finds nothing afterwards. */
+  const mends = async (id: string, t: Test) => {
+    t.match(await doctor(), { exitCode: 1, findings: [{ id, fixed: false }] }, `${id} is found`)
+    const mended = await doctor('--fix')
+    t.match(mended, { exitCode: 0, findings: [{ id, fixed: true }] }, `${id} is mended`)
+    t.equal(mended.findings.length, 1)
+    t.strictSame(await doctor(), { exitCode: 0, findings: [] }, `${id} is gone`)
+  }
+  const stored = async () => {
+    const { hello } = (await readLock(directory)).modules
+    if (!hello) throw new Error('hello is not installed')
+    return storedModule(directory, hello)
+  }
+  return { ...application, file, doctor, mends, stored, database: join(directory, 'data', 'app.db') }
+}
+
+t.test('a new application, one with modules, and one that runs are well', async (t) => {
+  const { directory, run, doctor } = await withHello(t)
+  t.strictSame(await doctor(), { exitCode: 0, findings: [] })
+  await runningHost(t, directory)
+  t.strictSame(await doctor(), { exitCode: 0, findings: [] })
+  t.strictSame(await doctor('--fix'), { exitCode: 0, findings: [] })
+  await run('module-remove', 'hello')
+  t.match((await run('doctor')).json, { findings: [{ id: 'code-retained', severity: 'info' }] })
+})
+
+t.test('packages that are missing or changed are fetched again', async (t) => {
+  const { mends, stored } = await withHello(t)
+  await writeFile(join(await stored(), 'index.js'), 'process.exit(1)')
+  await mends('package-damaged', t)
+  await rm(await stored(), { recursive: true })
+  await mends('package-missing', t)
+})
+
+t.test('what cannot be fetched again is left, and says why', async (t) => {
+  const { doctor, stored, file } = await withHello(t)
+  await rm(await stored(), { recursive: true })
+  await rm(file)
+  t.match(await doctor('--fix'), {
+    exitCode: 1,
+    findings: [{ id: 'package-missing', fixed: false, hint: /^Mending it failed: .*hello\.tgz/ }],
+  })
+})
+
+t.test('a running host takes what was restored up', async (t) => {
+  const { directory, doctor, stored } = await withHello(t)
+  await writeFile(join(await stored(), 'index.js'), 'nonsense(')
+  const running = await runningHost(t, directory)
+  t.match((await doctor()).findings, [{ id: 'package-damaged' }, { id: 'module-failed' }])
+  t.match(await doctor('--fix'), { exitCode: 0, findings: [{ id: 'package-damaged', fixed: true }] })
+  t.match(await get(running, '/hello'), { status: 200 })
+})
+
+t.test('what killed commands have left is completed and removed', async (t) => {
+  const { directory, mends } = await withHello(t)
+  await mkdir(join(directory, '.app', 'store', '.staging-0123'))
+  await mends('leftovers', t)
+  await writeFile(`${configFile(directory)}.1234.tmp`, '')
+  await mends('leftovers', t)
+  await mkdir(join(directory, '.app', 'store', '@acme+gone@1.0.0-0000'))
+  await mends('store-unused', t)
+
+  const former = await readLock(directory)
+  const next = { ...former, generation: former.generation + 1, modules: {} }
+  await writeJournal(directory, { command: 'module-remove hello', former, next, undo: [] })
+  await mends('interrupted', t)
+  t.strictSame((await readLock(directory)).modules, {})
+})
+
+t.test('the secret is for its owner only', async (t) => {
+  const { directory, doctor, mends } = await withHello(t)
+  await chmod(secretFile(directory), 0o644)
+  await mends('secret-mode', t)
+  t.equal((await stat(secretFile(directory))).mode & 0o777, 0o600)
+  await rm(secretFile(directory))
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'secret-missing', fixed: false }] })
+})
+
+t.test('the control socket of a host that was killed is removed', async (t) => {
+  const { directory, mends } = await withHello(t)
+  const socket = controlSocket(directory)
+  await mkdir(join(socket, '..'), { recursive: true })
+  await writeFile(socket, '')
+  await mends('control-socket', t)
+})
+
+t.test('a configuration that is wrong is named', async (t) => {
+  const { directory, doctor } = await withHello(t, {
+    manifest: { config: 'config.json' },
+    files: {
+      'config.json':
+        '{"type":"object","properties":{"most":{"type":"integer"}},"additionalProperties":false}',
+    },
+  })
+  const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
+  const configured = async (more: object) => {
+    await writeFile(configFile(directory), JSON.stringify({ ...config, ...more }))
+    return doctor('--fix')
+  }
+  t.match(await configured({ prot: 1 }), {
+    exitCode: 1,
+    findings: [{ id: 'config-invalid', severity: 'error', message: /"prot"/ }],
+  })
+  t.match(await configured({ modules: { hello: { most: 'x' } } }), {
+    exitCode: 1,
+    findings: [{ id: 'settings-invalid', message: /"modules\.hello\.most" must be integer/ }],
+  })
+  t.match(await configured({ modules: { gone: {} } }), {
+    exitCode: 0,
+    findings: [{ id: 'settings-unused', severity: 'info' }],
+  })
+  process.env.APP_SERVER_PROT = '80'
+  t.teardown(() => delete process.env.APP_SERVER_PROT)
+  t.match(await configured({}), {
+    exitCode: 1,
+    findings: [{ id: 'unknown-variable', message: /APP_SERVER_PROT/ }],
+  })
+})
+
+t.test('a lock that cannot be read is the one thing said of what is installed', async (t) => {
+  const { directory, doctor, stored } = await withHello(t)
+  const place = await stored()
+  await writeFile(lockFile(directory), '<<<<<<< ours')
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'lock-invalid', fixed: false }] })
+  t.ok(await stat(place), 'and nothing is taken for unused')
+})
+
+t.test('the schema is held against the packages', async (t) => {
+  const { directory, doctor, mends, database } = await withHello(t)
+  const edit = (sql: string) => {
+    const opened = new SqliteDatabase(database)
+    opened.pragma('foreign_keys = OFF')
+    opened.exec(sql)
+    opened.close()
+  }
+  edit(
+    `INSERT INTO mortise_migration (module, name, checksum, applied_at) VALUES ('hello', '002-more', 'x', 1)`,
+  )
+  t.match(await doctor(), { exitCode: 0, findings: [{ id: 'schema-ahead', severity: 'info' }] })
+  edit(`DELETE FROM mortise_migration WHERE name = '002-more'`)
+  edit(`UPDATE mortise_migration SET checksum = checksum || 'x' WHERE module = 'hello'`)
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'migrations-differ', fixed: false }] })
+  edit(`DELETE FROM mortise_migration WHERE module = 'hello'; DROP TABLE hello`)
+  await mends('migrations-pending', t)
+
+  edit('INSERT INTO hello (id, up) VALUES (1, 7)')
+  await runningHost(t, directory)
+  t.match(await doctor('--fix'), {
+    exitCode: 1,
+    findings: [{ id: 'database-orphans', message: /1 rows of the table hello/, fixed: false }],
+  })
+})
+
+t.test('a database that is damaged is told, and left alone', async (t) => {
+  const { doctor, database } = await withHello(t)
+  await rm(`${database}-wal`, { force: true })
+  await writeFile(database, 'no database at all, however long it may be. '.repeat(50))
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'database-damaged', fixed: false }] })
+  t.match(await readFile(database, 'utf8'), /^no database/)
+})
+
+t.test('a module that this host is not made for, or whose contract is missing', async (t) => {
+  const { directory, doctor, stored } = await withHello(t)
+  const { hello } = (await readLock(directory)).modules
+  if (!hello) throw new Error('hello is not installed')
+  const place = await stored()
+  const { manifest } = await readPackage(place)
+  const json = JSON.parse(await readFile(join(place, 'package.json'), 'utf8'))
+  const mortise = { ...manifest, host: '^99.0.0', requires: { stock: '^1.0.0' } }
+  await writeFile(join(place, 'package.json'), JSON.stringify({ ...json, mortise }))
+  const changed = { ...hello, tree: await hashTree(place) }
+  await rename(place, storedModule(directory, changed))
+  await writeLock(directory, { ...(await readLock(directory)), modules: { hello: changed } })
+  t.match(await doctor(), { exitCode: 1, findings: [{ id: 'host-range' }, { id: 'contract-missing' }] })
+})
+
+t.test('a host that did not take a change up is found, and brought up to it', async (t) => {
+  const attempts = globalThis as { helloAttempts?: number; helloFails?: boolean }
+  const plugin = `
+    globalThis.helloAttempts = (globalThis.helloAttempts ?? 0) + 1
+    if (globalThis.helloFails) throw new Error('not now')
+    app.get('/hello', { config: { access: 'public' } }, async () => ({}))`
+  const { directory, doctor } = await withHello(t, { plugin })
+  const running = await runningHost(t, directory)
+  const lock = await readLock(directory)
+  const before = attempts.helloAttempts
+  attempts.helloFails = true
+  await writeLock(directory, { ...lock, generation: lock.generation + 1 })
+  // The host tries by itself, once.
+  while (attempts.helloAttempts === before) await nextTurn()
+  t.match(await doctor(), { exitCode: 1, findings: [{ id: 'generation-behind', fixed: false }] })
+  attempts.helloFails = false
+  t.match(await doctor('--fix'), { exitCode: 0, findings: [{ id: 'generation-behind', fixed: true }] })
+  t.equal(running.state().generation, lock.generation + 1)
+  t.strictSame(await doctor(), { exitCode: 0, findings: [] })
+})
+
+t.test('while another command changes the application it is busy', async (t) => {
+  const { directory, run } = await withHello(t)
+  await whileLocked(directory, 'nothing', async () => {
+    t.match(await run('doctor'), { exitCode: 6, json: { error: { code: 'busy' } } })
+  })
+})
+
+t.test('on a terminal each finding stands with what to do', async (t) => {
+  const { directory } = await withHello(t)
+  await chmod(secretFile(directory), 0o644)
+  const { exitCode, stdout, stderr } = await runApp('doctor', '--dir', directory)
+  t.equal(exitCode, 1)
+  t.match(stdout, /^error: secret-mode\n {2}.*can be read by others.*\n {2}Run chmod 600/)
+  t.match(stderr, /One finding needs seeing to/)
+})
+
+t.test('every finding is in docs/errors.md, and no other', async (t) => {
+  const source = fileURLToPath(new URL('../../src/doctor/', import.meta.url))
+  const texts = await Promise.all((await readdir(source)).map((file) => readFile(join(source, file), 'utf8')))
+  const ids = texts.flatMap((text) =>
+    Array.from(text.matchAll(/\bid: (?:'([a-z-]+)'|isThere \? '([a-z-]+)' : '([a-z-]+)')/g), (match) =>
+      match.slice(1),
+    ),
+  )
+  const page = await readFile(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
+  const table = page.slice(page.indexOf('### What `app doctor` finds')).match(/^\|.*\|$/gm) ?? []
+  const documented = table.flatMap((row) =>
+    Array.from(row.split('|')[1]?.matchAll(/`([a-z-]+)`/g) ?? [], ([, id]) => id),
+  )
+  t.strictSame(
+    documented.sort(),
+    ids
+      .flat()
+      .filter((id) => id !== undefined)
+      .sort(),
+  )
+})
