@@ -35,6 +35,7 @@ export {
 } from './offline.ts'
 export { ConfigError } from './settings.ts'
 export { openStorage } from './storage/open-storage.ts'
+export { BrokenStorageError } from './storage/sqlite/database-error.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
 export { type AppliedMigration, MigrationError, type Storage, StorageBusyError } from './storage/storage.ts'
 export { hostVersion } from './version.ts'

@@ -24,7 +24,8 @@ export const guestRoutes = fp<GuestRoutesOptions>(
     app.post(
       '/guest',
       {
-        config: { access: 'public' },
+        // Whoever sends credentials that do not hold is told so here as everywhere.
+        config: { access: 'caller' },
         schema: {
           summary: 'Become a guest',
           body: Strict({}),

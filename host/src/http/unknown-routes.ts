@@ -17,14 +17,15 @@ export const unknownRoutes = fp(
       for (const name of [method].flat() as findMyWay.HTTPMethod[]) {
         if (url === '*') continue // the preflight route of CORS is no resource
         methods.add(name)
-        if (!known.hasRoute(name, url)) known.on(name, url, () => {})
+        if (!known.hasRoute(name, url)) known.on(name, url, () => {}, url)
       }
     })
 
     const refuse = ({ url }: FastifyRequest): never => {
-      const allowed = hasTrailingSlash(url)
-        ? []
-        : [...methods].filter((name) => known.find(name as never, url))
+      const allowed = [...methods].filter((name) => {
+        const found = known.find(name as never, url)
+        return found !== null && !isCutOff(url, found.store as string)
+      })
       if (allowed.length === 0) throw hostProblems.create('not-found', 'No resource has this path.')
       const allow = allowed.sort().join(', ')
       throw hostProblems.create('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } })
@@ -32,7 +33,7 @@ export const unknownRoutes = fp(
 
     app.setNotFoundHandler(refuse)
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.is404 || hasTrailingSlash(request.url)) refuse(request)
+      if (request.is404 || isCutOff(request.url, request.routeOptions.url as string)) refuse(request)
       done()
     })
   },
@@ -40,6 +41,11 @@ export const unknownRoutes = fp(
 )
 
 const SLASH = 47
+
+/** Whether a URL ends in a slash that the path of its route does not end in: `/cart/item/` for `/cart/item/:id`. */
+function isCutOff(url: string, route: string): boolean {
+  return hasTrailingSlash(url) && !route.endsWith('/')
+}
 
 function hasTrailingSlash(url: string): boolean {
   const end = url.search(/[?#]/)

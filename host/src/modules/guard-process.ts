@@ -1,5 +1,3 @@
-import { storeRootOfPath } from './lend-peers.ts'
-
 /** What modules have done outside of requests that would have ended the process: reason by store folder. */
 export type Troubles = ReadonlyMap<string, string>
 
@@ -65,13 +63,10 @@ function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
   }
 }
 
+const storeFrame = /(file:\/\/)?(\/[^\n()]*?\/\.app\/store\/[^/\n]+)\//
+
 /** The store folder of the first frame that lies in one. */
 function moduleIn(stack: string | undefined): string | undefined {
-  for (const [, url, path] of stack?.matchAll(
-    /(file:\/\/[^\s)]+?)(?::\d+){1,2}\)?$|\(?(\/[^\s)]+?)(?::\d+){1,2}\)?$/gm,
-  ) ?? []) {
-    const root = storeRootOfPath(url ?? path ?? '')
-    if (root !== undefined) return root
-  }
-  return undefined
+  const [, scheme, path] = storeFrame.exec(stack ?? '') ?? []
+  return path !== undefined && scheme !== undefined ? decodeURIComponent(path) : path
 }

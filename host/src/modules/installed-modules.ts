@@ -1,12 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
 import type { AppliedMigration, Storage } from '../storage/storage.ts'
 import { Generations } from './generations.ts'
+import type { Troubles } from './guard-process.ts'
 import { type HostModule, ModuleError } from './host-module.ts'
 import { failModule, loadModules } from './load-modules.ts'
-import { type Lock, readLock, storedModule } from './lock.ts'
+import { type Lock, type LockedModule, readLock, storedModule } from './lock.ts'
 import { hostMigrations, moduleMigrations } from './migration-sets.ts'
 import { probe } from './probe.ts'
 import { readPackage } from './read-package.ts'
@@ -23,18 +25,24 @@ interface Built {
 export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
+  readonly #troubles: Troubles
   #serving: Built
 
-  private constructor(parts: Parts, first: Built) {
+  private constructor(parts: Parts, troubles: Troubles, first: Built) {
     this.#parts = parts
+    this.#troubles = troubles
     this.#serving = first
     this.#generations = new Generations(first.app)
   }
 
-  /** Starts with what the lock names. A module that cannot be activated is failed, and the others serve. */
-  static async start(parts: Parts): Promise<InstalledModules> {
+  /**
+   * Starts with what the lock names. A module that cannot be activated is failed, and the others serve.
+   * @param troubles what modules have been caught at outside of requests: who is named there is failed
+   */
+  static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
     await parts.storage.migrate([hostMigrations])
-    return new InstalledModules(parts, await build(parts, await readLock(parts.config.directory)))
+    const first = await build(parts, await readLock(parts.config.directory), troubles)
+    return new InstalledModules(parts, troubles, first)
   }
 
   /** Answers a request in the generation that serves now. */
@@ -73,7 +81,7 @@ export class InstalledModules {
       if (isDeepStrictEqual(lock, former.lock)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
-      const next = await build(parts, lock)
+      const next = await build(parts, lock, this.#troubles)
       for (const module of next.modules) {
         if (
           module.state !== 'failed' ||
@@ -87,6 +95,18 @@ export class InstalledModules {
       return next.app
     })
     return this.generation
+  }
+
+  /** Takes modules that have got into trouble out of service; the others go on. */
+  async expel(): Promise<void> {
+    await this.#generations.replace(async () => {
+      const { lock, modules } = this.#serving
+      const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
+      if (named.length === 0) return undefined
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      this.#serving = await build(parts, lock, this.#troubles)
+      return this.#serving.app
+    })
   }
 
   /** Resolves when all that was begun is answered and every instance closed. */
@@ -118,7 +138,7 @@ const enabledModules = ({ directory }: Config, { modules }: Lock) =>
     .filter(([, locked]) => locked.enabled)
     .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
 
-async function build(parts: Parts, lock: Lock): Promise<Built> {
+async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
   let modules = await loadModules(parts.config, lock)
   for (const { id, state } of modules) {
     if (state !== 'active') continue
@@ -128,7 +148,28 @@ async function build(parts: Parts, lock: Lock): Promise<Built> {
       modules = failModule(modules, new ModuleError(id, (error as Error).message))
     }
   }
-  return { lock, ...(await createChecked(parts, modules)) }
+  for (;;) {
+    for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
+    const created = await createChecked(parts, modules)
+    // What a module let go while it was registered is reported within this turn of the event loop.
+    await setImmediate()
+    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0) return { lock, ...created }
+    await created.app.close()
+    modules = [...created.modules]
+  }
+}
+
+/** The active modules that have got into trouble. */
+function inTrouble(
+  { directory }: Config,
+  lock: Lock,
+  modules: readonly HostModule[],
+  troubles: Troubles,
+): ModuleError[] {
+  return modules.flatMap(({ id, state }) => {
+    const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
+    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
+  })
 }
 
 /**

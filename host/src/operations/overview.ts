@@ -5,7 +5,6 @@ const ModuleState = Type.Object({
   id: Type.String(),
   version: Type.String(),
   state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
-  reason: Type.Optional(Type.String({ description: 'why it failed' })),
 })
 type ModuleState = Static<typeof ModuleState>
 
@@ -28,7 +27,8 @@ export const overview = fp<OverviewOptions>(
     const answer = {
       name,
       version,
-      modules,
+      // Why a module failed is for the operator: `app module-list` and the log tell.
+      modules: modules.map(({ id, version, state }) => ({ id, version, state })),
       links: { docs: `${app.prefix}/docs`, openapi: `${app.prefix}/openapi.json` },
     }
     app.get(
