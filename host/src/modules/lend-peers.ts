@@ -21,6 +21,8 @@ interface Root {
   readonly confined: boolean
   /** What its package.json wants to be lent, whatever copies lie beside it. */
   readonly peers: readonly string[]
+  /** The URLs of what was loaded from it. */
+  readonly loaded: Set<string>
 }
 
 const hostRequire = createRequire(import.meta.url)
@@ -33,10 +35,21 @@ const roots = new Map<string, Root>()
  * it; one that is being written may find its dependencies further up, as in a workspace.
  */
 export function lendPeers(directory: string, { confined }: { readonly confined: boolean }): void {
-  if (roots.size === 0) registerHooks({ resolve })
+  if (roots.size === 0) registerHooks({ resolve, load })
   const path = realpathSync(directory)
   const { peerDependencies } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  roots.set(path, { path, confined, peers: Object.keys(peerDependencies ?? {}) })
+  const loaded = roots.get(path)?.loaded ?? new Set()
+  roots.set(path, { path, confined, peers: Object.keys(peerDependencies ?? {}), loaded })
+}
+
+/** The URLs of the files that were loaded from `directory`, in their order. */
+export function loadedFrom(directory: string): string[] {
+  return [...(roots.get(realpathSync(directory))?.loaded ?? [])]
+}
+
+const load: NonNullable<Parameters<typeof registerHooks>[0]['load']> = (url, context, nextLoad) => {
+  rootOf(url)?.loaded.add(url)
+  return nextLoad(url, context)
 }
 
 const resolve: NonNullable<Parameters<typeof registerHooks>[0]['resolve']> = (

@@ -1,6 +1,7 @@
 import type { ModulePlugin } from '@mortise/module-sdk'
 import { ModuleError } from './host-module.ts'
-import { entryOf, lendPeers } from './lend-peers.ts'
+import { entryOf, lendPeers, loadedFrom } from './lend-peers.ts'
+import { locateSyntaxError } from './locate-syntax-error.ts'
 import { withPlace } from './place-of.ts'
 
 /** How long a module may take to load, and again to register, in milliseconds. */
@@ -32,6 +33,7 @@ export async function loadPlugin(
     throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')
   } catch (error) {
     if (error instanceof ModuleError) throw error
+    if (error instanceof SyntaxError) await locateSyntaxError(error, loadedFrom(directory))
     throw new ModuleError(id, `loading it failed: ${withPlace(error, directory)}`, { cause: error })
   } finally {
     clearTimeout(timer)

@@ -90,6 +90,7 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
 
   return promise.finally(() => {
     clearTimeout(timer)
+    child.removeAllListeners('close')
     if (child.pid !== undefined) killGroup(child.pid)
   })
 }

@@ -83,6 +83,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       version,
       manifest,
       state: 'active' as const,
+      directory,
       settings: moduleSettings(config, manifest.id, settingsSchema),
       plugin: options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory)),
     })),
