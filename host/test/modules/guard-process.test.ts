@@ -50,8 +50,8 @@ const offences = {
 const statusOf = async (url: string) => (await fetch(url)).status
 const stateOf = async (directory: string, id: string) => {
   const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  const { modules } = answer?.body as { modules: { id: string; state: string }[] }
-  return modules.find((one) => one.id === id)
+  const state = answer?.body as { modules: { id: string; state: string }[] } | undefined
+  return state?.modules.find((one) => one.id === id)
 }
 
 t.test('what a module does at boot ends its own service, never the host', async (t) => {
