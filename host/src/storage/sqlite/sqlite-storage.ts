@@ -74,7 +74,10 @@ export class SqliteStorage implements Storage {
     try {
       return await retryWhileBusy(() => {
         this.#assertOpen()
-        return applyMigrations(this.#writer, sets, files)
+        const applied = applyMigrations(this.#writer, sets, files)
+        if (applied.length > 0)
+          for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
+        return applied
       })
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
