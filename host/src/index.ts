@@ -7,7 +7,7 @@ export { type ControlAnswer, type ControlRequest, callRunningHost } from './cont
 export type { ApplicationState } from './control/control-server.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { createServer } from './http/server.ts'
-export { createLogger } from './logger.ts'
+export { createLogger, linesForPeople } from './logger.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'

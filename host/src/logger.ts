@@ -12,6 +12,10 @@ export function createLogger({ level }: Config['log'], stream: DestinationStream
 }
 
 function stderr(): DestinationStream {
-  if (!process.stderr.isTTY) return destination(2)
+  return process.stderr.isTTY ? linesForPeople() : destination(2)
+}
+
+/** stderr, whatever it is, in lines for people. */
+export function linesForPeople(): DestinationStream {
   return pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' })
 }
