@@ -17,5 +17,11 @@ function stderr(): DestinationStream {
 
 /** stderr, whatever it is, in lines for people. */
 export function linesForPeople(): DestinationStream {
-  return pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' })
+  return pretty({
+    destination: 2,
+    sync: true,
+    singleLine: true,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss',
+  })
 }

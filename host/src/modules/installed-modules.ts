@@ -19,6 +19,8 @@ interface Built {
   readonly lock: Lock
   readonly modules: readonly HostModule[]
   readonly app: FastifyInstance
+  /** The migrations that it took. */
+  readonly applied: readonly AppliedMigration[]
 }
 
 /** What modules.lock.json names, as it serves: the present generation and the way to the next. */
@@ -26,6 +28,8 @@ export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
   readonly #troubles: Troubles
+  /** Applied since the last switch. */
+  readonly #applied: AppliedMigration[] = []
   #serving: Built
 
   private constructor(parts: Parts, troubles: Troubles, first: Built) {
@@ -40,8 +44,9 @@ export class InstalledModules {
    * @param troubles what modules have been caught at outside of requests: who is named there is failed
    */
   static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
-    await parts.storage.migrate([hostMigrations])
+    const own = await parts.storage.migrate([hostMigrations])
     const first = await build(parts, await readLock(parts.config.directory), troubles)
+    logServing(parts, first, own)
     return new InstalledModules(parts, troubles, first)
   }
 
@@ -64,7 +69,9 @@ export class InstalledModules {
 
   /** Brings the schema up for stored modules. @throws {MigrationError} */
   async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
-    return migrateStored(this.#parts.config, this.#parts.storage, modules)
+    const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)
+    this.#applied.push(...applied)
+    return applied
   }
 
   /**
@@ -91,8 +98,7 @@ export class InstalledModules {
         await next.app.close()
         throw new ModuleError(module.id, module.reason)
       }
-      this.#serving = next
-      return next.app
+      return this.#serve(next)
     })
     return this.generation
   }
@@ -104,15 +110,30 @@ export class InstalledModules {
       const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
       if (named.length === 0) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
-      this.#serving = await build(parts, lock, this.#troubles)
-      return this.#serving.app
+      return this.#serve(await build(parts, lock, this.#troubles))
     })
+  }
+
+  #serve(next: Built): FastifyInstance {
+    logServing(this.#parts, next, this.#applied.splice(0))
+    this.#serving = next
+    return next.app
   }
 
   /** Resolves when all that was begun is answered and every instance closed. */
   close(): Promise<void> {
     return this.#generations.close()
   }
+}
+
+/** The one line of a start or a switch. */
+function logServing({ logger }: Parts, { lock, modules, applied }: Built, before: AppliedMigration[]): void {
+  const { generation } = lock
+  const names = modules.map(
+    ({ id, version, state }) => `${id}@${version}${state === 'active' ? '' : ` (${state})`}`,
+  )
+  const migrations = [...before, ...applied].map(({ module, name }) => `${module}/${name}`)
+  logger.info({ generation, modules: names, migrations }, `generation ${generation} serves`)
 }
 
 /** The settings of modules as they are now; those of the host are the ones that it was started with. */
@@ -140,10 +161,12 @@ const enabledModules = ({ directory }: Config, { modules }: Lock) =>
 
 async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
   let modules = await loadModules(parts.config, lock)
+  const applied: AppliedMigration[] = []
   for (const { id, state } of modules) {
     if (state !== 'active') continue
     try {
-      await migrateStored(parts.config, parts.storage, { [id]: lock.modules[id] as Lock['modules'][string] })
+      const locked = lock.modules[id] as LockedModule
+      applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
     } catch (error) {
       modules = failModule(modules, new ModuleError(id, (error as Error).message))
     }
@@ -153,7 +176,8 @@ async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Buil
     const created = await createChecked(parts, modules)
     // What a module let go while it was registered is reported within this turn of the event loop.
     await setImmediate()
-    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0) return { lock, ...created }
+    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
+      return { lock, applied, ...created }
     await created.app.close()
     modules = [...created.modules]
   }
@@ -176,7 +200,10 @@ function inTrouble(
  * An instance with those of `modules` that can be registered. One that cannot is failed, and the instance is
  * built again without it: Fastify keeps what a failed module had registered until then.
  */
-async function createChecked(parts: Parts, modules: readonly HostModule[]): Promise<Omit<Built, 'lock'>> {
+async function createChecked(
+  parts: Parts,
+  modules: readonly HostModule[],
+): Promise<Pick<Built, 'app' | 'modules'>> {
   try {
     const app = await createHost({ ...parts, modules })
     const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
