@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 import ora from 'ora'
 
-type Stream<Base> = Base & { isTTY?: boolean; columns?: number }
+type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
 export interface TerminalStreams {
   readonly stdin: Stream<Readable>

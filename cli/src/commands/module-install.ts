@@ -5,12 +5,18 @@ import { changeApplication } from '../install/change-application.ts'
 import { type Installed, installModules } from '../install/install-modules.ts'
 import { npmOptions } from '../install/npm-options.ts'
 import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleInstall: Command = {
   name: 'module-install',
   summary: 'install modules as one change; without a name: bring the store in line with the lock',
   arguments: '[spec...]',
-  options: [['--yes', 'do not ask about an origin that was not seen before']],
+  options: [
+    [
+      '--yes',
+      'do not ask about an origin that nothing installed has; asked on a terminal only, never when piped',
+    ],
+  ],
   examples: [
     'app module-install api-cart api-purchase',
     'app module-install ./my-module ../packed-1.0.0.tgz',
@@ -28,10 +34,8 @@ export const moduleInstall: Command = {
     )
     await writeConfigSchema(directory)
     const { switched, ...rest } = result
-    terminal.result(
-      { ...rest, live: switched?.live ?? false, migrations: switched?.migrations ?? [] },
-      describe(result),
-    )
+    const live = switched?.live ?? (await isServed(directory, result.generation))
+    terminal.result({ ...rest, live, migrations: switched?.migrations ?? [] }, describe(result))
   },
 }
 

@@ -14,13 +14,14 @@ import { askAboutOrigins } from './ask-about-origins.ts'
 import { type Candidate, stage } from './candidate.ts'
 import { checkConflicts } from './checks/conflicts.ts'
 import { checkContracts } from './checks/contracts.ts'
+import { checkEntry } from './checks/entry.ts'
 import { checkHostRange, checkPeers } from './checks/host-range.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
 import { restoreStore, takeUpRestored } from './restore-store.ts'
-import { resolveSpec, type Source } from './source.ts'
+import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { moveToStore } from './staging.ts'
 import { type Switched, switchModules } from './switch-modules.ts'
 
@@ -87,7 +88,10 @@ export async function installModules({
   await askAboutOrigins(fresh, lock, terminal, yes)
 
   const packages = fresh.map((candidate) => candidate.package)
-  await terminal.during('Probing', () => probeCandidates(config, others, packages))
+  const own = new Set(
+    fresh.filter(({ source }) => isOwnFolder(source)).map((candidate) => candidate.package.manifest.id),
+  )
+  await terminal.during('Probing', () => probeCandidates(config, others, packages, own))
   const entries = Object.fromEntries(
     fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
   )
@@ -130,6 +134,7 @@ function check(fresh: readonly Candidate[], others: readonly ModulePackage[], co
   const all = [...others, ...packages]
   packages.forEach(checkHostRange)
   for (const { json } of fresh) checkPeers(json)
+  fresh.forEach(checkEntry)
   checkContracts(all)
   checkConflicts(packages, all)
   for (const { manifest, settingsSchema } of packages) {
@@ -139,7 +144,7 @@ function check(fresh: readonly Candidate[], others: readonly ModulePackage[], co
       throw new Failure(
         'refused',
         'invalid-settings',
-        `${manifest.id} is refused: ${(error as Error).message}.`,
+        `The module ${manifest.id} is refused: ${(error as Error).message}.`,
         'Correct the settings in app.config.json first.',
         { cause: error },
       )

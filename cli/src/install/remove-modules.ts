@@ -52,7 +52,7 @@ async function checkNotRequired(
   throw new Failure(
     'refused',
     'required',
-    `${removed.join(', ')} cannot be removed: ${caused.module} requires the contract "${caused.contract}" of it.`,
+    `It cannot be removed (${removed.join(', ')}): ${caused.module} requires the contract "${caused.contract}" of it.`,
     `Remove ${caused.module} in the same command, or before.`,
   )
 }

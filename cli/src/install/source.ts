@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
@@ -24,6 +24,11 @@ export interface Source {
   readonly indexed: boolean
   /** What the lock records of it, once its version is known. */
   readonly record: (version: string) => string
+}
+
+/** Whether it lies in a folder of who runs the command: what is wrong with it is theirs to correct. */
+export function isOwnFolder({ kind, indexed }: Source): boolean {
+  return kind === 'folder' && !indexed
 }
 
 export interface Lookup {
@@ -136,6 +141,14 @@ function localKind(path: string, text: string): 'folder' | 'tarball' {
       'Check the path.',
     )
   }
+  if (found.isFile() && basename(path) === 'package.json') {
+    throw new Failure(
+      'usage',
+      'invalid-spec',
+      `"${text}" is a file of a package, not the package.`,
+      `Name the folder that it lies in: ${dirname(path)}`,
+    )
+  }
   if (!found.isDirectory()) return 'tarball'
   if (existsSync(join(path, 'package.json'))) return 'folder'
   throw new Failure(
@@ -171,7 +184,7 @@ function indexSource(packageName: string, range: string | undefined): Source {
     throw new Failure(
       'notFound',
       'not-built',
-      `${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
+      `The package ${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
       'Run "npm run build" in the checkout, then try again.',
     )
   }
