@@ -46,13 +46,7 @@ export const NewPurchase = Strict(
 )
 export type NewPurchase = Static<typeof NewPurchase>
 
-/** Any string: whether it is a status is judged after whether there is such a purchase. */
-export const PurchaseChange = Strict(
-  {
-    status: Type.String({ description: `one of ${statuses.join(', ')}`, examples: [...statuses] }),
-  },
-  { title: 'PurchaseChange' },
-)
+export const PurchaseChange = Strict({ status: Status }, { title: 'PurchaseChange' })
 
 const oneStatus = `(${statuses.join('|')})`
 
