@@ -27,6 +27,7 @@ export {
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export { nearest } from './nearest.ts'
 export {
   type ApplicationToken,
   describeApplication,

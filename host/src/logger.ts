@@ -8,7 +8,7 @@ const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', '
 /** Logs to `stream`: stderr, in JSON lines, or in lines for people where it is a terminal. */
 export function createLogger({ level }: Config['log'], stream: DestinationStream = stderr()): Logger {
   const redact = secretHeaders.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`])
-  return pino({ level: level as string, redact }, stream)
+  return pino({ level, redact }, stream)
 }
 
 function stderr(): DestinationStream {

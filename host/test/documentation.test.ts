@@ -18,8 +18,8 @@ function rowsOf(markdown: string): string[][] {
 
 const code = (text: string) => `\`${text}\``
 
-function typeOf({ anyOf, type, patternProperties }: TSchema): string {
-  if (anyOf) return 'one of'
+function typeOf({ enum: values, type, patternProperties }: TSchema): string {
+  if (values) return 'one of'
   return patternProperties ? 'object' : type === 'array' ? 'list' : type
 }
 
