@@ -1,19 +1,25 @@
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 
-const ModuleState = Type.Object({
-  id: Type.String(),
-  version: Type.String(),
-  state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
-})
+const ModuleState = Type.Object(
+  {
+    id: Type.String(),
+    version: Type.String(),
+    state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
+  },
+  { title: 'ModuleState' },
+)
 type ModuleState = Static<typeof ModuleState>
 
-const Overview = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  modules: Type.Array(ModuleState),
-  links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
-})
+const Overview = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    modules: Type.Array(ModuleState),
+    links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
+  },
+  { title: 'Overview' },
+)
 
 export interface OverviewOptions {
   readonly application: { readonly name: string; readonly version: string }

@@ -36,7 +36,7 @@ export type Purchase = Static<typeof Purchase>
 
 export const NewPurchase = Strict(
   {
-    items: Type.Array(Strict({ product: Product, quantity: Quantity }), {
+    items: Type.Array(Strict({ product: Product, quantity: Quantity }, { title: 'NewPurchaseItem' }), {
       minItems: 1,
       maxItems: 200,
       description: 'a product named twice becomes one item with the sum, at most 9999',
