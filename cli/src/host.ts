@@ -25,6 +25,7 @@ export {
   migrateApplication,
   mintApplicationToken,
   moduleSettings,
+  nearest,
   probe,
   readConfig,
   readLock,

@@ -3,9 +3,8 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
-import type { Lock, LockedModule } from '../host.ts'
+import { type Lock, type LockedModule, nearest } from '../host.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
-import { nearest } from './nearest.ts'
 
 // What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of
 // the config, in the index that ships with the command, and nowhere else: on a public registry an unscoped
