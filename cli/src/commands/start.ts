@@ -24,6 +24,7 @@ export const start: Command = {
       ({ id, version, state, reason }) =>
         `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
     )
+    const stopped = untilStopped(running)
     terminal.result(
       { pid, url, generation, modules },
       [
@@ -34,7 +35,7 @@ export const start: Command = {
           : 'Next, in another terminal: app module-install api-cart',
       ].join('\n'),
     )
-    await untilStopped(running)
+    await stopped
   },
 }
 
