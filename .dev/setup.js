@@ -10,7 +10,7 @@ const modules = join(root, 'node_modules')
 const timeOf = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0)
 
 if (timeOf(join(modules, '.package-lock.json')) < timeOf(join(root, 'package-lock.json'))) {
-  console.error('Installing what the lock file names (half a minute, once) …')
+  console.error('Installing what package-lock.json names, and building (half a minute, once) …')
   run('npm', 'ci', '--ignore-scripts=false', '--loglevel=error')
 } else {
   run('npm', 'run', '--silent', 'build')
@@ -19,15 +19,19 @@ if (timeOf(join(modules, '.package-lock.json')) < timeOf(join(root, 'package-loc
 // tap compiles its plugins into its own folder, and takes up a change of .taprc at its next start only.
 const tap = join(modules, '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js')
 if (process.argv.includes('--tests') && readFileSync(tap, 'utf8').includes('@tapjs/typescript')) {
+  console.error('Preparing the test runner (a few seconds, once) …')
   run('npm', 'exec', '--', 'tap', 'build')
 }
 
 function run(command, ...args) {
-  const { status, error } = spawnSync(command, args, {
+  const { status, error, stdout } = spawnSync(command, args, {
     cwd: root,
-    stdio: ['ignore', 2, 2],
+    stdio: ['ignore', 'pipe', 2],
+    maxBuffer: Infinity,
     shell: process.platform === 'win32',
   })
   if (error) throw error
-  if (status !== 0) process.exit(status ?? 1)
+  if (status === 0) return
+  process.stderr.write(stdout) // compilers put what is wrong there
+  process.exit(status ?? 1)
 }

@@ -1,6 +1,6 @@
 // `npm start`: an application folder with both modules, made once through the real command, and its host.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -8,7 +8,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const app = join(root, 'node_modules', '.bin', 'app')
 const folder = join(root, '.app-demo')
 
-if (!existsSync(join(folder, 'app.config.json'))) run('init', folder)
+const config = join(folder, 'app.config.json')
+if (!existsSync(config)) {
+  run('init', folder)
+  const settings = { ...JSON.parse(readFileSync(config, 'utf8')), name: 'Mortise demo' }
+  writeFileSync(config, `${JSON.stringify(settings, null, 2)}\n`)
+}
 run('module-install', 'api-cart', 'api-purchase', '--dir', folder)
 
 const host = spawn(app, ['start', '--dir', folder, ...process.argv.slice(2)], { stdio: 'inherit' })

@@ -50,7 +50,7 @@ function subcommand(command: Command, terminal: Terminal, help: string[]): Comma
   if (command.arguments) own.arguments(command.arguments)
   for (const [flags, description] of command.options ?? []) own.option(flags, description)
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
-  prepare(own, help)
+  prepare(own, help, command.directory)
   return own.action(async () => {
     const options = own.optsWithGlobals()
     await command.run({
@@ -62,9 +62,13 @@ function subcommand(command: Command, terminal: Terminal, help: string[]): Comma
   })
 }
 
-function prepare(command: Commander, help: string[]): void {
+function prepare(
+  command: Commander,
+  help: string[],
+  directory = 'the application folder (default: the nearest one upwards)',
+): void {
   command
-    .option('--dir <dir>', 'the application folder (default: the nearest one upwards)')
+    .option('--dir <dir>', directory)
     .option('--json', 'print one JSON document')
     .option('--verbose', 'print the stack of a failure')
     .helpOption('--help', 'print this help')

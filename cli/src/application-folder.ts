@@ -30,6 +30,12 @@ export async function completeApplication(directory: string): Promise<string[]> 
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
 }
 
+/** What to say where `made` has a new secret in an application that may have had another one. */
+export function newSecretNote(directory: string, made: readonly (string | undefined)[]): string | undefined {
+  if (!made.includes(secretFile(directory)) || process.env.APP_SECRET) return undefined
+  return `Made a new secret, ${secretFile(directory)}: tokens that were signed with a former one no longer hold.`
+}
+
 /** Makes what is not committed, where it is missing. */
 export async function completeClone(directory: string): Promise<(string | undefined)[]> {
   return [
@@ -83,7 +89,7 @@ async function makeFolder(folder: string, mode = 0o755): Promise<string | undefi
     throw new Failure(
       'usage',
       'not-a-folder',
-      `${folder} is a file, and a folder is needed there.`,
+      `There is a file where a folder is needed: ${folder}.`,
       `Move it away, or make the application elsewhere than in ${dirname(folder)}.`,
     )
   }

@@ -8,6 +8,8 @@ export interface Command {
   readonly arguments?: string
   /** Options of its own: flags and description. All commands have --json, --dir, --verbose and --help. */
   readonly options?: readonly (readonly [flags: string, description: string])[]
+  /** What --dir names, where that is not the application. */
+  readonly directory?: string
   readonly examples: readonly string[]
   /** @throws {Failure} */
   run(call: Call): Promise<void>

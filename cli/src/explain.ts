@@ -6,26 +6,35 @@ import { ConfigError, ManifestError, MigrationError, ModuleError, StorageBusyErr
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof CommanderError) {
-    const message = error.message.replace(/^error: /, '')
+    const message = error.message
+      .replace(/^error: /, '')
+      .replace(/\.?\s*\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?')
     return new Failure(
       'usage',
       'usage',
-      `${message.charAt(0).toUpperCase()}${message.slice(1)}.`,
+      `${message.charAt(0).toUpperCase()}${message.slice(1)}`,
       'See "app --help", or the --help of the command.',
     )
   }
   const cause = error instanceof Error ? error : new Error(String(error))
-  const known = (kind: ConstructorParameters<typeof Failure>[0], code: string, hint: string) =>
-    new Failure(kind, code, cause.message, hint, { cause })
-  if (error instanceof ConfigError) return known('usage', 'invalid-config', 'Correct it, then try again.')
+  const known = (kind: ConstructorParameters<typeof Failure>[0], code: string, what: string, hint: string) =>
+    new Failure(kind, code, `${what}: ${cause.message}`, hint, { cause })
+  if (error instanceof ConfigError) {
+    return known('usage', 'invalid-config', 'The configuration is wrong', 'Correct it, then try again.')
+  }
   if (error instanceof ManifestError) {
-    return known('refused', 'invalid-manifest', 'Nothing was changed. Tell the author of the module.')
+    return known(
+      'refused',
+      'invalid-manifest',
+      'The module is refused',
+      'Nothing was changed. Correct it first.',
+    )
   }
   if (error instanceof ModuleError) {
     return new Failure(
       'refused',
       'module-failed',
-      `${error.module} cannot be used: ${error.message}.`,
+      `The module ${error.module} cannot be used: ${error.message}`,
       'Correct what it says, or remove the module ("app module-remove").',
       { cause },
     )
@@ -34,11 +43,23 @@ export function asFailure(error: unknown): Failure {
     return known(
       'refused',
       'migration-refused',
-      'The former modules stay in use. Tell the author of the module.',
+      'The database cannot be migrated',
+      'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
     )
   }
   if (error instanceof StorageBusyError) {
-    return known('unexpected', 'database-in-use', 'Stop the other host of this application, then try again.')
+    return new Failure(
+      'unexpected',
+      'database-in-use',
+      'The database of this application is in use by another process: a host that starts or stops, or a command.',
+      'Wait until it is done, or stop it, then try again.',
+      { cause },
+    )
   }
-  return known('unexpected', 'unexpected', 'Try again with --verbose to see where it comes from.')
+  return known(
+    'unexpected',
+    'unexpected',
+    'Something unexpected happened',
+    'Try again with --verbose to see where it comes from.',
+  )
 }

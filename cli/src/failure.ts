@@ -10,7 +10,10 @@ export const exitCodes = {
   fatal: 70,
 } as const
 
-/** Why a command could not do its work: what happened and why (`message`), and what to do next (`hint`). */
+/**
+ * Why a command could not do its work: what happened and why (`message`, a sentence), and what to do next
+ * (`hint`).
+ */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly exitCode: number
@@ -25,9 +28,15 @@ export class Failure extends Error {
     hint: string,
     options?: ErrorOptions,
   ) {
-    super(message, options)
+    super(sentence(message), options)
     this.exitCode = exitCodes[kind]
     this.code = code
     this.hint = hint
   }
+}
+
+/** With one full stop: what others' errors say ends with one, or with none. */
+function sentence(text: string): string {
+  const ended = text.trim().replace(/\.*$/, (stops) => (stops.length > 2 ? stops : ''))
+  return /[.!?…]$/.test(ended) ? ended : `${ended}.`
 }

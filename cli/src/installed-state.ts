@@ -41,3 +41,9 @@ export async function installedStates(directory: string): Promise<InstalledState
   )
   return { url: running?.url ?? null, generation: running?.generation ?? lock.generation, modules }
 }
+
+/** Whether a running host serves the modules of `generation`. */
+export async function isServed(directory: string, generation: number): Promise<boolean> {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  return answer?.status === 200 && (answer.body as ApplicationState).generation === generation
+}

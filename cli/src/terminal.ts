@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 import ora from 'ora'
 
-type Stream<Base> = Base & { isTTY?: boolean }
+type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
 export interface TerminalStreams {
   readonly stdin: Stream<Readable>
@@ -63,15 +63,18 @@ export class Terminal {
 
   /** Does `work`, with a spinner on a terminal where it takes over half a second. */
   async during<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
-    if (this.streams.stderr.isTTY !== true) return await work()
+    const { stderr } = this.streams
+    // A terminal may say that it has no columns (a serial line, a container): ora counts lines by dividing by
+    // them, and would erase infinitely many.
+    if (stderr.isTTY !== true || !(Number(stderr.columns) > 0)) return await work()
     const color = process.env.NO_COLOR ? false : 'cyan'
-    const spinner = ora({ text, color, stream: process.stderr, discardStdin: false })
+    const spinner = ora({ text, color, stream: stderr as NodeJS.WriteStream, discardStdin: false })
     const timer = setTimeout(() => spinner.start(), 500)
     try {
       return await work()
     } finally {
       clearTimeout(timer)
-      spinner.stop()
+      if (spinner.isSpinning) spinner.stop()
     }
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cp, mkdir, readFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -72,7 +72,9 @@ for (const [name, options] of [
 
     const second = startApp(t, ['start', '--port', '0', '--dir', directory])
     t.equal(await second.ended, 1)
-    t.match(second.stderr, /in use by another host/)
+    t.match(second.stderr, `serves ${url}.`)
+    if (name === 'directly') t.match(second.stderr, `running already: process ${host.child.pid} `)
+    t.equal(second.stderr.trim().split('\n').length, 2, 'said once, and what to do')
 
     host.child.kill('SIGTERM')
     t.equal(await host.ended, 0)
@@ -100,7 +102,11 @@ t.test('a port that is taken is a clear failure', async (t) => {
   const { port } = server.address() as AddressInfo
   const host = startApp(t, ['start', '--port', String(port), '--json', '--dir', directory])
   t.equal(await host.ended, 1)
-  t.match(JSON.parse(host.stdout).error, { code: 'port-in-use', hint: /--port/ })
+  t.match(JSON.parse(host.stdout).error, {
+    code: 'port-in-use',
+    message: `Port ${port} of 127.0.0.1 is taken by another program.`,
+    hint: /--port/,
+  })
   t.equal(await startApp(t, ['start', '--port', '99999', '--dir', directory]).ended, 2)
 })
 
@@ -122,4 +128,17 @@ t.test('the nearest application upwards is meant', async (t) => {
   })
   t.equal(status, 0)
   t.strictSame(JSON.parse(stdout).modules, [])
+})
+
+t.test('a start that makes a new secret says what that means', async (t) => {
+  const { directory } = await testApplication(t)
+  const silent = startApp(t, ['start', '--port', '0', '--dir', directory])
+  await silent.says(/Serving/)
+  t.notMatch(silent.stderr, /secret/)
+  silent.child.kill('SIGTERM')
+  await silent.ended
+  await rm(join(directory, '.app', 'secret'))
+  const host = startApp(t, ['start', '--port', '0', '--dir', directory])
+  await host.says(/Serving/)
+  t.match(host.stderr, /new secret.*no longer hold/)
 })

@@ -8,6 +8,7 @@ import { type Config, readConfig, tokenIssuers } from './config.ts'
 import { type ApplicationState, startControlServer } from './control/control-server.ts'
 import { createServer } from './http/server.ts'
 import { createLogger } from './logger.ts'
+import { guardProcess } from './modules/guard-process.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile, storeDirectory } from './modules/lock.ts'
@@ -27,6 +28,11 @@ export interface ApplicationOptions {
   readonly port?: number | undefined
   readonly host?: string | undefined
   readonly environment?: Environment | undefined
+  /**
+   * Whether the process is the application's alone. Modules are then kept from ending it, and `closed` rejects
+   * for an error that nobody caught.
+   */
+  readonly ownsProcess?: boolean
 }
 
 /**
@@ -70,21 +76,43 @@ export class Application {
    * @throws {StorageBusyError} where another process has the database
    * @throws {Error} EADDRINUSE and the like, of the port
    */
-  static async start({ directory, port, host, environment }: ApplicationOptions): Promise<Application> {
+  static async start({
+    directory,
+    port,
+    host,
+    environment,
+    ownsProcess = false,
+  }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     const logger = createLogger(config.log)
     for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const storage = await openStorage({ file: config.databaseFile, onFatal: closed.reject })
     let application: Application | undefined
+    let installed: InstalledModules | undefined
+    const guard = ownsProcess
+      ? guardProcess({
+          onTrouble: () => {
+            installed
+              ?.expel()
+              .catch((error) => logger.error(error, 'a module could not be taken out of service'))
+          },
+          onUncaught: closed.reject,
+          onUnhandled: (reason) =>
+            logger.error({ err: reason }, 'a promise was rejected, and nobody noticed'),
+        })
+      : undefined
+    closed.promise.catch(() => {}).finally(() => guard?.release())
     try {
       const notReady = () => (application?.isStopping ? 'the host is shutting down' : undefined)
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
-      const installed = await InstalledModules.start({ config, logger, storage, tokens, notReady })
+      installed = await InstalledModules.start({ config, logger, storage, tokens, notReady }, guard?.troubles)
+      await installed.expel()
       application = new Application(config, logger, storage, installed, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       return application
     } catch (error) {
+      guard?.release()
       await (application ? application.close() : storage.close())
       throw error
     }
@@ -96,7 +124,10 @@ export class Application {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}${this.#config.basePath}`
   }
 
-  /** Resolves when the application has stopped; rejects where the disk cannot be trusted any more: exit then. */
+  /**
+   * Resolves when the application has stopped. Rejects where it has to: with a BrokenStorageError where the disk
+   * cannot be trusted any more, with any other error that nobody caught. End the process then.
+   */
   get closed(): Promise<void> {
     return this.#closed.promise
   }

@@ -1,14 +1,21 @@
-import { Type } from '@sinclair/typebox'
+import { type SchemaOptions, Type } from '@sinclair/typebox'
 
-const Algorithm = Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])
+const oneOf = <const Value extends string>(values: readonly Value[], options: SchemaOptions = {}) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
+
 const settings = { additionalProperties: false, default: {} }
 
 const Issuer = Type.Object(
   {
-    issuer: Type.String({ minLength: 1, pattern: '^\\S+$', description: 'the exact `iss` of its tokens' }),
+    issuer: Type.String({ format: 'no-blanks', description: 'the exact `iss` of its tokens' }),
     jwksUri: Type.String({ format: 'jwks-uri', description: 'where its keys are: https (http on loopback)' }),
     audience: Type.String({ minLength: 1, description: 'the `aud` that its tokens for us carry' }),
-    algorithms: Type.Array(Algorithm, { minItems: 1, uniqueItems: true, default: ['RS256'] }),
+    algorithms: Type.Array(oneOf(['RS256', 'ES256']), {
+      minItems: 1,
+      uniqueItems: true,
+      default: ['RS256'],
+      examples: [['ES256']],
+    }),
   },
   { additionalProperties: false },
 )
@@ -20,7 +27,7 @@ export const configSchema = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 100, default: 'Mortise application' }),
     version: Type.String({ default: '1.0.0', description: 'of your API; shown at `/` and in OpenAPI' }),
     basePath: Type.String({
-      pattern: '^(/[A-Za-z0-9._~-]+)*$',
+      format: 'base-path',
       default: '',
       description: 'put in front of every path, such as "/api"',
     }),
@@ -39,6 +46,7 @@ export const configSchema = Type.Object(
         maxConnections: Type.Integer({ minimum: 1, default: 2000 }),
         trustProxy: Type.Array(Type.String({ format: 'cidr' }), {
           default: [],
+          examples: [['10.0.0.0/8']],
           description: 'proxies whose X-Forwarded-For is believed: addresses or CIDR ranges',
         }),
       },
@@ -48,12 +56,23 @@ export const configSchema = Type.Object(
       {
         issuer: Type.Optional(
           Type.String({
-            minLength: 1,
-            pattern: '^\\S+$',
+            format: 'no-blanks',
             description: "the `iss` of the application's own tokens; made by `app init`, unique",
           }),
         ),
-        issuers: Type.Array(Issuer, { default: [], description: 'others whose JWTs are accepted' }),
+        issuers: Type.Array(Issuer, {
+          default: [],
+          examples: [
+            [
+              {
+                issuer: 'https://login.example/',
+                jwksUri: 'https://login.example/.well-known/jwks.json',
+                audience: 'shop',
+              },
+            ],
+          ],
+          description: 'others whose JWTs are accepted',
+        }),
       },
       settings,
     ),
@@ -61,21 +80,24 @@ export const configSchema = Type.Object(
       {
         origins: Type.Array(Type.String({ format: 'origin' }), {
           default: [],
+          examples: [['https://shop.example']],
           description: 'empty: CORS is off',
         }),
       },
       settings,
     ),
     rateLimit: Type.Object(
-      { max: Type.Literal(0, { default: 0, description: '0 is off; this version has no limits yet' }) },
+      {
+        max: Type.Literal(0, {
+          default: 0,
+          description: '0 is off, and this version has no rate limits yet; put them in the proxy',
+        }),
+      },
       settings,
     ),
     log: Type.Object(
       {
-        level: Type.Union(
-          ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
-          { default: 'info' },
-        ),
+        level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
         requests: Type.Boolean({
           default: false,
           description: 'log every request, not only failed and slow ones',

@@ -31,13 +31,7 @@ export async function readConfig(directory: string, environment: Environment = p
   const file = configFile(directory)
   const settings = parseObject(await readOptional(file, '{}'), file)
   const used = overrideFromEnvironment(settings, configSchema, environment)
-  try {
-    checkSettings(settings, configSchema)
-  } catch (error) {
-    throw new ConfigError(
-      `${file}${used.length > 0 ? ` (with ${used.join(', ')})` : ''}: ${(error as Error).message}`,
-    )
-  }
+  checkSettings(settings, configSchema, { file, variables: used })
   const config = settings as Static<typeof configSchema>
   const known = new Set([...used, ...otherVariables])
   return {
@@ -67,8 +61,9 @@ export function moduleSettings(
     if (Object.keys(settings).length === 0) return settings
     throw new ConfigError(`"modules.${id}" has settings, but ${id} takes none: remove them`)
   }
-  overrideFromEnvironment(settings, schema, config.environment, ['modules', id])
-  checkSettings(settings, schema, `modules.${id}.`)
+  const path = ['modules', id]
+  const variables = overrideFromEnvironment(settings, schema, config.environment, path)
+  checkSettings(settings, schema, { path, variables })
   return settings
 }
 

@@ -63,7 +63,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(requestLog, config.log)
     await app.register(problemDetails)
     await app.register(cors, config.cors)
-    await app.register(unknownRoutes)
+    await app.register(unknownRoutes, { basePath })
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)

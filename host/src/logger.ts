@@ -8,10 +8,20 @@ const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', '
 /** Logs to `stream`: stderr, in JSON lines, or in lines for people where it is a terminal. */
 export function createLogger({ level }: Config['log'], stream: DestinationStream = stderr()): Logger {
   const redact = secretHeaders.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`])
-  return pino({ level: level as string, redact }, stream)
+  return pino({ level, redact }, stream)
 }
 
 function stderr(): DestinationStream {
-  if (!process.stderr.isTTY) return destination(2)
-  return pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' })
+  return process.stderr.isTTY ? linesForPeople() : destination(2)
+}
+
+/** stderr, whatever it is, in lines for people. */
+export function linesForPeople(): DestinationStream {
+  return pretty({
+    destination: 2,
+    sync: true,
+    singleLine: true,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss',
+  })
 }

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
+import { formats, settingReason } from './setting-reason.ts'
 
 /** Text by name, as process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -51,56 +52,58 @@ export function variableOf(path: readonly string[]): string {
   return `APP_${snake.join('_')}`.toUpperCase()
 }
 
+export interface SettingsOrigin {
+  /** Where `target` lies in app.config.json. */
+  readonly path?: readonly string[]
+  /** The variables that overrode something in it. */
+  readonly variables?: readonly string[]
+  /** Where all the rest comes from. */
+  readonly file?: string
+}
+
 /**
  * Checks settings against their JSON Schema and fills in its defaults, in place.
- * @param prefix what to put in front of a key in the message: `modules.api-cart.`
- * @throws {ConfigError} naming every key that is wrong
+ * @throws {ConfigError} naming every key that is wrong, and the variable or file that it comes from
  */
-export function checkSettings(target: Record<string, unknown>, schema: TSchema, prefix = ''): void {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false })
+export function checkSettings(
+  target: Record<string, unknown>,
+  schema: TSchema,
+  { path = [], variables = [], file }: SettingsOrigin = {},
+): void {
+  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })
   for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
   const validate = ajv.compile(schema)
   if (validate(target)) return
-  const clauses = (validate.errors ?? []).map((error) => `"${prefix}${keyOf(error)}" ${reasonOf(error)}`)
-  const wrong = [...new Set(clauses)]
-  throw new ConfigError(wrong.join('; '), wrong)
+  const ofVariables = new Set<string>()
+  const ofFile = new Set<string>()
+  for (const error of withoutBranches(validate.errors ?? [])) {
+    const key = [...path, ...keyOf(error)]
+    const variable = variables.find((name) =>
+      key.some((_, end) => variableOf(key.slice(0, end + 1)) === name),
+    )
+    const reason = settingReason(error)
+    if (variable) ofVariables.add(`${variable} ("${key.join('.')}") ${reason}`)
+    else ofFile.add(`"${key.join('.')}" ${reason}`)
+  }
+  const rest = [...ofFile].join('; ')
+  const wrong = [...ofVariables, ...(rest && [file ? `${file}: ${rest}` : rest])]
+  throw new ConfigError(wrong.join('; '), [...ofVariables, ...ofFile])
 }
 
-const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
-
-const formats = {
-  origin: {
-    test: (text: string) => URL.canParse(text) && new URL(text).origin === text,
-    reason: 'must be an origin such as https://shop.example, without a path',
-  },
-  'jwks-uri': {
-    test: (text: string) => {
-      if (!URL.canParse(text)) return false
-      const { protocol, hostname } = new URL(text)
-      return protocol === 'https:' || (protocol === 'http:' && loopback.has(hostname))
-    },
-    reason: 'must be an https URL (http only on loopback)',
-  },
-  cidr: {
-    test: /^[0-9a-fA-F.:]+(\/\d{1,3})?$/,
-    reason: 'must be an IP address or a CIDR range such as 10.0.0.0/8',
-  },
+/** What each branch of a union lacks says less than the union itself. */
+function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return errors.filter(({ schemaPath }) =>
+    unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)),
+  )
 }
 
-function keyOf({ instancePath, keyword, params }: ErrorObject): string {
+function keyOf({ instancePath, keyword, params }: ErrorObject): string[] {
   const path = instancePath.split('/').slice(1)
-  if (keyword === 'additionalProperties') path.push(params.additionalProperty)
-  if (keyword === 'required') path.push(params.missingProperty)
-  return path.join('.')
-}
-
-function reasonOf({ keyword, message, params }: ErrorObject): string {
-  if (keyword === 'additionalProperties') return 'is not a setting: remove it or mend its spelling'
-  if (keyword === 'required') return 'is missing'
-  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
-  if (keyword === 'format')
-    return formats[params.format as keyof typeof formats]?.reason ?? (message as string)
-  return message ?? 'is wrong'
+  const key = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'additionalProperties') key.push(params.additionalProperty)
+  if (keyword === 'required') key.push(params.missingProperty)
+  return key
 }
 
 function parsed(text: string): unknown {

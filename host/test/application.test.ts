@@ -167,7 +167,7 @@ t.test('a module that is installed gets the settings of its moment, not those of
   await install(t, directory, { ...greet, version: '1.1.0' })
   t.match(await activate(directory), {
     status: 409,
-    body: { reason: /"modules\.greet\.word" must be string/ },
+    body: { reason: /"modules\.greet\.word" must be a string/ },
   })
   t.match(await ask(application, '/greet'), { body: { word: 'hello' } })
 })

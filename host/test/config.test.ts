@@ -19,7 +19,11 @@ t.test('a wrong setting is named with its file and its variable', async (t) => {
   const folder = await applicationFolder(t, { basePath: 'api/' })
   await t.rejects(readConfig(folder, {}), { name: 'ConfigError', message: /app\.config\.json: "basePath"/ })
   await t.rejects(readConfig(folder, { APP_SERVER_PORT: '99999' }), {
-    message: /APP_SERVER_PORT.*"server\.port"/,
+    message:
+      /^APP_SERVER_PORT \("server\.port"\) must be an integer from 0 to 65535; .*app\.config\.json: "basePath"/,
+  })
+  await t.rejects(readConfig(await temporaryFolder(t), { APP_CORS_ORIGINS: 'https://a.example' }), {
+    message: 'APP_CORS_ORIGINS ("cors.origins") must be a list, written as JSON: ["https://shop.example"]',
   })
 })
 
@@ -51,6 +55,14 @@ t.test('the secret comes from the environment, else from its file, and is never 
   await t.rejects(readConfig(folder, { APP_SECRET: 'short' }), { message: /APP_SECRET has 5 bytes/ })
   await writeFile(secretFile(folder), 'short\n')
   await t.rejects(readConfig(folder, {}), { message: /secret has 5 bytes/ })
+})
+
+t.test('a wrong setting of a module is blamed on its variable', async (t) => {
+  const schema = { type: 'object', properties: { times: { type: 'integer' } }, additionalProperties: false }
+  const config = { modules: {}, environment: { APP_MODULES_API_NOTE_TIMES: 'x' } }
+  t.throws(() => moduleSettings(config, 'api-note', schema as never), {
+    message: 'APP_MODULES_API_NOTE_TIMES ("modules.api-note.times") must be an integer',
+  })
 })
 
 t.test('a module gets its own settings, checked, with defaults and overrides', async (t) => {

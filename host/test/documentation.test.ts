@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
@@ -18,8 +20,8 @@ function rowsOf(markdown: string): string[][] {
 
 const code = (text: string) => `\`${text}\``
 
-function typeOf({ anyOf, type, patternProperties }: TSchema): string {
-  if (anyOf) return 'one of'
+function typeOf({ enum: values, type, patternProperties }: TSchema): string {
+  if (values) return 'one of'
   return patternProperties ? 'object' : type === 'array' ? 'list' : type
 }
 
@@ -98,4 +100,13 @@ t.test('errors.md has every problem of the host and of the modules, and no other
 t.test('errors.md says of every problem what to do', async (t) => {
   const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
   for (const [, name, , advice] of page) t.match(advice, /\w{3,}/, `${name}`)
+})
+
+t.test('the example of two modules passes its own tests', async (t) => {
+  const { status, stdout } = spawnSync(process.execPath, ['--test'], {
+    cwd: fileURLToPath(new URL('docs/examples/visit', root)),
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stdout)
+  t.match(stdout, /pass 1/)
 })

@@ -1,5 +1,6 @@
-import { resolve } from 'node:path'
-import { completeApplication } from '../application-folder.ts'
+import { dirname, join, resolve } from 'node:path'
+import { findApplication } from '../application.ts'
+import { completeApplication, newSecretNote } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
 
@@ -7,6 +8,7 @@ export const init: Command = {
   name: 'init',
   summary: 'make an application folder: config, secret, data folder, .gitignore',
   arguments: '[dir]',
+  directory: 'the folder to make it in, as [dir] (default: this one)',
   examples: [
     'app init my-api',
     'app init .          # what is missing in this folder; nothing is overwritten',
@@ -23,14 +25,30 @@ export const init: Command = {
     }
     const directory = resolve(dir ?? (options.dir as string | undefined) ?? '.')
     const made = await completeApplication(directory)
+    const isNew = made.includes('app.config.json')
+    const paths = made.map((path) => join(directory, path))
+    const note = isNew ? undefined : newSecretNote(directory, paths)
+    const inside = applicationAround(directory)
     terminal.result(
-      { directory, made },
+      { directory, made, inside },
       made.length === 0
         ? `Nothing to do: ${directory} is a complete application.`
         : [
             `Made in ${directory}: ${made.join(', ')}`,
+            ...(note === undefined ? [] : [note]),
+            ...(inside === null
+              ? []
+              : [`It lies inside another application, ${inside}: commands in ${directory} mean this one.`]),
             'Next: app module-install api-cart, then app start (in that folder).',
           ].join('\n'),
     )
   },
+}
+
+function applicationAround(directory: string): string | null {
+  try {
+    return findApplication(undefined, dirname(directory))
+  } catch {
+    return null
+  }
 }

@@ -1,5 +1,6 @@
-import type { Command } from '../command.ts'
-import { describeModule } from '../install/describe-module.ts'
+import type { Call, Command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { describeElsewhere, describeModule } from '../install/describe-module.ts'
 import { planText } from '../install/plan.ts'
 
 export const moduleInfo: Command = {
@@ -12,8 +13,9 @@ export const moduleInfo: Command = {
     'app module-info @acme/api-review@^2',
   ],
 
-  async run({ arguments: [spec], terminal, application }) {
-    const description = await describeModule(await application(), spec as string, terminal)
+  async run(call) {
+    const { terminal } = call
+    const description = await describe(call)
     const { installed, tree } = description
     terminal.result(
       description,
@@ -24,4 +26,17 @@ export const moduleInfo: Command = {
       ].join('\n'),
     )
   },
+}
+
+/** Without an application nothing is installed; any package can be looked at all the same. */
+async function describe({ arguments: [spec], options, terminal, application }: Call) {
+  let directory: string
+  try {
+    directory = await application()
+  } catch (error) {
+    const nowhere = error instanceof Failure && error.code === 'no-application' && options.dir === undefined
+    if (!nowhere) throw error
+    return await describeElsewhere(spec as string, terminal)
+  }
+  return await describeModule(directory, spec as string, terminal)
 }

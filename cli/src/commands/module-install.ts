@@ -5,13 +5,17 @@ import { changeApplication } from '../install/change-application.ts'
 import { type Installed, installModules } from '../install/install-modules.ts'
 import { npmOptions } from '../install/npm-options.ts'
 import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleInstall: Command = {
   name: 'module-install',
   summary: 'install modules as one change; without a name: bring the store in line with the lock',
   arguments: '[spec...]',
   options: [
-    ['--yes', 'do not ask about an origin that was not seen before'],
+    [
+      '--yes',
+      'do not ask about an origin that nothing installed has; asked on a terminal only, never when piped',
+    ],
     ['--dry-run', 'print the plan and change nothing'],
   ],
   examples: [
@@ -36,13 +40,9 @@ export const moduleInstall: Command = {
     )
     if (!request.dryRun) await writeConfigSchema(directory)
     const { switched, ...rest } = result
+    const live = switched?.live ?? (await isServed(directory, result.generation))
     terminal.result(
-      {
-        ...rest,
-        dryRun: request.dryRun,
-        live: switched?.live ?? false,
-        migrations: switched?.migrations ?? [],
-      },
+      { ...rest, dryRun: request.dryRun, live, migrations: switched?.migrations ?? [] },
       describeInstalled(result, request.dryRun),
     )
   },

@@ -4,6 +4,7 @@ import { assertPurgeable, purgeModules } from '../data/purge-modules.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',
@@ -31,13 +32,17 @@ export const moduleRemove: Command = {
     )
     await writeConfigSchema(directory)
     const generation = switched?.generation ?? (await readLock(directory)).generation
+    const live = switched?.live ?? (await isServed(directory, generation))
     terminal.result(
-      { generation, removed, absent, purged, live: switched?.live ?? false },
+      { generation, removed, absent, purged, live },
       [
         ...absent.map((name) => `Nothing to do: ${name} is not installed.`),
         ...removed.map((id) =>
           purge ? `Removed ${id}.` : `Removed ${id}. Its data stays; installing it again finds it.`,
         ),
+        ...(switched === undefined
+          ? []
+          : [live ? 'The running host no longer serves it.' : 'No host is running.']),
         ...purged.map(
           ({ tables, archive }) =>
             `Dropped ${tables.join(', ')}. To bring them back, with the host stopped: app restore ${archive}`,

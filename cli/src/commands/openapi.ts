@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { withUser } from '../database-in-use.ts'
 import { callRunningHost, describeApplication } from '../host.ts'
 
 export const openapi: Command = {
@@ -9,7 +10,15 @@ export const openapi: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     const answer = await callRunningHost(directory, { method: 'GET', path: '/openapi' })
-    const document = answer?.status === 200 ? answer.body : await describeApplication(directory)
+    const document = answer?.status === 200 ? answer.body : await describeAlone(directory)
     terminal.result(document, JSON.stringify(document, null, 2))
   },
+}
+
+async function describeAlone(directory: string): Promise<unknown> {
+  try {
+    return await describeApplication(directory)
+  } catch (error) {
+    throw await withUser(directory, error)
+  }
 }

@@ -1,8 +1,9 @@
-import { completeClone } from '../application-folder.ts'
+import { completeClone, newSecretNote } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
+import { withUser } from '../database-in-use.ts'
 import { Failure } from '../failure.ts'
-import { Application } from '../host.ts'
+import { Application, BrokenStorageError } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 
 export const start: Command = {
@@ -17,7 +18,8 @@ export const start: Command = {
   async run({ options, terminal, application }) {
     const directory = await application()
     const port = portOf(options.port as string | undefined)
-    await completeClone(directory)
+    const note = newSecretNote(directory, await completeClone(directory))
+    if (note !== undefined) terminal.note(note)
     if (isRestorationLeft(directory)) await changeApplication(directory, 'start', terminal, async () => {})
     const running = await startOn(directory, port, options.host as string | undefined)
     const { pid, url, generation, modules } = running.state()
@@ -25,6 +27,7 @@ export const start: Command = {
       ({ id, version, state, reason }) =>
         `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
     )
+    const stopped = untilStopped(running)
     terminal.result(
       { pid, url, generation, modules },
       [
@@ -35,7 +38,7 @@ export const start: Command = {
           : 'Next, in another terminal: app module-install api-cart',
       ].join('\n'),
     )
-    await untilStopped(running)
+    await stopped
   },
 }
 
@@ -49,6 +52,7 @@ async function untilStopped(running: Application): Promise<void> {
   try {
     await running.closed
   } catch (error) {
+    if (!(error instanceof BrokenStorageError)) throw error
     throw new Failure(
       'fatal',
       'storage-failed',
@@ -68,33 +72,39 @@ function portOf(text: string | undefined): number | undefined {
   throw new Failure('usage', 'usage', `"${text}" is no port.`, 'Give a number from 0 to 65535.')
 }
 
+const unusable: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not, as with ports below 1024',
+  EADDRNOTAVAIL: 'it is none of this machine',
+  ENOTFOUND: 'no such host is known',
+}
+
 async function startOn(
   directory: string,
   port: number | undefined,
   host: string | undefined,
 ): Promise<Application> {
   try {
-    return await Application.start({ directory, port, host })
+    return await Application.start({ directory, port, host, ownsProcess: true })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE') {
       throw new Failure(
         'unexpected',
         'port-in-use',
-        `The port is taken: ${message}.`,
+        `Port ${at.port} of ${at.address} is taken by another program.`,
         'Stop what listens there, or choose another one: app start --port 8080',
         { cause: error },
       )
     }
-    if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    if ((syscall === 'listen' || syscall === 'getaddrinfo') && code && Object.hasOwn(unusable, code)) {
       throw new Failure(
         'unexpected',
         'cannot-listen',
-        `The address cannot be listened on: ${message}.`,
+        `The address cannot be listened on: ${unusable[code]}.`,
         'Choose another --host or --port.',
         { cause: error },
       )
     }
-    throw error
+    throw await withUser(directory, error)
   }
 }

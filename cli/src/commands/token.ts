@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { mintApplicationToken } from '../host.ts'
+import { ConfigError, mintApplicationToken, secretFile } from '../host.ts'
 
 export const token: Command = {
   name: 'token',
@@ -25,9 +26,19 @@ async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promis
   try {
     return await mintApplicationToken(request)
   } catch (error) {
+    const { directory } = request
+    if (error instanceof ConfigError && !existsSync(secretFile(directory)) && !process.env.APP_SECRET) {
+      throw new Failure(
+        'usage',
+        'no-secret',
+        `There is no secret to sign with: neither ${secretFile(directory)} nor APP_SECRET is there.`,
+        `Make one: app init ${directory}`,
+        { cause: error },
+      )
+    }
     if (!(error instanceof TypeError)) throw error
     const { message } = error
-    const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
+    const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
     throw new Failure('usage', 'usage', sentence, 'See "app token --help" for examples.', { cause: error })
   }
 }

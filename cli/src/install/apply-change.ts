@@ -160,7 +160,7 @@ async function migrate(directory: string, modules: Lock['modules']): Promise<App
     answer.status === 409 ? 'refused' : 'unexpected',
     'migration-failed',
     `The running host could not migrate the database: ${reason ?? `it answered ${answer.status}`}.`,
-    'The former modules stay in use. Tell the author of the module.',
+    'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
   )
 }
 

@@ -4,8 +4,8 @@ import type { Terminal } from '../terminal.ts'
 import type { Candidate } from './candidate.ts'
 
 /**
- * On a terminal, asks before something is installed from where nothing was installed before: neither the
- * index nor the lock names it.
+ * On a terminal, asks before something is installed from where nothing that is installed came from: neither
+ * the index nor the lock names it. Piped, nobody is there to ask.
  * @throws {Failure} where the answer is not yes
  */
 export async function askAboutOrigins(
@@ -22,9 +22,10 @@ export async function askAboutOrigins(
       !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
   )
   if (strangers.length === 0) return
-  const names = strangers.map(({ from }) => from).join(', ')
+  const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
-  if (await terminal.confirm(`Nothing was installed from ${names} before. Install it?`)) return
+  if (await terminal.confirm(`${names} is not an origin of anything installed now. Install from there?`))
+    return
   throw new Failure(
     'refused',
     'declined',

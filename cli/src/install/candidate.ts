@@ -1,7 +1,7 @@
+import { join, sep } from 'node:path'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
-import type { ModulePackage } from '../host.ts'
-import { readPackage } from '../host.ts'
+import { ManifestError, type ModulePackage, readPackage } from '../host.ts'
 import {
   installDependencies,
   type PackageJson,
@@ -9,8 +9,9 @@ import {
   readPackageJson,
 } from './dependencies.ts'
 import { fetchPackage } from './fetch-package.ts'
+import { indexedNames } from './module-index.ts'
 import type { NpmOptions } from './npm-options.ts'
-import type { Source } from './source.ts'
+import { isOwnFolder, type Source } from './source.ts'
 import { makeStaging, type SealedTree, seal } from './staging.ts'
 import { unpack } from './unpack.ts'
 
@@ -38,21 +39,53 @@ export interface StageOptions {
 
 /**
  * Fetches, unpacks and completes a package.
- * @throws {Failure} @throws {ManifestError}
+ * @throws {Failure}
  */
 export async function stage(
   source: Source,
   { directory, npm, integrity: expected, dependencies: pinned }: StageOptions,
 ): Promise<Candidate> {
+  // A folder is read first as it lies there: npm packs none whose package.json is broken, and says it badly.
+  if (source.kind === 'folder') await readManifest(source, source.target)
   const { data, from, integrity } = await fetchPackage(source, npm, expected)
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
-  const found = await readPackage(staging)
+  const found = await readManifest(source, staging)
   checkIdentity(found, source)
   const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${found.name}@${found.version}`)
   const json = await readPackageJson(staging)
   return { source, from, integrity, package: found, json, dependencies, ...sealed }
+}
+
+/** @throws {Failure} where the package is no module, or says so wrongly */
+async function readManifest(source: Source, directory: string): Promise<ModulePackage> {
+  try {
+    return await readPackage(directory)
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error
+    const { message } = error
+    const own = isOwnFolder(source)
+    if (message.includes('is no Mortise module')) {
+      throw new Failure(
+        'refused',
+        'invalid-manifest',
+        `The package ${message}`,
+        own
+          ? 'Add it: "mortise": { "id": …, "host": …, "routes": […] }.'
+          : `Nothing was changed. Modules are packages that have one: ${indexedNames.join(', ')}, a folder or .tgz file of yours, or packages of a registry that were written for Mortise.`,
+        { cause: error },
+      )
+    }
+    const what = directory === source.target ? message : message.replaceAll(join(directory, sep), '')
+    throw new Failure(
+      'refused',
+      'invalid-manifest',
+      `The package ${source.target} is refused: ${what}`,
+      own ? 'Correct it there, then try again.' : 'Nothing was changed. Tell the author of the module.',
+      { cause: error },
+    )
+  }
 }
 
 /** A registry answers by name and version; the package itself must say the same. */
@@ -61,7 +94,7 @@ function checkIdentity({ name, version }: ModulePackage, { package: expected, ra
     throw new Failure(
       'refused',
       'integrity',
-      `${target} is refused: the package calls itself ${name}, not ${expected}.`,
+      `The package ${target} is refused: it calls itself ${name}, not ${expected}.`,
       'Nothing was changed. Tell the author of the module.',
     )
   }

@@ -1,4 +1,5 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { acquireFileLock } from '../host.ts'
@@ -13,25 +14,49 @@ export async function whileLocked<Result>(
   command: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const file = join(directory, '.app', 'lock')
-  const owner = `${file}.owner`
+  const file = lockOf(directory)
+  const owner = ownerOf(directory)
   await mkdir(join(directory, '.app'), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(file)
-  if (lock === undefined) {
-    throw new Failure(
-      'busy',
-      'busy',
-      `Another command is changing this application: ${await readOwner(owner)}.`,
-      'Wait until it is done, then try again.',
-    )
+  if (lock === undefined) throw await busy(directory)
+  // Who is killed outright leaves it, and the next command removes it; nobody reads it unless the lock is held.
+  const forget = () => rmSync(owner, { force: true })
+  const end = (signal: NodeJS.Signals) => {
+    forget()
+    for (const name of signals) process.off(name, end)
+    process.kill(process.pid, signal)
   }
+  for (const signal of signals) process.once(signal, end)
   try {
     await writeFile(owner, `app ${command} (process ${process.pid})`)
     return await work()
   } finally {
-    await rm(owner, { force: true })
+    for (const signal of signals) process.off(signal, end)
+    forget()
     lock.release()
   }
+}
+
+/** Whether a command is changing the application just now; the failure of whoever finds it so. */
+export async function busyWith(directory: string): Promise<Failure | undefined> {
+  if (!existsSync(lockOf(directory))) return undefined
+  const lock = acquireFileLock(lockOf(directory))
+  if (lock === undefined) return await busy(directory)
+  lock.release()
+  return undefined
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const lockOf = (directory: string) => join(directory, '.app', 'lock')
+const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
+
+async function busy(directory: string): Promise<Failure> {
+  return new Failure(
+    'busy',
+    'busy',
+    `Another command is changing this application: ${await readOwner(ownerOf(directory))}.`,
+    'Wait until it is done, then try again.',
+  )
 }
 
 async function readOwner(file: string): Promise<string> {

@@ -11,6 +11,8 @@ import type { NpmOptions } from './npm-options.ts'
 export interface PackageJson {
   readonly name: string
   readonly version: string
+  readonly main?: string
+  readonly exports?: unknown
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -105,8 +107,8 @@ function dependencyFailure(error: Error & { code?: string }, what: string): Fail
     return new Failure(
       'refused',
       'refused-dependency',
-      `${what} is refused: it depends on something that is not on a registry: ${error.message}`,
-      'Nothing was changed. Tell the author of the module: git, URL and file dependencies are not installed.',
+      `The package ${what} is refused: it depends on something that is not on a registry: ${error.message}`,
+      'Nothing was changed. Dependencies come from a registry or are bundled, not from git, a URL or a file.',
       { cause: error },
     )
   }
@@ -114,7 +116,7 @@ function dependencyFailure(error: Error & { code?: string }, what: string): Fail
     return new Failure(
       'refused',
       'integrity',
-      `${what} is refused: one of its dependencies is not what its registry says: ${error.message}`,
+      `The package ${what} is refused: one of its dependencies is not what its registry says: ${error.message}`,
       'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
       { cause: error },
     )

@@ -1,5 +1,8 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { type LockedModule, readConfig, readLock } from '../host.ts'
+import { emptyLock, type LockedModule, readConfig, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { stage } from './candidate.ts'
 import { changeApplication } from './change-application.ts'
@@ -8,7 +11,7 @@ import { readInstalled } from './installed-packages.ts'
 import { indexedPackage } from './module-index.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Plan, planOf } from './plan.ts'
-import { installedId, resolveSpec } from './source.ts'
+import { installedId, resolveSpec, type Source } from './source.ts'
 import { measure } from './staging.ts'
 
 /** All that is known of a module without running it. */
@@ -49,20 +52,45 @@ export async function describeModule(
     throw new Failure(
       'notFound',
       'not-installed',
-      `${text} is not installed.`,
+      `The module ${text} is not installed.`,
       `To see what it would bring: app module-info ${name}. To install it: app module-install ${text}`,
     )
   }
-  return await changeApplication(directory, `module-info ${text}`, terminal, async () => {
-    const npm = await npmOptions(directory)
-    const candidate = await terminal.during(`Fetching ${resolved.target}`, () =>
-      stage(resolved, { directory, npm }),
-    )
-    const { tree } = candidate
-    const { manifest, version } = candidate.package
-    const spec = resolved.record(version)
-    return { ...(await planOf(candidate, null)), installed: false, tree, spec, manifest }
-  })
+  return await changeApplication(directory, `module-info ${text}`, terminal, () =>
+    describeSource(resolved, directory, terminal),
+  )
+}
+
+/**
+ * Describes whatever package a spec says, where there is no application: a path in it is recorded relative to
+ * the working directory.
+ * @throws {Failure}
+ */
+export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
+  const cwd = process.cwd()
+  const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLock, aliases: {} }) as Source
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'mortise-info-')))
+  try {
+    return await describeSource(source, directory, terminal)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** @param directory where it is staged */
+async function describeSource(
+  source: Source,
+  directory: string,
+  terminal: Terminal,
+): Promise<ModuleDescription> {
+  const npm = await npmOptions(directory)
+  const candidate = await terminal.during(`Fetching ${source.target}`, () =>
+    stage(source, { directory, npm }),
+  )
+  const { tree } = candidate
+  const { manifest, version } = candidate.package
+  const spec = source.record(version)
+  return { ...(await planOf(candidate, null)), installed: false, tree, spec, manifest }
 }
 
 const isBare = (text: string) => /^[a-z0-9-]+$/.test(text)

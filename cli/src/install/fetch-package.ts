@@ -34,7 +34,7 @@ export async function fetchPackage(
     throw new Failure(
       'refused',
       'integrity',
-      `${fetched.from} is not what modules.lock.json has: its integrity is ${fetched.integrity}, not ${expected}.`,
+      `The package ${fetched.from} is not what modules.lock.json has: its integrity is ${fetched.integrity}, not ${expected}.`,
       `Restore the former package there, or install this one on purpose: app module-install ${source.target}`,
     )
   }
@@ -100,8 +100,8 @@ function tooLarge(what: string): Failure {
   return new Failure(
     'refused',
     'unsafe-package',
-    `${what} is refused: its tarball is larger than ${largestTarball / 1024 / 1024} MiB.`,
-    'Nothing was changed. Tell the author of the module.',
+    `The package ${what} is refused: its tarball is larger than ${largestTarball / 1024 / 1024} MiB.`,
+    'Nothing was changed. If the package is yours, name in its "files" only what it needs; else tell its author.',
   )
 }
 
@@ -109,7 +109,7 @@ function noIntegrity(what: string): Failure {
   return new Failure(
     'refused',
     'integrity',
-    `${what} is refused: its registry publishes no SHA-512 integrity of it, so it cannot be verified.`,
+    `The package ${what} is refused: its registry publishes no SHA-512 integrity of it, so it cannot be verified.`,
     'Use a registry that publishes one, or install a .tgz file that you trust.',
   )
 }
@@ -120,7 +120,7 @@ function registryFailure(error: Error & { code?: string }, target: string): Fail
     return new Failure(
       'refused',
       'integrity',
-      `${target} is refused: what came is not what its registry (or the lock) says: ${error.message}`,
+      `The package ${target} is refused: what came is not what its registry (or the lock) says: ${error.message}`,
       'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
       { cause: error },
     )
@@ -137,7 +137,7 @@ function registryFailure(error: Error & { code?: string }, target: string): Fail
   return new Failure(
     'notFound',
     'unreachable',
-    `${target} cannot be fetched: ${error.message}`,
+    `The package ${target} cannot be fetched: ${error.message}`,
     'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
     { cause: error },
   )

@@ -5,12 +5,13 @@ import { applyChange, type Switched } from './apply-change.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
 import { type Candidate, stage } from './candidate.ts'
 import { checkModules } from './checks/check-modules.ts'
+import { checkEntry } from './checks/entry.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
 import { restoreStore, takeUpRestored } from './restore-store.ts'
-import { resolveSpec, type Source } from './source.ts'
+import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { moveToStore } from './staging.ts'
 
 export interface InstallRequest {
@@ -77,6 +78,7 @@ export async function installSources(
   if (fresh.length === 0) return { ...nothing, installed: [] }
 
   const others = await installedBeside(fresh, lock, directory)
+  fresh.forEach(checkEntry)
   checkModules(fresh, others, config)
   const plans = await Promise.all(
     fresh.map((candidate) =>
@@ -88,7 +90,10 @@ export async function installSources(
   await askAboutOrigins(fresh, lock, terminal, yes)
 
   const packages = fresh.map((candidate) => candidate.package)
-  await terminal.during('Probing', () => probeCandidates(config, others, packages))
+  const own = new Set(
+    fresh.filter(({ source }) => isOwnFolder(source)).map((candidate) => candidate.package.manifest.id),
+  )
+  await terminal.during('Probing', () => probeCandidates(config, others, packages, own))
   const entries = Object.fromEntries(
     fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
   )

@@ -34,7 +34,7 @@ export async function readInstalled(
     throw new Failure(
       'refused',
       'store-incomplete',
-      `${id} is installed, but the store does not have it: ${(error as Error).message}`,
+      `The module ${id} is installed, but the store does not have it: ${(error as Error).message}`,
       'Run "app module-install" without a name: it brings the store in line with the lock.',
       { cause: error },
     )
@@ -61,7 +61,7 @@ export async function isInstalled(candidate: Candidate, lock: Lock, directory: s
     throw new Failure(
       'refused',
       'id-taken',
-      `${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
+      `The package ${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
       `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
     )
   }

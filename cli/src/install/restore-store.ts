@@ -37,7 +37,7 @@ export async function restoreStore(
       throw new Failure(
         'refused',
         'integrity',
-        `${id} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
+        `The module ${id} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
         `Install it on purpose to accept them: app module-remove ${id}, then app module-install ${locked.spec}`,
       )
     }

@@ -1,11 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
-import type { Lock, LockedModule } from '../host.ts'
+import { type Lock, type LockedModule, nearest } from '../host.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
-import { nearest } from './nearest.ts'
 
 // What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of
 // the config, in the index that ships with the command, and nowhere else: on a public registry an unscoped
@@ -24,6 +23,11 @@ export interface Source {
   readonly indexed: boolean
   /** What the lock records of it, once its version is known. */
   readonly record: (version: string) => string
+}
+
+/** Whether it lies in a folder of who runs the command: what is wrong with it is theirs to correct. */
+export function isOwnFolder({ kind, indexed }: Source): boolean {
+  return kind === 'folder' && !indexed
 }
 
 export interface Lookup {
@@ -136,6 +140,14 @@ function localKind(path: string, text: string): 'folder' | 'tarball' {
       'Check the path.',
     )
   }
+  if (found.isFile() && basename(path) === 'package.json') {
+    throw new Failure(
+      'usage',
+      'invalid-spec',
+      `"${text}" is a file of a package, not the package.`,
+      `Name the folder that it lies in: ${dirname(path)}`,
+    )
+  }
   if (!found.isDirectory()) return 'tarball'
   if (existsSync(join(path, 'package.json'))) return 'folder'
   throw new Failure(
@@ -171,7 +183,7 @@ function indexSource(packageName: string, range: string | undefined): Source {
     throw new Failure(
       'notFound',
       'not-built',
-      `${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
+      `The package ${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
       'Run "npm run build" in the checkout, then try again.',
     )
   }

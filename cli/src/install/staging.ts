@@ -134,7 +134,7 @@ function tooMuch(what: string, reason: string): Failure {
   return new Failure(
     'refused',
     'unsafe-package',
-    `${what} is refused: ${reason}.`,
-    'Nothing was changed. Tell the author of the module.',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Correct the package if it is yours, or tell its author.',
   )
 }

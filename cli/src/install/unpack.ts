@@ -141,8 +141,8 @@ function unsafe(what: string, reason: string, cause?: Error): Failure {
   return new Failure(
     'refused',
     'unsafe-package',
-    `${what} is refused: ${reason}.`,
-    'Nothing was changed. Tell the author of the module.',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Correct the package if it is yours, or tell its author.',
     cause ? { cause } : {},
   )
 }

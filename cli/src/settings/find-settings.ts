@@ -1,7 +1,6 @@
 import { Failure } from '../failure.ts'
-import { configSchema, type Lock, readLock, readPackage, storedModule } from '../host.ts'
+import { configSchema, type Lock, nearest, readLock, readPackage, storedModule } from '../host.ts'
 import { readInstalled } from '../install/installed-packages.ts'
-import { nearest } from '../install/nearest.ts'
 import { installedId } from '../install/source.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 

@@ -87,3 +87,25 @@ t.test('a file where the folder should be is a clear failure', async (t) => {
   t.equal(exitCode, 2)
   t.match(json.error.message, /is a file/)
 })
+
+t.test('a new secret of an application that is there already is told, a first one is not', async (t) => {
+  const directory = t.testdir({})
+  t.notMatch((await runApp('init', directory)).stdout, /no longer hold/)
+  await rm(join(directory, '.app', 'secret'))
+  t.match((await runApp('init', directory)).stdout, /new secret.*no longer hold/)
+})
+
+t.test('inside another application it makes one of its own, and says so', async (t) => {
+  const outer = t.testdir({})
+  t.match((await runApp('init', outer, '--json')).json, { inside: null })
+  const inner = join(outer, 'inner')
+  const { exitCode, stdout } = await runApp('init', inner)
+  t.equal(exitCode, 0)
+  t.match(stdout, `inside another application, ${outer}`)
+  t.match((await runApp('init', inner, '--json')).json, { inside: outer, made: [] })
+})
+
+t.test('--help says what --dir is here', async (t) => {
+  t.match((await runApp('init', '--help')).stdout, /--dir <dir> +the folder to make it in/)
+  t.match((await runApp('start', '--help')).stdout, /--dir <dir> +the application folder/)
+})

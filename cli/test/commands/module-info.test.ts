@@ -1,8 +1,9 @@
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
-import { testApplication } from '../run-app.ts'
-import { sampleTarball } from '../sample-module.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { sampleFolder, sampleTarball } from '../sample-module.ts'
 
 t.test('an installed module is described by its id and its package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
@@ -53,4 +54,19 @@ t.test('a name that is not installed is not found, with the way to look at it', 
     exitCode: 0,
     json: { installed: false, id: 'api-cart' },
   })
+})
+
+t.test('outside an application any package is described, and nothing is left there', async (t) => {
+  const root = t.testdir({})
+  const folder = await sampleFolder(join(root, 'hello'))
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  for (const spec of [folder, file]) {
+    const { exitCode, json } = await runApp('module-info', spec, '--json')
+    t.equal(exitCode, 0)
+    t.match(json, { installed: false, id: 'hello', spec: `file:${relative(process.cwd(), spec)}` })
+  }
+  t.match((await runApp('module-info', 'api-cart', '--json')).json, { installed: false, id: 'api-cart' })
+  t.strictSame((await readdir(root)).sort(), ['hello', 'hello.tgz'])
+  t.match(await runApp('module-info', 'nothing-like-it', '--json'), { exitCode: 3 })
+  t.match(await runApp('module-info', file, '--dir', root, '--json'), { exitCode: 2 }, '--dir names one')
 })

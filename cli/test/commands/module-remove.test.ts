@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
-import { testApplication } from '../run-app.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
 t.test('what is not installed is nothing to do', async (t) => {
@@ -52,3 +53,17 @@ t.test(
     t.strictSame(await settings(), {})
   },
 )
+
+t.test('live is whether a host serves that generation, also where nothing was to do', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  t.match((await run('module-install', file)).json, { live: false })
+  t.match((await run('module-install', file)).json, { live: false, unchanged: ['hello'] })
+  t.match((await run('module-remove', 'nothing')).json, { live: false })
+  t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /No host is running/)
+  await run('module-install', file)
+  await runningHost(t, directory)
+  t.match((await run('module-install', file)).json, { live: true, unchanged: ['hello'] })
+  t.match((await run('module-remove', 'nothing')).json, { live: true, absent: ['nothing'] })
+  t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /host no longer serves it/)
+})

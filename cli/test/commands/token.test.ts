@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
 
@@ -28,4 +30,12 @@ t.test('what cannot be put in a token is wrong usage', async (t) => {
   for (const argv of [['a', '--expires', 'soon'], ['a', '--scope', 'a  b'], [''], ['x'.repeat(256)], []]) {
     t.match(await run('token', ...argv), { exitCode: 2, json: { error: { exitCode: 2, hint: String } } })
   }
+})
+
+t.test('without a secret it says how to make one', async (t) => {
+  const { directory, run } = await testApplication(t)
+  await rm(join(directory, '.app', 'secret'))
+  const { exitCode, json } = await run('token', 'alice')
+  t.equal(exitCode, 2)
+  t.match(json.error, { code: 'no-secret', hint: `app init ${directory}` })
 })

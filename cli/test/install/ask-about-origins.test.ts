@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { app } from '../../src/app.ts'
 import { readLock } from '../../src/host.ts'
-import { testApplication } from '../run-app.ts'
+import { runApp, testApplication } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
 
 /** Installs as somebody at a terminal who answers `answer`. */
@@ -21,7 +21,7 @@ t.test('an origin that was not seen before is asked about; anything but yes inst
   for (const answer of ['n', '', 'yesterday']) {
     const { exitCode, said } = await installAt(answer, file, '--dir', directory)
     t.equal(exitCode, 4, answer)
-    t.match(said, /GET \/hello[\s\S]*\[y\/N\]/)
+    t.match(said, /GET \/hello[\s\S]*hello\.tgz is not an origin of anything installed now.*\[y\/N\]/)
     t.equal((await readLock(directory)).generation, 0)
   }
   t.equal((await installAt('y', file, '--dir', directory)).exitCode, 0)
@@ -36,4 +36,11 @@ t.test('--yes answers, and the index is not asked about', async (t) => {
   const file = await sampleTarball(join(root, 'hello.tgz'))
   t.equal((await installAt('n', file, '--yes', '--dir', directory)).exitCode, 0)
   t.equal((await installAt('n', 'api-cart', '--dir', directory)).exitCode, 0)
+})
+
+t.test('piped, nobody is asked; the help says so', async (t) => {
+  const { root, run } = await testApplication(t)
+  t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
+  const { stdout } = await runApp('module-install', '--help')
+  t.match(stdout.replace(/\s+/g, ' '), /--yes .*on a terminal only, never when piped/)
 })

@@ -66,6 +66,7 @@ t.test(
     t.match(next.stderr, /interrupted/)
     t.notOk((await storeOf(directory)).some((name) => name.startsWith('.staging-')))
     t.notOk((await readdir(directory)).some((name) => name.endsWith('.tmp')))
+    t.notOk((await readdir(join(directory, '.app'))).includes('lock.owner'))
     t.equal((await readLock(directory)).generation, 1)
   },
 )
@@ -102,3 +103,17 @@ t.test('kill -9 at any moment leaves a lock and a store that fit each other', as
   }
   t.equal(ended, 0)
 })
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  t.test(`${signal} ends it at once, and nobody is named as its owner afterwards`, async (t) => {
+    const { directory, run, hold, asked } = await waiting(t)
+    hold()
+    const interrupted = startApp(t, ['module-install', '@acme/hello', '--dir', directory])
+    await asked(/^\/@acme/)
+    t.ok((await readdir(join(directory, '.app'))).includes('lock.owner'))
+    interrupted.child.kill(signal)
+    t.equal(await interrupted.ended, signal)
+    t.notOk((await readdir(join(directory, '.app'))).includes('lock.owner'))
+    t.match(await run('module-remove', 'x'), { exitCode: 0 })
+  })
+}

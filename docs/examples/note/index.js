@@ -19,13 +19,16 @@ import ms from 'ms'
 
 const MAX_NOTES = 100
 
-const NewNote = Strict({ text: Type.String({ minLength: 1, maxLength: 1000 }) })
-const Note = Type.Object({
-  id: Id('note'),
-  text: Type.String(),
-  createdAt: Timestamp,
-  expiresAt: Timestamp,
-})
+const NewNote = Strict({ text: Type.String({ minLength: 1, maxLength: 1000 }) }, { title: 'NewNote' })
+const Note = Type.Object(
+  {
+    id: Id('note'),
+    text: Type.String(),
+    createdAt: Timestamp,
+    expiresAt: Timestamp,
+  },
+  { title: 'Note' },
+)
 
 const problems = defineProblems('note', {
   'note-not-found': { status: 404, title: 'There is no such note' },

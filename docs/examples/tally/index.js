@@ -1,6 +1,9 @@
-import { defineModule, one, sql } from '@mortise/module-sdk'
+import { defineModule, many, one, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
 
-export default defineModule('tally', async (_app, { contracts }) => {
+const Count = Type.Object({ name: Type.String(), count: Type.Integer() }, { title: 'Count' })
+
+export default defineModule('tally', async (app, { contracts, database }) => {
   contracts.provide('tally', {
     /** Counts one more of `name`, in the transaction of whoever calls. */
     *add(name) {
@@ -11,4 +14,26 @@ export default defineModule('tally', async (_app, { contracts }) => {
       return count
     },
   })
+
+  app.get(
+    '/tally',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'What was counted, by name',
+        querystring: Strict({ ...pageQuery }),
+        response: { 200: PageOf(Count) },
+      },
+    },
+    async (request, reply) => {
+      const { page, rpp } = request.query
+      const { data, total } = await database.snapshot(function* () {
+        const { total } = yield* one(sql`SELECT count(*) AS total FROM tally`)
+        const data = yield* many(sql`
+          SELECT name, count FROM tally ORDER BY name LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
+        return { data, total }
+      })
+      return reply.paged({ data, page, rpp, total })
+    },
+  )
 })

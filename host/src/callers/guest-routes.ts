@@ -12,10 +12,13 @@ export interface GuestRoutesOptions {
   readonly cookie: GuestCookie
 }
 
-const IssuedGuest = Type.Object({
-  token: Type.String({ description: 'send it as Guest-Token; whoever has it is this guest' }),
-  expiresAt: Timestamp,
-})
+const IssuedGuest = Type.Object(
+  {
+    token: Type.String({ description: 'send it as Guest-Token; whoever has it is this guest' }),
+    expiresAt: Timestamp,
+  },
+  { title: 'IssuedGuest' },
+)
 
 /** `POST /guest`: a guest token before the first write, so that the write can be repeated safely. */
 export const guestRoutes = fp<GuestRoutesOptions>(
@@ -24,7 +27,8 @@ export const guestRoutes = fp<GuestRoutesOptions>(
     app.post(
       '/guest',
       {
-        config: { access: 'public' },
+        // Whoever sends credentials that do not hold is told so here as everywhere.
+        config: { access: 'caller' },
         schema: {
           summary: 'Become a guest',
           body: Strict({}),

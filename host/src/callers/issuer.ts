@@ -1,7 +1,8 @@
 import { createSecretKey } from 'node:crypto'
+import { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import { type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
-import { KEYS_MAX_AGE, remoteKeys } from './jwks.ts'
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
+import { KEYS_MAX_AGE, keysUnavailable, remoteKeys } from './jwks.ts'
 
 /** The application itself, which signs with its own secret (HS256). */
 export interface OwnIssuer {
@@ -27,6 +28,9 @@ export const CLOCK_TOLERANCE = 30
 
 // With a subject of 255 characters, a user's id then stays within the 1,024 that the SDK promises.
 const ISSUER_LENGTH = 500
+
+/** Between two lines about a key that is of no use, in milliseconds: anybody can name it. */
+const SILENCE = 60_000
 
 /** Verifies the tokens of one issuer: its own keys, and the one set of algorithms that fits them. */
 export interface IssuerVerifier {
@@ -57,7 +61,10 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Is
     throw new TypeError(`the issuer "${issuer}" must have one or both of the algorithms RS256 and ES256`)
   }
   if (!audience) throw new TypeError(`the issuer "${issuer}" has no audience: name the aud of its tokens`)
-  return verifier(issuer, KEYS_MAX_AGE, remoteKeys(jwksUri, log), { ...expected, audience, algorithms })
+  const keys = remoteKeys(jwksUri, log)
+  const { verify } = verifier(issuer, KEYS_MAX_AGE, keys, { ...expected, audience, algorithms })
+  const blame = blameKeys(jwksUri, log)
+  return { issuer, maxAge: KEYS_MAX_AGE, verify: (token) => verify(token).catch(blame) }
 }
 
 function verifier(
@@ -67,6 +74,19 @@ function verifier(
   options: JWTVerifyOptions,
 ): IssuerVerifier {
   return { issuer, maxAge, verify: async (token) => (await jwtVerify(token, key, options)).payload }
+}
+
+/** jose throws an error of its own for a wrong token, and a TypeError for a key that it does not use: RSA below 2048 bits, say. */
+function blameKeys(jwksUri: string, log?: FastifyBaseLogger): (error: unknown) => never {
+  let silentUntil = 0
+  return (error) => {
+    if (error instanceof errors.JOSEError || error instanceof Problem) throw error
+    if (Date.now() >= silentUntil) {
+      silentUntil = Date.now() + SILENCE
+      log?.warn({ err: error, url: jwksUri }, 'a key of a token issuer cannot be used')
+    }
+    throw keysUnavailable(error)
+  }
 }
 
 function ownKey(secret: Uint8Array): JWTVerifyGetKey {

@@ -1,3 +1,4 @@
+import type { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import { hostProblems } from '../http/problems.ts'
@@ -40,13 +41,18 @@ export function remoteKeys(jwksUri: string, log?: FastifyBaseLogger): JWTVerifyG
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) throw error
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error
-      throw hostProblems.create(
-        'issuer-unavailable',
-        'The keys of the issuer of this token cannot be read at the moment: try again with the same token.',
-        { cause: error, headers: { 'retry-after': String(PAUSE / 1000) } },
-      )
+      throw keysUnavailable(error)
     }
   }
+}
+
+/** 503: the token may be good, but there is no key here to tell. */
+export function keysUnavailable(cause: unknown): Problem {
+  return hostProblems.create(
+    'issuer-unavailable',
+    'The keys of the issuer of this token cannot be read at the moment: try again with the same token.',
+    { cause, headers: { 'retry-after': String(PAUSE / 1000) } },
+  )
 }
 
 /** fetch, which after a failure fails at once for a while instead of knocking once per request. */

@@ -8,8 +8,8 @@ export interface PagingOptions {
 }
 
 /**
- * `reply.paged`: the links of a paged list (RFC 8288). They keep the filters of the request and carry
- * `until`, so that whoever follows them walks the list as it stood.
+ * `reply.paged`: the links of a paged list (RFC 8288). They keep the filters of the request, and carry
+ * `until` where the page has one, so that whoever follows them walks the list as it stood.
  */
 export const paging = fp<PagingOptions>(
   async (app, { publicUrl = '' }) => {
@@ -40,7 +40,7 @@ function linkTo(url: string, number: number, { rpp, until }: Page<unknown>): str
   const parameters = new URLSearchParams(query)
   parameters.set('page', String(number))
   parameters.set('rpp', String(rpp))
-  parameters.set('until', until)
+  if (until !== undefined) parameters.set('until', until)
   // A parameter of the path may hold what would end the link: `>`, a quote.
   return `${path.replace(/[^!#-;=?-~]/g, encodeURIComponent)}?${parameters}`
 }

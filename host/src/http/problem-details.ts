@@ -2,6 +2,7 @@ import { ProblemDetails } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { routeOf } from './route-of.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
 
@@ -19,7 +20,8 @@ export const problemDetails = fp(
     app.addHook('onRoute', setProblemsAside)
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
-      if (problem.code === 'internal-error') request.log.error({ err: error }, 'a request failed')
+      if (problem.code === 'internal-error')
+        request.log.error({ ...routeOf(request), err: error }, 'a request failed')
       // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.
       // Node reads the rest and drops it, within the request's own timeout.
       if (!request.raw.complete) reply.removeHeader('connection')

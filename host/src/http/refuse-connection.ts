@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { hostProblems } from './problems.ts'
 import { requestId } from './request-id.ts'
+import { constantHeaders } from './security-headers.ts'
 
 /** How long a refused connection may go on sending before it is cut, in milliseconds. */
 const LINGER = 1_000
@@ -47,6 +48,7 @@ function refusal(error: NodeJS.ErrnoException): string {
     `request-id: ${id}`,
     `date: ${new Date().toUTCString()}`,
     'connection: close',
+    ...Object.entries(constantHeaders).map(([name, value]) => `${name}: ${value}`),
     '',
     body,
   ].join('\r\n')

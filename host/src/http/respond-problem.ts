@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
 import { requestId } from './request-id.ts'
+import { constantHeaders } from './security-headers.ts'
 
 /** Answers a request that never reaches Fastify, and closes its connection: its body is not read. */
 export function respondProblem(problem: Problem, request: IncomingMessage, response: ServerResponse): void {
@@ -11,6 +12,7 @@ export function respondProblem(problem: Problem, request: IncomingMessage, respo
     'content-length': body.length,
     'request-id': id,
     connection: 'close',
+    ...constantHeaders,
   })
   response.end(body)
 }

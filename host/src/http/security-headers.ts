@@ -5,6 +5,15 @@ export interface SecurityHeadersOptions {
   readonly publicUrl?: string | undefined
 }
 
+/** On every answer, also on one that no route gives. */
+export const constantHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+const constants = Object.entries(constantHeaders)
+
 /**
  * Puts `Request-Id` and the security headers on every answer. They are constants set in one hook; helmet
  * makes them anew for each request, at twice the cost (5 against 2.5 µs of a trivial request's 17).
@@ -14,9 +23,7 @@ export const securityHeaders = fp<SecurityHeadersOptions>(
     const secure = publicUrl?.startsWith('https:') === true
     app.addHook('onRequest', (request, reply, done) => {
       reply.header('request-id', request.id)
-      reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-      reply.header('x-content-type-options', 'nosniff')
-      reply.header('referrer-policy', 'no-referrer')
+      for (const [name, value] of constants) reply.header(name, value)
       if (secure) reply.header('strict-transport-security', 'max-age=31536000')
       if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store')
       done()

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, replaceGuest, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
+import { generatorOf } from '../storage/generator-of.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
 // what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
@@ -89,7 +90,7 @@ function* decide(
   steps: Steps,
 ): Transaction<Decided> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
-  const answered = yield* steps()
+  const answered = yield* generatorOf(steps)
   if (!(answered instanceof Answer)) {
     throw new TypeError(
       'the steps of request.transaction must return answer(status, body) of @mortise/module-sdk, and of the ' +

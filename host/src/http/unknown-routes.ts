@@ -3,13 +3,18 @@ import fp from 'fastify-plugin'
 import findMyWay from 'find-my-way'
 import { hostProblems } from './problems.ts'
 
+export interface UnknownRoutesOptions {
+  /** In front of every path; '' for none. */
+  readonly basePath: string
+}
+
 /**
  * Refuses what no route answers, before access, parsing and body: 405 with `Allow` for a known path with
  * another method, else 404. `/cart/` is not `/cart`, nor `/cart/item/` an item with an empty id.
  * To be registered before every route, and after the plugins that put headers on every answer.
  */
-export const unknownRoutes = fp(
-  async (app) => {
+export const unknownRoutes = fp<UnknownRoutesOptions>(
+  async (app, { basePath }) => {
     const known = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER })
     const methods = new Set<string>()
 
@@ -21,10 +26,14 @@ export const unknownRoutes = fp(
       }
     })
 
+    // The one path that ends in a slash: `/` itself, below the base path.
+    const root = `${basePath}/`
+    const isCutOff = (path: string) => path !== root && path.length > 1 && path.endsWith('/')
+
     const refuse = ({ url }: FastifyRequest): never => {
-      const allowed = hasTrailingSlash(url)
-        ? []
-        : [...methods].filter((name) => known.find(name as never, url))
+      const path = pathOf(url)
+      const route = path === root ? basePath || root : path
+      const allowed = isCutOff(path) ? [] : [...methods].filter((name) => known.find(name as never, route))
       if (allowed.length === 0) throw hostProblems.create('not-found', 'No resource has this path.')
       const allow = allowed.sort().join(', ')
       throw hostProblems.create('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } })
@@ -32,17 +41,14 @@ export const unknownRoutes = fp(
 
     app.setNotFoundHandler(refuse)
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.is404 || hasTrailingSlash(request.url)) refuse(request)
+      if (request.is404 || isCutOff(pathOf(request.url))) refuse(request)
       done()
     })
   },
   { name: 'unknown-routes', fastify: '5.x' },
 )
 
-const SLASH = 47
-
-function hasTrailingSlash(url: string): boolean {
+function pathOf(url: string): string {
   const end = url.search(/[?#]/)
-  const length = end === -1 ? url.length : end
-  return length > 1 && url.charCodeAt(length - 1) === SLASH
+  return end === -1 ? url : url.slice(0, end)
 }

@@ -11,6 +11,8 @@ interface Installed {
 /** A module whose code is loaded and whose settings are right: it can be registered. */
 export interface ActiveModule extends Installed {
   readonly state: 'active'
+  /** The folder of its package.json. */
+  readonly directory: string
   readonly plugin: ModulePlugin
   readonly settings: Readonly<Record<string, unknown>>
 }

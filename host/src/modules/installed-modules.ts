@@ -1,12 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
 import type { AppliedMigration, Storage } from '../storage/storage.ts'
 import { Generations } from './generations.ts'
+import type { Troubles } from './guard-process.ts'
 import { type HostModule, ModuleError } from './host-module.ts'
 import { failModule, loadModules } from './load-modules.ts'
-import { type Lock, readLock, storedModule } from './lock.ts'
+import { type Lock, type LockedModule, readLock, storedModule } from './lock.ts'
 import { hostMigrations, moduleMigrations } from './migration-sets.ts'
 import { probe } from './probe.ts'
 import { readPackage } from './read-package.ts'
@@ -18,25 +20,36 @@ interface Built {
   readonly lock: Lock
   readonly modules: readonly HostModule[]
   readonly app: FastifyInstance
+  /** The migrations that it took. */
+  readonly applied: readonly AppliedMigration[]
 }
 
 /** What modules.lock.json names, as it serves: the present generation and the way to the next. */
 export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
+  readonly #troubles: Troubles
+  /** Applied since the last switch. */
+  readonly #applied: AppliedMigration[] = []
   #serving: Built
   #switches = 0
 
-  private constructor(parts: Parts, first: Built) {
+  private constructor(parts: Parts, troubles: Troubles, first: Built) {
     this.#parts = parts
+    this.#troubles = troubles
     this.#serving = first
     this.#generations = new Generations(first.app)
   }
 
-  /** Starts with what the lock names. A module that cannot be activated is failed, and the others serve. */
-  static async start(parts: Parts): Promise<InstalledModules> {
-    await parts.storage.migrate([hostMigrations])
-    return new InstalledModules(parts, await build(parts, await readLock(parts.config.directory)))
+  /**
+   * Starts with what the lock names. A module that cannot be activated is failed, and the others serve.
+   * @param troubles what modules have been caught at outside of requests: who is named there is failed
+   */
+  static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
+    const own = await parts.storage.migrate([hostMigrations])
+    const first = await build(parts, await readLock(parts.config.directory), troubles)
+    logServing(parts, first, own)
+    return new InstalledModules(parts, troubles, first)
   }
 
   /** Answers a request in the generation that serves now. */
@@ -63,7 +76,9 @@ export class InstalledModules {
 
   /** Brings the schema up for stored modules. @throws {MigrationError} */
   async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
-    return migrateStored(this.#parts.config, this.#parts.storage, modules)
+    const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)
+    this.#applied.push(...applied)
+    return applied
   }
 
   /**
@@ -81,7 +96,7 @@ export class InstalledModules {
       if (isDeepStrictEqual(lock, former.lock)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
-      const next = await build(parts, lock)
+      const next = await build(parts, lock, this.#troubles)
       const isSame = ({ id }: HostModule) => isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
       try {
         for (const module of next.modules) {
@@ -96,9 +111,8 @@ export class InstalledModules {
         await next.app.close()
         throw error
       }
-      this.#serving = next
       this.#switches += 1
-      return next.app
+      return this.#serve(next)
     })
     return this.generation
   }
@@ -106,6 +120,23 @@ export class InstalledModules {
   /** Resolves when no generation but the one that serves is answering requests, and the former are closed. */
   retired(): Promise<void> {
     return this.#generations.retired()
+  }
+
+  /** Takes modules that have got into trouble out of service; the others go on. */
+  async expel(): Promise<void> {
+    await this.#generations.replace(async () => {
+      const { lock, modules } = this.#serving
+      const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
+      if (named.length === 0) return undefined
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      return this.#serve(await build(parts, lock, this.#troubles))
+    })
+  }
+
+  #serve(next: Built): FastifyInstance {
+    logServing(this.#parts, next, this.#applied.splice(0))
+    this.#serving = next
+    return next.app
   }
 
   /** Resolves when all that was begun is answered and every instance closed. */
@@ -118,6 +149,16 @@ export class InstalledModules {
 function hadFailed(id: string, former: Built, next: Lock): boolean {
   const before = former.modules.find((module) => module.id === id)
   return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], former.lock.modules[id])
+}
+
+/** The one line of a start or a switch. */
+function logServing({ logger }: Parts, { lock, modules, applied }: Built, before: AppliedMigration[]): void {
+  const { generation } = lock
+  const names = modules.map(
+    ({ id, version, state }) => `${id}@${version}${state === 'active' ? '' : ` (${state})`}`,
+  )
+  const migrations = [...before, ...applied].map(({ module, name }) => `${module}/${name}`)
+  logger.info({ generation, modules: names, migrations }, `generation ${generation} serves`)
 }
 
 /** The settings of modules as they are now; those of the host are the ones that it was started with. */
@@ -143,24 +184,51 @@ const enabledModules = ({ directory }: Config, { modules }: Lock) =>
     .filter(([, locked]) => locked.enabled)
     .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
 
-async function build(parts: Parts, lock: Lock): Promise<Built> {
+async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
   let modules = await loadModules(parts.config, lock)
+  const applied: AppliedMigration[] = []
   for (const { id, state } of modules) {
     if (state !== 'active') continue
     try {
-      await migrateStored(parts.config, parts.storage, { [id]: lock.modules[id] as Lock['modules'][string] })
+      const locked = lock.modules[id] as LockedModule
+      applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
     } catch (error) {
       modules = failModule(modules, new ModuleError(id, (error as Error).message))
     }
   }
-  return { lock, ...(await createChecked(parts, modules)) }
+  for (;;) {
+    for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
+    const created = await createChecked(parts, modules)
+    // What a module let go while it was registered is reported within this turn of the event loop.
+    await setImmediate()
+    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
+      return { lock, applied, ...created }
+    await created.app.close()
+    modules = [...created.modules]
+  }
+}
+
+/** The active modules that have got into trouble. */
+function inTrouble(
+  { directory }: Config,
+  lock: Lock,
+  modules: readonly HostModule[],
+  troubles: Troubles,
+): ModuleError[] {
+  return modules.flatMap(({ id, state }) => {
+    const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
+    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
+  })
 }
 
 /**
  * An instance with those of `modules` that can be registered. One that cannot is failed, and the instance is
  * built again without it: Fastify keeps what a failed module had registered until then.
  */
-async function createChecked(parts: Parts, modules: readonly HostModule[]): Promise<Omit<Built, 'lock'>> {
+async function createChecked(
+  parts: Parts,
+  modules: readonly HostModule[],
+): Promise<Pick<Built, 'app' | 'modules'>> {
   try {
     const app = await createHost({ ...parts, modules })
     const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { createRequire, isBuiltin, registerHooks } from 'node:module'
 import { join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -14,40 +14,70 @@ export const lentPackages = [
   '@fastify/type-provider-typebox',
 ]
 
+/** A folder whose code is a module's. */
+interface Root {
+  readonly path: string
+  /** Whether it may import nothing but what lies in it and what it is lent. */
+  readonly confined: boolean
+  /** What its package.json wants to be lent, whatever copies lie beside it. */
+  readonly peers: readonly string[]
+  /** The URLs of what was loaded from it. */
+  readonly loaded: Set<string>
+}
+
 const hostRequire = createRequire(import.meta.url)
 const entryScheme = 'mortise-entry:'
-const storePath = `${sep}.app${sep}store${sep}`
-let registered = false
+/** Without its links, as module URLs have them. */
+const roots = new Map<string, Root>()
 
-/** Lends the peers to everything below an application's `.app/store/`. Calling it again changes nothing. */
-export function lendPeers(): void {
-  if (registered) return
-  registered = true
-  registerHooks({
-    resolve(specifier, context, nextResolve) {
-      if (specifier.startsWith(entryScheme)) {
-        const [directory, name] = JSON.parse(decodeURIComponent(specifier.slice(entryScheme.length)))
-        const parentURL = pathToFileURL(join(directory, 'package.json')).href
-        return nextResolve(name, { ...context, parentURL })
-      }
-      const root = storeRootOf(context.parentURL)
-      if (root === undefined || isBuiltin(specifier) || /^(\.|\/|#|[a-z]+:)/i.test(specifier)) {
-        return nextResolve(specifier, context)
-      }
-      const name = packageOf(specifier)
-      if (lentPackages.includes(name) && !bringsItsOwn(root, name)) {
-        if (context.conditions.includes('import')) {
-          return nextResolve(specifier, { ...context, parentURL: import.meta.url })
-        }
-        return { url: pathToFileURL(hostRequire.resolve(specifier)).href, shortCircuit: true }
-      }
-      const resolved = nextResolve(specifier, context)
-      if (storeRootOf(resolved.url) === root) return resolved
-      throw new Error(
-        `imports "${name}", which is not among its dependencies: add it to "dependencies" in its package.json`,
-      )
-    },
-  })
+/**
+ * Lends the peers to everything in `directory`, a package's folder. A module that is installed is confined to
+ * it; one that is being written may find its dependencies further up, as in a workspace.
+ */
+export function lendPeers(directory: string, { confined }: { readonly confined: boolean }): void {
+  if (roots.size === 0) registerHooks({ resolve, load })
+  const path = realpathSync(directory)
+  const { peerDependencies } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  const loaded = roots.get(path)?.loaded ?? new Set()
+  roots.set(path, { path, confined, peers: Object.keys(peerDependencies ?? {}), loaded })
+}
+
+/** The URLs of the files that were loaded from `directory`, in their order. */
+export function loadedFrom(directory: string): string[] {
+  return [...(roots.get(realpathSync(directory))?.loaded ?? [])]
+}
+
+const load: NonNullable<Parameters<typeof registerHooks>[0]['load']> = (url, context, nextLoad) => {
+  rootOf(url)?.loaded.add(url)
+  return nextLoad(url, context)
+}
+
+const resolve: NonNullable<Parameters<typeof registerHooks>[0]['resolve']> = (
+  specifier,
+  context,
+  nextResolve,
+) => {
+  if (specifier.startsWith(entryScheme)) {
+    const [directory, name] = JSON.parse(decodeURIComponent(specifier.slice(entryScheme.length)))
+    const parentURL = pathToFileURL(join(directory, 'package.json')).href
+    return nextResolve(name, { ...context, parentURL })
+  }
+  const root = rootOf(context.parentURL)
+  if (root === undefined || isBuiltin(specifier) || /^(\.|\/|#|[a-z]+:)/i.test(specifier)) {
+    return nextResolve(specifier, context)
+  }
+  const name = packageOf(specifier)
+  if (lentPackages.includes(name) && !bringsItsOwn(root, name)) {
+    if (context.conditions.includes('import')) {
+      return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+    }
+    return { url: pathToFileURL(hostRequire.resolve(specifier)).href, shortCircuit: true }
+  }
+  const resolved = nextResolve(specifier, context)
+  if (!root.confined || rootOf(resolved.url) === root) return resolved
+  throw new Error(
+    `imports "${name}", which is not among its dependencies: add it to "dependencies" in its package.json`,
+  )
 }
 
 /** What to import for the default export of the package in `directory`: its main file, or its `exports`. */
@@ -57,14 +87,15 @@ export function entryOf(directory: string): string {
   return entryScheme + encodeURIComponent(JSON.stringify([directory, name]))
 }
 
-/** The store folder that `url` lies in, if any. */
-function storeRootOf(url: string | undefined): string | undefined {
+/** The innermost root that `url` lies in, if any. */
+function rootOf(url: string | undefined): Root | undefined {
   if (!url?.startsWith('file:')) return undefined
   const path = fileURLToPath(url)
-  const start = path.lastIndexOf(storePath)
-  if (start < 0) return undefined
-  const end = path.indexOf(sep, start + storePath.length)
-  return end < 0 ? undefined : path.slice(0, end)
+  for (let end = path.lastIndexOf(sep); end > 0; end = path.lastIndexOf(sep, end - 1)) {
+    const root = roots.get(path.slice(0, end))
+    if (root) return root
+  }
+  return undefined
 }
 
 function packageOf(specifier: string): string {
@@ -74,5 +105,5 @@ function packageOf(specifier: string): string {
     .join('/')
 }
 
-const bringsItsOwn = (root: string, name: string) =>
-  !alwaysLent.includes(name) && existsSync(join(root, 'node_modules', name))
+const bringsItsOwn = ({ path, peers }: Root, name: string) =>
+  !alwaysLent.includes(name) && !peers.includes(name) && existsSync(join(path, 'node_modules', name))

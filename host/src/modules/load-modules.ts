@@ -35,7 +35,8 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
       throw new ModuleError(id, `it needs a host ${manifest.host}, and this is ${hostVersion}`)
     }
     const settings = moduleSettings(config, id, found.settingsSchema)
-    return { ...installed, manifest, state: 'active', settings, plugin: await loadPlugin(id, directory) }
+    const plugin = await loadPlugin(id, directory)
+    return { ...installed, manifest, state: 'active', directory, settings, plugin }
   } catch (error) {
     const manifest = found?.manifest ?? { id, host: '*', routes: [] }
     if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }

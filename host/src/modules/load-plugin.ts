@@ -1,6 +1,8 @@
 import type { ModulePlugin } from '@mortise/module-sdk'
 import { ModuleError } from './host-module.ts'
-import { entryOf, lendPeers } from './lend-peers.ts'
+import { entryOf, lendPeers, loadedFrom } from './lend-peers.ts'
+import { locateSyntaxError } from './locate-syntax-error.ts'
+import { withPlace } from './place-of.ts'
 
 const loadedDirectories = new Set<string>()
 
@@ -12,13 +14,18 @@ export const loadedPackages = (store: string): number =>
 export const LOAD_TIMEOUT = 10_000
 
 /**
- * Imports the package in `directory` and answers its default export. Code that has loaded once is kept by
+ * Imports the package in `directory`, lends it what the host lends, and answers its default export. Code that has loaded once is kept by
  * the process for good: a changed package must lie in another folder, as the store has it.
  *
+ * @param options.confined see `lendPeers`
  * @throws {ModuleError} where it throws, does not finish, or exports no plugin
  */
-export async function loadPlugin(id: string, directory: string): Promise<ModulePlugin> {
-  lendPeers()
+export async function loadPlugin(
+  id: string,
+  directory: string,
+  { confined = true }: { readonly confined?: boolean } = {},
+): Promise<ModulePlugin> {
+  lendPeers(directory, { confined })
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s`)),
@@ -33,13 +40,8 @@ export async function loadPlugin(id: string, directory: string): Promise<ModuleP
     throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')
   } catch (error) {
     if (error instanceof ModuleError) throw error
-    throw new ModuleError(
-      id,
-      `loading it failed: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    )
+    if (error instanceof SyntaxError) await locateSyntaxError(error, loadedFrom(directory))
+    throw new ModuleError(id, `loading it failed: ${withPlace(error, directory)}`, { cause: error })
   } finally {
     clearTimeout(timer)
   }

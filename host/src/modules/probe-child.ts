@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { createTokenVerifier } from '../callers/tokens.ts'
 import { moduleSettings, tokenIssuers } from '../config.ts'
@@ -19,6 +20,9 @@ const parent = process.ppid
 const watchdog = `setInterval(() => process.ppid === ${parent} || process.kill(process.pid, 'SIGKILL'), 500)`
 new Worker(watchdog, { eval: true }).unref()
 
+/** How long the modules are watched once they are registered, in milliseconds. */
+const LINGER = 250
+
 /** Which module is to blame for what happens now. */
 let inHand = ''
 
@@ -27,7 +31,7 @@ process.once('message', (request: ProbeRequest) => {
     () => tell({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
-      tell({ kind: 'failed', module, reason: error.message })
+      tell({ kind: 'failed', module, reason: error.message, stack: stackOf(error) })
     },
   )
 })
@@ -55,6 +59,8 @@ async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void>
     notReady: () => undefined,
     onRegister: begin,
   })
+  // What a module has begun while it loaded may fail a moment later.
+  await setTimeout(LINGER)
   await app.close()
   await storage.close()
 
@@ -67,10 +73,16 @@ async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void>
       version,
       manifest,
       state: 'active',
+      directory,
       settings,
       plugin: await loadPlugin(id, directory),
     }
   }
+}
+
+/** Where the module went wrong, rather than where the host found out. */
+function stackOf({ stack, cause }: Error): string | undefined {
+  return cause instanceof Error ? stackOf(cause) : stack
 }
 
 function begin(module: string): void {

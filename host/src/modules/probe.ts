@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { ModuleError } from './host-module.ts'
+import { placeOf } from './place-of.ts'
 
 /** A module as it would be activated: from the store, or from where it is staged. */
 export interface ProbedModule {
@@ -23,7 +24,12 @@ export interface ProbeRequest {
 export type ProbeMessage =
   | { readonly kind: 'began'; readonly module: string }
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly module: string; readonly reason: string }
+  | {
+      readonly kind: 'failed'
+      readonly module: string
+      readonly reason: string
+      readonly stack: string | undefined
+    }
 
 /** How long loading and registering all modules may take, in milliseconds. */
 export const PROBE_TIMEOUT = 20_000
@@ -64,33 +70,44 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   let inHand = request.modules[0]?.id ?? ''
   let errors = ''
   const timer = setTimeout(() => fail(`it did not finish loading within ${timeout / 1000} s`), timeout)
-  const fail = (reason: string) => reject(new ModuleError(inHand, reason))
+  const fail = (reason: string, stack?: string) => reject(new ModuleError(inHand, reason, causeOf(stack)))
 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-2000)
+    errors = (errors + text).slice(-8000)
   })
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
     inHand = message.module
-    if (message.kind === 'failed') fail(message.reason)
+    if (message.kind === 'failed') fail(message.reason, message.stack)
   })
   child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
   child.once('close', (code, signal) => {
     const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
-    fail(`the process ${how} while it was loading${lastError(errors)}`)
+    const directory = request.modules.find(({ id }) => id === inHand)?.directory
+    fail(`the process ${how} while it was loading${lastError(errors, directory)}`, errors)
   })
   child.send(request)
 
   return promise.finally(() => {
     clearTimeout(timer)
+    child.removeAllListeners('close')
     if (child.pid !== undefined) killGroup(child.pid)
   })
 }
 
-/** The line of an uncaught error's report that names it. */
-function lastError(output: string): string {
+/** The line of an uncaught error's report that names it, and its place in the module. */
+function lastError(output: string, directory: string | undefined): string {
   const line = output.split('\n').find((text) => /^\w*Error\b|^FATAL ERROR/.test(text))
-  return line ? `: ${line}` : ''
+  const where = directory === undefined ? undefined : placeOf(output, directory)
+  return `${line ? `: ${line}` : ''}${where ? ` (${where})` : ''}`
+}
+
+/** What happened in the child, for whoever wants to see its stack. */
+function causeOf(stack: string | undefined): ErrorOptions {
+  if (!stack) return {}
+  const cause = new Error('in the probe')
+  cause.stack = stack
+  return { cause }
 }
 
 function killGroup(pid: number): void {

@@ -2,6 +2,7 @@ import type { Database, ModuleContext } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { ContractBoard } from './contract-registry.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import { withPlace } from './place-of.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,7 +23,7 @@ export async function registerModule(
   module: ActiveModule,
   lent: { readonly database: Database; readonly contracts: ContractBoard },
 ): Promise<void> {
-  const { id, manifest, plugin, settings } = module
+  const { id, manifest, plugin, settings, directory } = module
   const registered = new Set<string>()
   try {
     await app.register(async (scope) => {
@@ -45,14 +46,10 @@ export async function registerModule(
       await scope.register(plugin as never, context)
     })
   } catch (error) {
-    if (error instanceof ModuleError) throw error
-    throw new ModuleError(
-      id,
-      `registering it failed: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    )
+    const reason = withPlace(error, directory)
+    throw new ModuleError(id, error instanceof ModuleError ? reason : `registering it failed: ${reason}`, {
+      cause: error,
+    })
   }
   const missing = manifest.routes.filter((route) => !registered.has(route))
   if (missing.length > 0) {

@@ -7,6 +7,9 @@ import { hostProblems } from '../http/problems.ts'
 type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]
 
+/** The tag of routes that no module has. */
+export const hostTag = 'application'
+
 /** The schema of a route as the document shows it: with tag, operationId, who may use it, and every problem. */
 export function describeRoute(
   schema: FastifySchema | undefined,
@@ -15,7 +18,7 @@ export function describeRoute(
 ): FastifySchema {
   const access = route.config?.access as Access
   return {
-    tags: [route.config?.module ?? 'application'],
+    tags: [route.config?.module ?? hostTag],
     operationId: operationId(String(route.method), route.url.slice(prefix.length)),
     security: securityOf(access),
     ...schema,
@@ -62,9 +65,14 @@ function merged(own: Responses, common: Responses): Responses {
   const shared = Object.keys(own).filter((status) => status in common)
   const both = shared.map((status) => [
     status,
-    { ...own[status], description: `${own[status]?.description}; ${common[status]?.description}` },
+    { ...own[status], description: joined(own[status]?.description, common[status]?.description) },
   ])
   return { ...own, ...common, ...Object.fromEntries(both) }
+}
+
+/** A code that both have is said once. */
+function joined(...descriptions: (string | undefined)[]): string {
+  return [...new Set(descriptions.flatMap((text) => text?.split('; ') ?? []))].join('; ')
 }
 
 /** OpenAPI wants a description of every response. */

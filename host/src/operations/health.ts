@@ -7,7 +7,7 @@ export interface HealthOptions {
   readonly notReady: () => string | undefined
 }
 
-const Healthy = Type.Object({ status: Type.Literal('ok') })
+const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy' })
 const config = { access: 'public' } as const
 const headers = { 'cache-control': 'no-store' }
 

@@ -1,6 +1,9 @@
 import swagger from '@fastify/swagger'
 import fp from 'fastify-plugin'
-import { describeRoute } from './describe-route.ts'
+import { describeHeaders } from './describe-headers.ts'
+import { describeRoute, hostTag } from './describe-route.ts'
+import { nameSchemas } from './name-schemas.ts'
+import { type OpenapiDocument, type Operation, operationsOf } from './openapi-document.ts'
 
 export interface OpenapiOptions {
   readonly application: { readonly name: string; readonly version: string }
@@ -18,7 +21,7 @@ export const openapi = fp<OpenapiOptions>(
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
-        info: { title: application.name, version: application.version },
+        info: { title: application.name, version: application.version, description },
         servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
         components: { securitySchemes: securitySchemes(publicUrl) },
       },
@@ -36,7 +39,7 @@ export const openapi = fp<OpenapiOptions>(
       '/openapi.json',
       { config: { access: 'public' }, schema: { hide: true } },
       async (_request, reply) => {
-        document ??= Buffer.from(JSON.stringify(app.swagger()))
+        document ??= Buffer.from(JSON.stringify(completed(app.swagger())))
         reply.type('application/json; charset=utf-8')
         return document
       },
@@ -45,11 +48,61 @@ export const openapi = fp<OpenapiOptions>(
   { name: 'openapi', fastify: '5.x', dependencies: ['problem-details'] },
 )
 
+const description =
+  `Everybody may begin as a guest: the first write that succeeds answers a \`Guest-Token\` (and a cookie that says the
+same), which you send along from then on; \`POST /guest\` gets one beforehand. Whoever is signed in sends
+\`Authorization: Bearer <JWT>\` instead. The security of a route tells which of them it takes, and the scope that a token needs.
+
+Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The codes of a route are
+named at its responses. A request that is answered with an error has changed nothing.`.replaceAll(
+    /(?<!\n)\n(?!\n)/g,
+    ' ',
+  )
+
+/** The document with what the generator does not know. */
+function completed(generated: unknown): OpenapiDocument {
+  const document: OpenapiDocument = JSON.parse(JSON.stringify(generated))
+  describeHeaders(document)
+  nameSchemas(document)
+  const operations = operationsOf(document).map(([, operation]) => operation)
+  document.tags = [...new Set(operations.flatMap(({ tags }) => tags))].map((name) => ({
+    name,
+    description: name === hostTag ? 'The application itself' : `The module ${name}`,
+  }))
+  // Where nothing can be sent, sending nothing is as good as {}.
+  for (const { requestBody } of operations)
+    if (requestBody && isEmpty(requestBody)) requestBody.required = false
+  return document
+}
+
+function isEmpty({ content }: NonNullable<Operation['requestBody']>): boolean {
+  return Object.values(content).every(
+    ({ schema }) => Object.keys(schema?.properties ?? { none: '' }).length === 0,
+  )
+}
+
 function securitySchemes(publicUrl: string | undefined) {
   const cookie = publicUrl?.startsWith('https:') ? '__Host-guest' : 'guest'
   return {
-    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-    guestToken: { type: 'apiKey', in: 'header', name: 'Guest-Token' },
-    guestCookie: { type: 'apiKey', in: 'cookie', name: cookie },
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description:
+        'Signed in: a JWT of this application or of an issuer that it trusts. It wins over a guest token.',
+    },
+    guestToken: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'Guest-Token',
+      description:
+        'A guest: the token of `POST /guest`, or of the answer to the first write. It wins over the cookie.',
+    },
+    guestCookie: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookie,
+      description: 'A guest in a browser: set together with every guest token.',
+    },
   } as const
 }

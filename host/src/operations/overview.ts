@@ -1,20 +1,25 @@
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 
-const ModuleState = Type.Object({
-  id: Type.String(),
-  version: Type.String(),
-  state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
-  reason: Type.Optional(Type.String({ description: 'why it failed' })),
-})
+const ModuleState = Type.Object(
+  {
+    id: Type.String(),
+    version: Type.String(),
+    state: Type.Union([Type.Literal('active'), Type.Literal('failed'), Type.Literal('disabled')]),
+  },
+  { title: 'ModuleState' },
+)
 type ModuleState = Static<typeof ModuleState>
 
-const Overview = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  modules: Type.Array(ModuleState),
-  links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
-})
+const Overview = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    modules: Type.Array(ModuleState),
+    links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
+  },
+  { title: 'Overview' },
+)
 
 export interface OverviewOptions {
   readonly application: { readonly name: string; readonly version: string }
@@ -28,7 +33,8 @@ export const overview = fp<OverviewOptions>(
     const answer = {
       name,
       version,
-      modules,
+      // Why a module failed is for the operator: `app module-list` and the log tell.
+      modules: modules.map(({ id, version, state }) => ({ id, version, state })),
       links: { docs: `${app.prefix}/docs`, openapi: `${app.prefix}/openapi.json` },
     }
     app.get(

@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { mock } from 'node:test'
@@ -274,3 +274,22 @@ t.test('a failure is logged with its cause', async (t) => {
   await unavailable(t, createTokenVerifier({ issuers, log }), await sign(first))
   t.match(logged, [[{ err: Error, url: server.uri }, /keys of a token issuer/]])
 })
+
+t.test(
+  'a key that is too weak to be used is the fault of the issuer, and logged once a minute',
+  async (t) => {
+    const weak: Pair = { kid: 'weak', alg: 'RS256', ...generateKeyPairSync('rsa', { modulusLength: 1024 }) }
+    const server = await jwksServer(t, jwks(weak))
+    const logged: unknown[] = []
+    const log = { warn: (...entry: unknown[]) => logged.push(entry) } as never
+    const issuers = [{ issuer, jwksUri: server.uri, audience, algorithms: ['RS256' as const] }]
+    const tokens = createTokenVerifier({ issuers, log })
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const text = `${part({ alg: 'RS256', kid: 'weak' })}.${part(good())}`
+    const signature = createSign('RSA-SHA256').update(text).sign(weak.privateKey).toString('base64url')
+    await unavailable(t, tokens, `${text}.${signature}`)
+    await unavailable(t, tokens, `${text}.${signature}`)
+    t.match(logged, [[{ err: { message: /2048/ }, url: server.uri }, /cannot be used/]])
+    t.equal(logged.length, 1)
+  },
+)

@@ -63,7 +63,7 @@ export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehea
   t.teardown(() => app.close())
   await app.register(securityHeaders, { publicUrl })
   await app.register(problemDetails)
-  await app.register(unknownRoutes)
+  await app.register(unknownRoutes, { basePath: '' })
   await app.register(accessRules)
   await app.register(requestBodies)
   await app.register(validation)

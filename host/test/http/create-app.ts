@@ -48,7 +48,7 @@ export async function createApp(t: Test, options: AppOptions = {}): Promise<Fast
   await app.register(problemDetails)
   await app.register(securityHeaders, { publicUrl })
   await app.register(cors, { origins })
-  await app.register(unknownRoutes)
+  await app.register(unknownRoutes, { basePath })
   await app.register(requestBodies)
   await app.register(validation)
   await app.register(paging, { publicUrl })

@@ -1,11 +1,11 @@
-import { PageOf, pageQuery, Strict } from '@mortise/module-sdk'
+import { PageOf, pageQuery, Strict, walkQuery } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { createApp } from './create-app.ts'
 
 const listOf = (total: number) => (scope: FastifyInstance) => {
-  const querystring = Strict({ ...pageQuery, status: Type.Optional(Type.String()) })
+  const querystring = Strict({ ...walkQuery, status: Type.Optional(Type.String()) })
   const schema = { querystring, response: { 200: PageOf(Type.Integer()) } }
   scope.get('/of/:shop/list', { config: { access: 'public' }, schema }, async ({ query }, reply) => {
     const { page, rpp } = query as { page: number; rpp: number }
@@ -65,6 +65,23 @@ t.test('keeps the filters, carries until, and is followed as it stands', async (
     until: 'a+b/=',
   })
   t.equal((await app.inject(next)).statusCode, 200)
+})
+
+t.test('a list without until has links without it, and refuses one', async (t) => {
+  const app = await createApp(t, {
+    routes: (scope) => {
+      const schema = { querystring: Strict({ ...pageQuery }), response: { 200: PageOf(Type.Integer()) } }
+      scope.get('/plain', { config: { access: 'public' }, schema }, async ({ query }, reply) => {
+        const { page, rpp } = query as { page: number; rpp: number }
+        return reply.paged({ data: [], page, rpp, total: 45 })
+      })
+    },
+  })
+  const { next } = linksOf((await app.inject('/plain')).headers.link)
+  t.equal(next, '/plain?page=2&rpp=20')
+  const refused = await app.inject('/plain?until=foo')
+  t.equal(refused.statusCode, 400)
+  t.match(refused.json().errors, [{ parameter: 'until', detail: 'is no known parameter' }])
 })
 
 t.test('builds links from publicUrl where there is one', async (t) => {

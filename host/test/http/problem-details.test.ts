@@ -55,7 +55,11 @@ t.test('whatever else is thrown is a 500 that is logged and says nothing about i
     t.equal(response.json().code, 'internal-error')
     t.notMatch(response.body, /secret|stack|Error:/)
     t.equal(log.length, 1)
-    t.match(JSON.parse(log[0] as string), { level: 50, requestId: response.json().requestId })
+    t.match(JSON.parse(log[0] as string), {
+      level: 50,
+      requestId: response.json().requestId,
+      route: 'GET /throw',
+    })
     t.match(log[0], /secret/)
   }
 })

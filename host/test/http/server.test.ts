@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { ProblemDetails } from '@mortise/module-sdk'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
+import { constantHeaders } from '../../src/http/security-headers.ts'
 import { createApp } from './create-app.ts'
 import { type Answer, answersIn, dial, exchange, listen } from './exchange.ts'
 
@@ -20,6 +21,7 @@ function refused(t: Test, answer: Answer | undefined, status: number, code: stri
   t.equal(answer.headers['content-type'], 'application/problem+json')
   t.equal(answer.headers['request-id'], problem.requestId)
   t.equal(answer.headers.connection, 'close')
+  t.match(answer.headers, constantHeaders)
 }
 
 async function serve(t: Test) {

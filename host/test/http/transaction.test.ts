@@ -268,6 +268,32 @@ t.test('a generator that is run twice leaves one effect, one guest and one answe
   t.strictSame(await owners(), [me.body])
 })
 
+t.test('what is no generator is told what to write, and an async function is not begun', async (t) => {
+  let began = false
+  const wrong = [
+    async () => {
+      began = true
+    },
+    () => Promise.reject(new Error('unheard')),
+    () => undefined,
+    undefined,
+  ]
+  const { app, failures } = await testApp(t, {
+    routes: (app: FastifyInstance) => {
+      for (const [index, steps] of wrong.entries()) {
+        app.post(`/${index}`, { config: { access: 'caller' } }, (request) =>
+          request.transaction(steps as never),
+        )
+      }
+    },
+  })
+  for (const index of wrong.keys()) {
+    t.equal((await app.inject({ method: 'POST', url: `/${index}` })).statusCode, 500)
+    t.match(failures.at(-1), /takes a generator: write transaction\(function\* \(\) \{ … \}\)/)
+  }
+  t.notOk(began)
+})
+
 t.test('a request has one transaction; after one that failed it may try another', async (t) => {
   const { app, storage, failures } = await testApp(t, {
     routes: (app: FastifyInstance) => {

@@ -69,7 +69,8 @@ t.test('a path that ends in a slash is unknown, with every method', async (t) =>
 t.test('a base path is a path, and nothing is outside of it', async (t) => {
   const app = await createApp(t, { basePath: '/api' })
   t.equal((await app.inject('/api')).statusCode, 200)
-  t.equal((await app.inject('/api/')).statusCode, 404)
+  t.equal((await app.inject('/api/')).statusCode, 200, 'the path / below the base path')
+  t.equal((await app.inject({ method: 'POST', url: '/api/' })).statusCode, 405)
   t.equal((await app.inject('/')).statusCode, 404)
   t.equal((await app.inject('/cart')).statusCode, 404)
   t.equal((await app.inject('/api/cart')).statusCode, 200)

@@ -56,6 +56,46 @@ t.test('a module that throws, exits, exports nothing or hangs is named with the 
   }
 })
 
+t.test('what fails in a module is told with its place there, and with the stack as the cause', async (t) => {
+  const bad: [string, FixtureModule, RegExp][] = [
+    ['throws', withCode('\n\nthrow new Error("no luck")'), /: no luck \(index\.js:3\)$/],
+    [
+      'throws in another file',
+      {
+        manifest: { id: 'bad' },
+        files: { 'index.js': 'import "./lib/deep.js"', 'lib/deep.js': 'null.x' },
+      },
+      /\(lib\/deep\.js:1\)$/,
+    ],
+    ['is no JavaScript', withCode('\nexport default async ('), /Unexpected.*\(index\.js:2\)$/],
+    [
+      'is no CommonJS',
+      { manifest: { id: 'bad' }, files: { 'index.cjs': '\n\n(' }, packageJson: { main: './index.cjs' } },
+      /Unexpected.*\(index\.cjs:\d\)$/,
+    ],
+    [
+      'throws while registering',
+      withCode('export default async () => {\n  throw new Error("later")\n}'),
+      /: later \(index\.js:2\)$/,
+    ],
+    [
+      'registers too much',
+      withCode(
+        "export default async (app) => {\n  app.get('/x', { config: { access: 'public' } }, () => 1)\n}",
+      ),
+      /does not declare \(index\.js:2\)$/,
+    ],
+    [
+      'throws out of turn',
+      withCode('setTimeout(() => { throw new Error("stray") })\nawait new Promise(() => {})'),
+      /: Error: stray \(index\.js:1\)$/,
+    ],
+  ]
+  for (const [what, module, message] of bad) {
+    await t.rejects(probeAll(t, [module]), { message, cause: { stack: /(index|deep)\.c?js/ } }, what)
+  }
+})
+
 t.test('a module that never finishes is ended, with what it has started', async (t) => {
   const endless: [string, string][] = [
     ['loops', 'for (;;) {}'],

@@ -36,6 +36,8 @@ t.test('each wrong manifest is refused, and the key named', async (t) => {
     [{ ...manifest, id: '../x' }, /mortise\.id/],
     [{ ...manifest, host: 'new' }, /"new" \(host\) is no semver range/],
     [{ ...manifest, routes: ['/note'] }, /mortise\.routes\.0/],
+    [{ ...manifest, routes: ['GET /*'] }, /mortise\.routes\.0/],
+    [{ ...manifest, routes: ['GET /:any'] }, /mortise\.routes\.0/],
     [{ ...manifest, routes: 'GET /note' }, /mortise\.routes/],
     [{ ...manifest, routes: ['GET /note', 'GET /note'] }, /mortise\.routes/],
     [{ ...manifest, tables: 'sqlite%' }, /mortise\.tables/],

@@ -1,5 +1,5 @@
-import { defineProblems, pageQuery, Strict } from '@mortise/module-sdk'
-import { Type } from '@sinclair/typebox'
+import { defineProblems, List, Nullable, PageOf, pageQuery, Strict } from '@mortise/module-sdk'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
@@ -8,14 +8,15 @@ import { createApp } from '../http/create-app.ts'
 const problems = defineProblems('api-list', {
   'no-such-list': { status: 404, title: 'No such list' },
   'bad-list': { status: 400, title: 'A bad list' },
+  'invalid-request': { status: 400, title: 'The request is invalid' },
 })
 
 function routes(scope: FastifyInstance): void {
-  const List = Type.Object(
+  const Listed = Type.Object(
     { kind: Type.Literal('list'), at: Type.String({ format: 'date-time' }) },
     { $id: 'List' },
   )
-  scope.addSchema(List)
+  scope.addSchema(Listed)
   scope.get(
     '/list/:name',
     {
@@ -23,7 +24,10 @@ function routes(scope: FastifyInstance): void {
       schema: {
         params: Type.Object({ name: Type.String() }),
         querystring: Strict({ ...pageQuery, q: Type.Optional(Type.String()) }),
-        response: { 200: Type.Unsafe({ $ref: 'List#' }), ...problems.responses('no-such-list', 'bad-list') },
+        response: {
+          200: Type.Unsafe({ $ref: 'List#' }),
+          ...problems.responses('no-such-list', 'bad-list', 'invalid-request'),
+        },
       },
     },
     async () => ({ kind: 'list', at: '2026-11-21T09:30:00.000Z' }),
@@ -54,7 +58,7 @@ function operationsOf(document: { paths: object }) {
 t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schema 2020-12', async (t) => {
   const document = await documentOf(t)
   t.match(document.openapi, /^3\.1\.\d+$/)
-  t.strictSame(document.info, { title: 'Shop', version: '3.2.1' })
+  t.match(document.info, { title: 'Shop', version: '3.2.1', description: /Guest-Token.*\n\n.*Problem/s })
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(document, 'document')
   const references = new Set<string>()
@@ -96,12 +100,25 @@ t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schem
 
 t.test('names things as their authors do', async (t) => {
   const document = await documentOf(t)
-  t.strictSame(Object.keys(document.components.schemas).sort(), ['List', 'Problem'])
+  t.strictSame(Object.keys(document.components.schemas).sort(), [
+    'Healthy',
+    'InvalidPart',
+    'List',
+    'ModuleState',
+    'Overview',
+    'Problem',
+  ])
   t.notMatch(JSON.stringify(document), /def-\d|schema-\d/)
   t.equal(document.paths['/cart/item/{id}'].patch.operationId, 'patchCartItemById')
   t.equal(document.paths['/'].get.operationId, 'getOverview')
   t.strictSame(document.paths['/cart'].get.tags, ['api-cart'])
   t.strictSame(document.paths['/health/live'].get.tags, ['application'])
+  t.strictSame(document.tags, [
+    { name: 'application', description: 'The application itself' },
+    { name: 'api-cart', description: 'The module api-cart' },
+    { name: 'api-purchase', description: 'The module api-purchase' },
+    { name: 'api-list', description: 'The module api-list' },
+  ])
 })
 
 t.test('shows every field of the schemas that validate', async (t) => {
@@ -131,6 +148,9 @@ t.test('says who may use a route', async (t) => {
   t.strictSame(paths['/cart'].get.security, [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}])
   t.strictSame(paths['/purchase'].post.security, [{ bearer: ['purchase:manage'] }])
   t.equal(components.securitySchemes.guestCookie.name, 'guest')
+  for (const { description } of Object.values<{ description: string }>(components.securitySchemes)) {
+    t.match(description, /\w{5}/)
+  }
   const secure = await documentOf(t, { publicUrl: 'https://shop.example' })
   t.equal(secure.components.securitySchemes.guestCookie.name, '__Host-guest')
 })
@@ -139,9 +159,14 @@ t.test('documents the problems of the module and those of the host', async (t) =
   const { paths } = await documentOf(t)
   const { responses } = paths['/list/{name}'].get
   t.strictSame(Object.keys(responses).sort(), ['200', '400', '401', '403', '404', '500', '503'])
-  t.equal(responses[400].description, '`bad-list`: A bad list; `invalid-request`: The request is invalid')
+  t.equal(
+    responses[400].description,
+    '`bad-list`: A bad list; `invalid-request`: The request is invalid',
+    'said once, though both have it',
+  )
   t.strictSame(responses[404], {
     description: '`no-such-list`: No such list',
+    headers: { 'Request-Id': { $ref: '#/components/headers/Request-Id' } },
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   })
   t.strictSame(Object.keys(paths['/cart/item'].post.responses).sort(), [
@@ -169,4 +194,67 @@ t.test('names the server by publicUrl and base path, and paths relative to it', 
     t.ok(document.paths['/'].get && document.paths['/cart/item/{id}'].get)
     t.equal(document.paths['/cart'].get.operationId, 'getCart')
   }
+})
+
+t.test('says which headers an answer may have', async (t) => {
+  const Note = Type.Object({ id: Type.String() })
+  const config = { access: 'caller', module: 'api-note' } as const
+  const { paths, components } = await documentOf(t, {
+    routes: (scope) => {
+      scope.get(
+        '/note',
+        { config, schema: { querystring: Strict({ ...pageQuery }), response: { 200: PageOf(Note) } } },
+        async () => 1,
+      )
+      scope.post('/note', { config, schema: { body: Strict({}), response: { 201: Note } } }, async () => 1)
+      scope.post('/sign', { config: { access: 'admin' }, schema: { response: { 200: Note } } }, async () => 1)
+    },
+  })
+  const headersOf = (operation: { responses: Record<string, { headers: object }> }, status: number) =>
+    Object.keys(operation.responses[status]?.headers ?? {})
+  const { get, post } = paths['/note']
+  t.strictSame(headersOf(get, 200), ['Request-Id', 'Link'])
+  t.strictSame(headersOf(post, 201), ['Request-Id', 'Location', 'Guest-Token'])
+  t.strictSame(headersOf(paths['/sign'].post, 200), ['Request-Id'])
+  t.strictSame(headersOf(post, 401), ['Request-Id', 'WWW-Authenticate'])
+  t.strictSame(headersOf(post, 503), ['Request-Id', 'Retry-After'])
+  t.match(components.headers.Link, { description: /RFC 8288/, schema: { type: 'string' } })
+  t.equal(post.requestBody.required, false, 'there is nothing to send')
+  t.equal(paths['/cart/item'].post.requestBody.required, true)
+})
+
+t.test('refers to a schema with a title by its name', async (t) => {
+  const Price = Type.Object({ amount: Type.Integer() }, { title: 'Price', description: 'in cents' })
+  const Line = Type.Object(
+    { price: Price, old: Nullable(Price), tax: { ...Price, description: 'of it' } },
+    { title: 'Line' },
+  )
+  const Other = Type.Object({ title: Type.String() }, { title: 'Line' })
+  const route = (module: string, schema: TSchema) => ({
+    config: { access: 'public', module } as const,
+    schema: { response: { 200: schema } },
+  })
+  const { paths, components } = await documentOf(t, {
+    routes: (scope) => {
+      scope.get('/line', route('one', { ...Line, description: 'the line' }), async () => 1)
+      scope.get('/lines', route('one', List(Line)), async () => 1)
+      scope.get('/other', route('two', Other), async () => 1)
+      scope.get('/said', route('two', Type.Object({}, { title: 'Not a name' })), async () => 1)
+    },
+  })
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const answerOf = (path: string) => paths[path].get.responses[200].content['application/json'].schema
+  t.equal(paths['/line'].get.responses[200].description, 'the line')
+  t.strictSame(answerOf('/line'), ref('Line'))
+  t.strictSame(answerOf('/lines'), ref('LineList'))
+  t.strictSame(answerOf('/other'), ref('two.Line'), "another module's of the same name")
+  t.equal(answerOf('/said').title, 'Not a name')
+  t.strictSame(components.schemas.Line.properties, {
+    price: ref('Price'),
+    old: { anyOf: [ref('Price'), { type: 'null' }] },
+    tax: { description: 'of it', ...ref('Price') },
+  })
+  t.match(components.schemas.Price, { description: 'in cents', properties: { amount: { type: 'integer' } } })
+  t.strictSame(components.schemas['two.Line'].properties, { title: { type: 'string' } })
+  t.strictSame(components.schemas.LineList.properties.data, { type: 'array', items: ref('Line') })
 })

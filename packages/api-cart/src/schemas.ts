@@ -1,35 +1,41 @@
 import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 
-export const CartItem = Type.Object({
-  id: Id('item'),
-  product: Product,
-  quantity: Quantity,
-  name: Nullable(Type.String({ description: 'null without a catalogue' })),
-  unitPrice: Nullable(Money),
-  lineTotal: Nullable(Money),
-  version: Type.Integer({ description: 'rises with every change of this item' }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-})
+export const CartItem = Type.Object(
+  {
+    id: Id('item'),
+    product: Product,
+    quantity: Quantity,
+    name: Nullable(Type.String({ description: 'null without a catalogue' })),
+    unitPrice: Nullable(Money),
+    lineTotal: Nullable(Money),
+    version: Type.Integer({ description: 'rises with every change of this item' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'CartItem' },
+)
 export type CartItem = Static<typeof CartItem>
 
-export const Cart = Type.Object({
-  id: Nullable(Id('cart')),
-  items: Type.Array(CartItem, { description: 'in the order added' }),
-  itemCount: Type.Integer({ description: 'how many items' }),
-  totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
-  total: Nullable(Money),
-  version: Type.Integer({ description: 'rises with every change of anything in the cart' }),
-  createdAt: Nullable(Timestamp),
-  updatedAt: Nullable(Timestamp),
-  expiresAt: Nullable(Timestamp),
-})
+export const Cart = Type.Object(
+  {
+    id: Nullable(Id('cart')),
+    items: Type.Array(CartItem, { description: 'in the order added' }),
+    itemCount: Type.Integer({ description: 'how many items' }),
+    totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
+    total: Nullable(Money),
+    version: Type.Integer({ description: 'rises with every change of anything in the cart' }),
+    createdAt: Nullable(Timestamp),
+    updatedAt: Nullable(Timestamp),
+    expiresAt: Nullable(Timestamp),
+  },
+  { title: 'Cart' },
+)
 export type Cart = Static<typeof Cart>
 
-export const NewItem = Strict({ product: Product, quantity: Quantity })
+export const NewItem = Strict({ product: Product, quantity: Quantity }, { title: 'NewCartItem' })
 export type NewItem = Static<typeof NewItem>
 
-export const ItemChange = Strict({ quantity: Quantity })
+export const ItemChange = Strict({ quantity: Quantity }, { title: 'CartItemChange' })
 
-export const Emptied = Type.Object({ deleted: Type.Literal(true) })
+export const Emptied = Type.Object({ deleted: Type.Literal(true) }, { title: 'Emptied' })

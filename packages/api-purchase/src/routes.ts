@@ -80,24 +80,24 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
     '/purchase/:id',
     {
       config,
+      // A body that is wrong is refused below, where there is such a purchase.
+      attachValidation: true,
       schema: {
         summary: 'Give a purchase another status',
         params: IdParams,
         body: PurchaseChange,
         response: {
           200: Purchase,
-          ...problems.responses(
-            'purchase-not-found',
-            'invalid-request',
-            'illegal-transition',
-            'insufficient-scope',
-          ),
+          ...problems.responses('purchase-not-found', 'illegal-transition', 'insufficient-scope'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
-        return answer(200, yield* changeStatus(request.caller, request.params.id, request.body.status))
+        const { id } = request.params
+        yield* showPurchase(request.caller, id)
+        if (request.validationError) throw request.validationError
+        return answer(200, yield* changeStatus(request.caller, id, request.body.status))
       }),
   )
 

@@ -1,15 +1,18 @@
-import { Id, Money, Nullable, Product, pageQuery, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
+import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp, walkQuery } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Status, statuses } from './status.ts'
 
-export const PurchaseItem = Type.Object({
-  id: Id('item'),
-  product: Product,
-  quantity: Quantity,
-  name: Nullable(Type.String({ description: 'as it was at the time; null without a catalogue' })),
-  unitPrice: Nullable(Money),
-  lineTotal: Nullable(Money),
-})
+export const PurchaseItem = Type.Object(
+  {
+    id: Id('item'),
+    product: Product,
+    quantity: Quantity,
+    name: Nullable(Type.String({ description: 'as it was at the time; null without a catalogue' })),
+    unitPrice: Nullable(Money),
+    lineTotal: Nullable(Money),
+  },
+  { title: 'PurchaseItem' },
+)
 export type PurchaseItem = Static<typeof PurchaseItem>
 
 const summary = {
@@ -25,30 +28,30 @@ const summary = {
 }
 
 /** A purchase in a list. */
-export const PurchaseSummary = Type.Object(summary)
+export const PurchaseSummary = Type.Object(summary, { title: 'PurchaseSummary' })
 export type PurchaseSummary = Static<typeof PurchaseSummary>
 
-export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) })
+export const Purchase = Type.Object({ ...summary, items: Type.Array(PurchaseItem) }, { title: 'Purchase' })
 export type Purchase = Static<typeof Purchase>
 
-export const NewPurchase = Strict({
-  items: Type.Array(Strict({ product: Product, quantity: Quantity }), {
-    minItems: 1,
-    maxItems: 200,
-    description: 'a product named twice becomes one item with the sum, at most 9999',
-  }),
-})
+export const NewPurchase = Strict(
+  {
+    items: Type.Array(Strict({ product: Product, quantity: Quantity }, { title: 'NewPurchaseItem' }), {
+      minItems: 1,
+      maxItems: 200,
+      description: 'a product named twice becomes one item with the sum, at most 9999',
+    }),
+  },
+  { title: 'NewPurchase' },
+)
 export type NewPurchase = Static<typeof NewPurchase>
 
-/** Any string: whether it is a status is judged after whether there is such a purchase. */
-export const PurchaseChange = Strict({
-  status: Type.String({ description: `one of ${statuses.join(', ')}`, examples: ['cancelled'] }),
-})
+export const PurchaseChange = Strict({ status: Status }, { title: 'PurchaseChange' })
 
 const oneStatus = `(${statuses.join('|')})`
 
 export const PurchaseQuery = Strict({
-  ...pageQuery,
+  ...walkQuery,
   status: Type.Optional(
     Type.String({
       pattern: `^${oneStatus}(,${oneStatus})*$`,

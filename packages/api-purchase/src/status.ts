@@ -19,7 +19,3 @@ export const transitions: Readonly<Record<Status, Readonly<Partial<Record<Status
 
 /** Purchases that may be deleted: those that nothing more is owed on. */
 export const deletable: ReadonlySet<Status> = new Set<Status>(['pending', 'cancelled', 'expired'])
-
-export function isStatus(text: string): text is Status {
-  return (statuses as readonly string[]).includes(text)
-}

@@ -241,13 +241,16 @@ t.test('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
   const ann = host.user('ann')
   const reader = host.user('reader', 'purchase:read')
   const { id } = await purchased(ann)
-  const judged = async (caller: TestCaller, id: string, status: string) => {
+  const judged = async (caller: TestCaller, id: string, status: unknown) => {
     const response = await caller.patch(`/purchase/${id}`, { status })
     return [response.statusCode, response.json().code ?? response.json().status]
   }
   t.same(await judged(ann, UNKNOWN, 'paid'), [404, 'purchase-not-found'])
   t.same(await judged(host.user('stranger'), id, 'paid'), [404, 'purchase-not-found'])
+  t.same(await judged(ann, UNKNOWN, 5), [404, 'purchase-not-found'])
+  t.same(await judged(host.user('stranger'), id, null), [404, 'purchase-not-found'])
   t.same(await judged(ann, id, 'paid'), [400, 'invalid-request'])
+  t.same(await judged(ann, id, 5), [400, 'invalid-request'])
   t.same(await judged(ann, id, ''), [400, 'invalid-request'])
   t.same(await judged(ann, id, '__proto__'), [400, 'invalid-request'])
   t.same(await judged(ann, id, 'completed'), [409, 'illegal-transition'])

@@ -9,6 +9,7 @@ import {
   removePurchase,
   showPurchase,
 } from '../src/service.ts'
+import type { Status } from '../src/status.ts'
 import { purchaseHost } from './purchase-host.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -28,7 +29,7 @@ async function purchasesOf(t: Test) {
     create: (now = START, caller = ann) =>
       database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now)),
     show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
-    change: (id: string, status: string, now = START, caller = manager) =>
+    change: (id: string, status: Status, now = START, caller = manager) =>
       database.transaction(() => changeStatus(caller, id, status, now)),
     remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id)),
     expire: (before: number, now: number) => database.transaction(() => expirePending(before, now)),
@@ -123,7 +124,7 @@ for (const query of [{}, { owner: '*' }]) {
       const { until } = await purchases.list(reader, query)
       await purchases.remove(newest.id)
       await purchases.create()
-      const { data, total } = await purchases.list(reader, { ...query, until })
+      const { data, total } = await purchases.list(reader, { ...query, ...(until && { until }) })
       t.same(
         data.map(({ id }) => id),
         [second.id, first.id],

@@ -1,10 +1,5 @@
 import t from 'tap'
-import { deletable, isStatus, type Status, statuses, transitions } from '../src/status.ts'
-
-t.test('knows its statuses, and nothing that an object inherits', async (t) => {
-  for (const status of statuses) t.ok(isStatus(status))
-  for (const text of ['', 'Pending', 'paid', 'toString', '__proto__']) t.notOk(isStatus(text), text)
-})
+import { deletable, type Status, statuses, transitions } from '../src/status.ts'
 
 t.test('every status can be reached from pending', async (t) => {
   const reached = new Set<Status>(['pending'])

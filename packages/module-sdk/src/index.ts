@@ -28,6 +28,7 @@ export {
   Quantity,
   Strict,
   Timestamp,
+  walkQuery,
 } from './schemas.ts'
 export { identifier, join, Sql, type SqlValue, sql } from './sql.ts'
 export { DAY, timestamp } from './time.ts'

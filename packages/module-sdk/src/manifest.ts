@@ -20,10 +20,14 @@ export const Manifest = Type.Object(
     }),
     routes: Type.Array(
       Type.String({
-        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[^\\s?#]*$',
+        pattern: '^(GET|POST|PUT|PATCH|DELETE) /[A-Za-z0-9._~-][^\\s?#]*$',
         examples: ['GET /cart', 'DELETE /cart/item/:id'],
       }),
-      { uniqueItems: true, description: 'every route it registers (HEAD comes with GET)' },
+      {
+        uniqueItems: true,
+        description:
+          'every route it registers (HEAD comes with GET); the first segment is no parameter or wildcard',
+      },
     ),
     tables: Type.Optional(
       Type.String({

@@ -1,10 +1,13 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 /** One place of a request that is wrong: a JSON Pointer (RFC 6901) into the body, or a parameter's name. */
-export const InvalidPart = Type.Union([
-  Type.Object({ pointer: Type.String(), detail: Type.String() }),
-  Type.Object({ parameter: Type.String(), detail: Type.String() }),
-])
+export const InvalidPart = Type.Union(
+  [
+    Type.Object({ pointer: Type.String(), detail: Type.String() }),
+    Type.Object({ parameter: Type.String(), detail: Type.String() }),
+  ],
+  { title: 'InvalidPart', description: 'a JSON Pointer into the body, or the name of a parameter' },
+)
 export type InvalidPart = Static<typeof InvalidPart>
 
 /** Problem details of RFC 9457, as every failure answers them; problems may carry more members. */

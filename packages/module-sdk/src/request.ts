@@ -24,8 +24,8 @@ export interface Page<Item> {
   readonly rpp: number
   /** How many items the whole list has. */
   readonly total: number
-  /** The list as it stood: goes into the links, so that a walk neither repeats nor skips. */
-  readonly until: string
+  /** The list as it stood: goes into the links, so that a walk neither repeats nor skips. See `walkQuery`. */
+  readonly until?: string | undefined
 }
 
 declare module 'fastify' {

@@ -1,9 +1,16 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import {
+  type ObjectOptions,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 
 /** An amount in integer minor units (cents) and its ISO 4217 currency. */
 export const Money = Type.Object(
   { amount: Type.Integer(), currency: Type.String({ pattern: '^[A-Z]{3}$' }) },
-  { additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
+  { title: 'Money', additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
 )
 
 /**
@@ -40,30 +47,44 @@ export const Nullable = <Schema extends TSchema & { type: string }>(schema: Sche
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 
 /** An object that takes no fields but these: what a client sends. */
-export const Strict = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
-  Type.Object(properties, { additionalProperties: false })
+export const Strict = <Properties extends TProperties>(
+  properties: Properties,
+  options: ObjectOptions = {},
+): TObject<Properties> => Type.Object(properties, { ...options, additionalProperties: false })
 
-/** `{ data: [ … ] }` */
-export const List = <Item extends TSchema>(item: Item) => Type.Object({ data: Type.Array(item) })
+/** `{ data: [ … ] }`; a list of `Note` is called `NoteList`. */
+export const List = <Item extends TSchema>(item: Item) =>
+  Type.Object({ data: Type.Array(item) }, titled(item, 'List'))
 
-/** One page of a list: what `reply.paged` answers. */
+/** One page of a list: what `reply.paged` answers. A page of `Note` is called `NotePage`. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
-  Type.Object({
-    data: Type.Array(item),
-    page: Type.Integer(),
-    rpp: Type.Integer(),
-    total: Type.Integer({ description: 'how many there are on all pages' }),
-    pages: Type.Integer(),
-  })
+  Type.Object(
+    {
+      data: Type.Array(item),
+      page: Type.Integer(),
+      rpp: Type.Integer(),
+      total: Type.Integer({ description: 'how many there are on all pages' }),
+      pages: Type.Integer(),
+    },
+    titled(item, 'Page'),
+  )
 
-/** The query parameters of a paged list. */
+const titled = ({ title }: TSchema, suffix: string) =>
+  title === undefined ? {} : { title: `${title}${suffix}` }
+
+/** The query parameters of a paged list, for `Strict({ ...pageQuery })`. */
 export const pageQuery = {
   page: Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 }),
   rpp: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'records per page' }),
+}
+
+/** Those of a paged list that is walked as it stood: its answer has an `until`, which comes back here. */
+export const walkQuery = {
+  ...pageQuery,
   until: Type.Optional(
     Type.String({ description: 'from a link of an earlier page: the list as it stood then' }),
   ),
 }
 
 /** The answer to a deletion. */
-export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) })
+export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, { title: 'Deleted' })

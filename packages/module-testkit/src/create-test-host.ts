@@ -9,6 +9,7 @@ import {
   createTokenVerifier,
   hostMigrations,
   inContractOrder,
+  linesForPeople,
   loadPlugin,
   moduleMigrations,
   moduleSettings,
@@ -37,7 +38,10 @@ export interface TestModule {
 
 export interface TestHostOptions {
   readonly modules: readonly TestModule[]
-  /** What app.config.json would hold: `{ basePath: '/api', modules: { 'api-cart': { … } } }`. */
+  /**
+   * What app.config.json would hold: `{ basePath: '/api', modules: { 'api-cart': { … } } }`. Errors behind a 500 are
+   * logged to stderr, unless it says `log: { level: 'silent' }`.
+   */
   readonly config?: Readonly<Record<string, unknown>>
   /**
    * Whether every transaction runs twice, first undone, so that a side effect other than its statements shows.
@@ -83,14 +87,16 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       version,
       manifest,
       state: 'active' as const,
+      directory,
       settings: moduleSettings(config, manifest.id, settingsSchema),
-      plugin: options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory)),
+      plugin:
+        options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory, { confined: false })),
     })),
   )
   app = await createHost({
     config,
     storage: database,
-    logger: createLogger({ ...config.log, level: 'silent' }),
+    logger: createLogger(config.log, linesForPeople()),
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     notReady: () => undefined,
@@ -106,9 +112,9 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
 
 /** An application folder like `app init` makes it, read like the host reads it; the environment has no say. */
 async function testConfig(directory: string, settings: TestHostOptions['config']): Promise<Config> {
-  const issuer = { auth: { issuer: 'mortise-testkit' } }
+  const defaults = { auth: { issuer: 'mortise-testkit' }, log: { level: 'error' } }
   await mkdir(dirname(secretFile(directory)), { recursive: true })
   await writeFile(secretFile(directory), 'a secret of 32 bytes, for tests only')
-  await writeFile(configFile(directory), JSON.stringify({ ...issuer, ...settings }))
+  await writeFile(configFile(directory), JSON.stringify({ ...defaults, ...settings }))
   return readConfig(directory, {})
 }

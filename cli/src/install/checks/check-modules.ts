@@ -30,7 +30,7 @@ function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Conf
     throw new Failure(
       'refused',
       'invalid-settings',
-      `${manifest.id} is refused: ${(error as Error).message}.`,
+      `The module ${manifest.id} is refused: ${(error as Error).message}.`,
       'Correct the settings in app.config.json first.',
       { cause: error },
     )

@@ -56,7 +56,7 @@ function conflict({ manifest }: ModulePackage, reason: string): Failure {
   return new Failure(
     'refused',
     'conflict',
-    `${manifest.id} is refused: ${reason}.`,
+    `The module ${manifest.id} is refused: ${reason}.`,
     'Remove the other module first ("app module-remove"), or leave this one out.',
   )
 }

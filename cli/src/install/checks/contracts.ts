@@ -37,7 +37,7 @@ export function checkContracts(all: readonly ModulePackage[]): void {
     throw new Failure(
       'refused',
       'contract-conflict',
-      `${error.module} is refused: ${error.message}.`,
+      `The module ${error.module} is refused: ${error.message}.`,
       'Leave one of the modules out, or remove it first ("app module-remove").',
       { cause: error },
     )
@@ -49,7 +49,7 @@ function missingFailure({ module, contract, range, others }: MissingContract): F
   return new Failure(
     'refused',
     'contract-missing',
-    `${module} requires the contract "${contract}" (${range}), and ${who}.`,
+    `The module ${module} requires the contract "${contract}" (${range}), and ${who}.`,
     others.length > 0
       ? `Install a version of ${others.join(' or ')} that provides ${contract} ${range} in the same command.`
       : 'Install a module whose "provides" names it, in the same command or before.',

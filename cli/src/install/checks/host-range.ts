@@ -11,7 +11,7 @@ export function checkHostRange({ manifest }: ModulePackage): void {
   throw new Failure(
     'refused',
     'host-range',
-    `${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${hostVersion}.`,
+    `The module ${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${hostVersion}.`,
     'Install a version of the module that is made for this host.',
   )
 }
@@ -39,15 +39,15 @@ export function checkPeers(json: PackageJson): void {
       throw new Failure(
         'refused',
         'peer-missing',
-        `${json.name} is refused: its peer dependency ${name} is not among what the host lends (${lentPackages.join(', ')}).`,
-        'Tell the author of the module to make it a dependency.',
+        `The package ${json.name} is refused: its peer dependency ${name} is not among what the host lends (${lentPackages.join(', ')}).`,
+        'Nothing was changed. The module has to name it among its dependencies instead.',
       )
     }
     if (!semver.satisfies(lent, range)) {
       throw new Failure(
         'refused',
         'peer-range',
-        `${json.name} is refused: it needs ${name} ${range}, and the host lends ${lent}.`,
+        `The package ${json.name} is refused: it needs ${name} ${range}, and the host lends ${lent}.`,
         'Install a version of the module that is made for this host.',
       )
     }

@@ -31,6 +31,13 @@ export class Connection {
     this.#release = database.prepare('RELEASE member')
   }
 
+  /** To be called once the schema has changed: statements are prepared anew, on what it is now. */
+  schemaChanged(): void {
+    this.statements.clear()
+    // A connection notices another's change of the schema when it runs a statement, not when it prepares one.
+    this.database.prepare('SELECT count(*) FROM sqlite_schema').get()
+  }
+
   get inTransaction(): boolean {
     return this.database.inTransaction
   }
@@ -47,9 +54,10 @@ export class Connection {
   first<Row>(query: Sql): Row | undefined {
     const prepared = this.#prepare(query)
     try {
-      const row = prepared.statement.get(integers(query.values))
-      if (row !== undefined) assertExact(row, prepared.text)
-      return row as Row | undefined
+      const { statement, read } = prepared
+      if (read === undefined) return this.#all(prepared, query.values)[0] as undefined
+      const values = statement.get(integers(query.values)) as unknown[] | undefined
+      return values && (read(values) as Row)
     } catch (error) {
       throw toDatabaseError(error, prepared.text)
     }
@@ -117,14 +125,10 @@ export class Connection {
     return prepared
   }
 
-  #all({ statement, reader, text }: PreparedStatement, values: readonly SqlValue[]): unknown[] {
-    if (!reader) {
-      statement.run(integers(values))
-      return []
-    }
-    const rows = statement.all(integers(values))
-    for (const row of rows) assertExact(row, text)
-    return rows
+  #all({ statement, read }: PreparedStatement, values: readonly SqlValue[]): unknown[] {
+    if (read !== undefined) return (statement.all(integers(values)) as unknown[][]).map(read)
+    statement.run(integers(values))
+    return []
   }
 }
 
@@ -138,18 +142,4 @@ function control(statement: SqliteDatabase.Statement): void {
 
 function integers(values: readonly SqlValue[]): SqlValue[] {
   return values.map((value) => (typeof value === 'number' ? BigInt(value) : value))
-}
-
-function assertExact(row: unknown, text: string): void {
-  const columns = row as Readonly<Record<string, unknown>>
-  for (const column in columns) {
-    const value = columns[column]
-    if (typeof value === 'number' && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER)) {
-      throw new DatabaseError(
-        'other',
-        `column "${column}" is beyond ±(2^53 - 1) and would be rounded: select CAST(… AS TEXT). ` +
-          `The statement: ${text.trim()}`,
-      )
-    }
-  }
 }

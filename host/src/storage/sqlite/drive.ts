@@ -1,4 +1,5 @@
 import type { Transaction } from '@mortise/module-sdk'
+import { generatorOf } from '../generator-of.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError } from './database-error.ts'
 
@@ -8,10 +9,7 @@ import { BrokenStorageError } from './database-error.ts'
  * then the generator is left where it is, since its next statement would commit by itself.
  */
 export function drive<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
-  const generator = steps()
-  if (Object.prototype.toString.call(generator) !== '[object Generator]') {
-    throw new TypeError('a transaction is a generator function: write transaction(function* () { … })')
-  }
+  const generator = generatorOf(steps)
   let next = generator.next()
   while (!next.done) {
     let answer: unknown

@@ -1,4 +1,5 @@
 import { sql } from '@mortise/module-sdk'
+import SqliteDatabase from 'better-sqlite3'
 import type { MigrationFile } from '../migration-files.ts'
 import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, MigrationError, type MigrationSet } from '../storage.ts'
@@ -64,7 +65,9 @@ function applyPending(
   const applied: AppliedMigration[] = []
   const ledger = readLedger(connection)
   sets.forEach((set, index) => {
-    for (const file of planMigrations(set, files[index] ?? [], ledger)) {
+    const pending = planMigrations(set, files[index] ?? [], ledger)
+    if (pending.length > 0) rehearseAlone(set, files[index] ?? [])
+    for (const file of pending) {
       applyOne(connection, set, file)
       applied.push({ module: set.module, name: file.name })
     }
@@ -94,6 +97,30 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
     )
   }
   recordMigration(connection, { module, name, checksum, down, tables, appliedAt: Date.now() })
+}
+
+/**
+ * Runs all migrations of a set where nothing else is. What reads or writes another module's tables fails there:
+ * that it changes rows would not show in the schema.
+ */
+function rehearseAlone(set: MigrationSet, files: readonly MigrationFile[]): void {
+  const database = new SqliteDatabase(':memory:')
+  database.pragma('foreign_keys = OFF')
+  try {
+    for (const file of files) {
+      try {
+        database.exec(file.up)
+      } catch (cause) {
+        throw new MigrationError(
+          `${file.path} of ${set.module} failed: ${(cause as Error).message}. A migration sees "${set.tables}" and ` +
+            `what begins with "${set.tables}_", and nothing else. Nothing was changed; correct the file`,
+          { cause },
+        )
+      }
+    }
+  } finally {
+    database.close()
+  }
 }
 
 function assertKeysHold(connection: Connection, sets: readonly MigrationSet[]): void {

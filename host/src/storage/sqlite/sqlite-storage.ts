@@ -147,7 +147,9 @@ export class SqliteStorage implements Storage {
     try {
       return await retryWhileBusy(() => {
         this.#assertOpen()
-        return work()
+        const result = work()
+        for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
+        return result
       })
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)

@@ -3,6 +3,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { refusedStatement } from '../refused-sql.ts'
 import { toDatabaseError } from './database-error.ts'
+import { compileRowReader, type RowReader } from './row-reader.ts'
 
 /** How many composed queries keep their statement; those written whole live as long as their call site. */
 export const COMPOSED_STATEMENTS = 500
@@ -11,8 +12,8 @@ export const COMPOSED_STATEMENTS = 500
 export interface PreparedStatement {
   readonly statement: SqliteDatabase.Statement
   readonly text: string
-  /** It answers rows. */
-  readonly reader: boolean
+  /** Makes its rows; undefined for a statement that answers none. */
+  readonly read: RowReader | undefined
   readonly readonly: boolean
 }
 
@@ -22,7 +23,7 @@ export interface PreparedStatement {
  */
 export class StatementCache {
   readonly #database: SqliteDatabase.Database
-  readonly #bySite = new WeakMap<readonly string[], PreparedStatement>()
+  #bySite = new WeakMap<readonly string[], PreparedStatement>()
   readonly #byText = new LRUCache<string, PreparedStatement>({ max: COMPOSED_STATEMENTS })
 
   constructor(database: SqliteDatabase.Database) {
@@ -32,6 +33,12 @@ export class StatementCache {
   /** How many composed queries are kept. */
   get composed(): number {
     return this.#byText.size
+  }
+
+  /** Forgets all: what a query means may have changed with the schema. */
+  clear(): void {
+    this.#bySite = new WeakMap()
+    this.#byText.clear()
   }
 
   /** @throws {DatabaseError} for a statement that is refused or that SQLite does not understand */
@@ -61,7 +68,10 @@ export class StatementCache {
     if (reason !== undefined) throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
     try {
       const statement = this.#database.prepare(text)
-      return { statement, text, reader: statement.reader, readonly: statement.readonly }
+      const { readonly } = statement
+      if (!statement.reader) return { statement, text, read: undefined, readonly }
+      const columns = statement.columns().map(({ name }) => name)
+      return { statement: statement.raw(), text, read: compileRowReader(columns, text), readonly }
     } catch (error) {
       throw toDatabaseError(error, text)
     }

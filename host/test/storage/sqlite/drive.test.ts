@@ -79,7 +79,7 @@ t.test('what is no generator function is refused', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
   for (const steps of [() => undefined, () => [], async () => {}, async function* () {}]) {
-    t.throws(() => drive(connection, steps as never), { name: 'TypeError', message: /generator function/ })
+    t.throws(() => drive(connection, steps as never), { name: 'TypeError', message: /takes a generator/ })
   }
 })
 

@@ -61,15 +61,17 @@ t.test('one that fails takes the whole call back, and says which and why', async
       /001-a\.sql of purchase failed: .*incomplete input/,
     ],
     ['CREATE TABLE purchase (a); CREATE TABLE orders (b)', /001-a\.sql of purchase makes the table "orders"/],
-    ['DROP TABLE cart', /drops the table "cart"/],
-    ['ALTER TABLE cart RENAME TO purchase_cart', /changes the index "cart_by_id"/],
-    ['ALTER TABLE cart ADD COLUMN spy', /changes the table "cart"/],
-    [
-      'CREATE TRIGGER purchase_spy AFTER INSERT ON cart BEGIN SELECT 1; END',
-      /makes the trigger "purchase_spy" on "cart"/,
-    ],
     ['CREATE TEMP TABLE purchase_a (b)', /makes the temporary table "purchase_a"/],
-    ['DROP TABLE mortise_migration', /drops the table "mortise_migration"/],
+    ...[
+      'DROP TABLE cart',
+      'ALTER TABLE cart RENAME TO purchase_cart',
+      'ALTER TABLE cart ADD COLUMN spy',
+      'CREATE TRIGGER purchase_spy AFTER INSERT ON cart BEGIN SELECT 1; END',
+      'DELETE FROM cart',
+      "UPDATE cart SET id = 'mine'",
+      'CREATE TABLE purchase (a); INSERT INTO purchase SELECT id FROM cart',
+    ].map((text): [string, RegExp] => [text, /no such table: (main\.)?cart\. A migration sees "purchase"/]),
+    ['DROP TABLE mortise_migration', /no such table: mortise_migration/],
   ]
   for (const [text, message] of cases) {
     const purchase = write('purchase', { '001-a.sql': `${text}` })

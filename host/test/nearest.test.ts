@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearest } from '../../src/install/nearest.ts'
+import { nearest } from '../src/nearest.ts'
 
 const known = ['api-cart', 'api-purchase', 'api-product']
 

@@ -1,0 +1,72 @@
+/** What modules have done outside of requests that would have ended the process: reason by store folder. */
+export type Troubles = ReadonlyMap<string, string>
+
+export interface ProcessGuard {
+  readonly troubles: Troubles
+  /** Makes the process as it was. */
+  release(): void
+}
+
+export interface GuardOptions {
+  /** Called when a module has got into trouble; `troubles` has the reason already. */
+  readonly onTrouble: () => void
+  /** Called for an error that no module's code threw and nobody caught. The process should end. */
+  readonly onUncaught: (error: unknown) => void
+  /** Called for a rejection that nobody handled and no module's code made. */
+  readonly onUnhandled: (reason: unknown) => void
+}
+
+/**
+ * Keeps modules from ending the process that they share: `process.exit` and the like throw where they are called
+ * from a module's code, and an error that a module lets go is put to its account. A module is known by the
+ * frames of its store folder in the stack. This guards against accidents, not against malice.
+ */
+export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions): ProcessGuard {
+  const troubles = new Map<string, string>()
+  const blame = (error: unknown): boolean => {
+    const root = moduleIn(error instanceof Error ? error.stack : undefined)
+    if (root === undefined) return false
+    if (!troubles.has(root)) {
+      troubles.set(root, `it threw outside of a request: ${(error as Error).message}`)
+      onTrouble()
+    }
+    return true
+  }
+  const uncaught = (error: unknown) => void (blame(error) || onUncaught(error))
+  const unhandled = (reason: unknown) => void (blame(reason) || onUnhandled(reason))
+  process.on('uncaughtException', uncaught)
+  process.on('unhandledRejection', unhandled)
+  const open = (['exit', 'reallyExit', 'abort'] as const).map((name) => refuseToModules(name))
+  return {
+    troubles,
+    release() {
+      process.off('uncaughtException', uncaught)
+      process.off('unhandledRejection', unhandled)
+      for (const restore of open) restore()
+    },
+  }
+}
+
+function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
+  const ends = process as unknown as Record<string, (...args: unknown[]) => unknown>
+  const original = ends[name] as (...args: unknown[]) => unknown
+  ends[name] = (...args) => {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = Number.POSITIVE_INFINITY
+    const error = new Error(`it called process.${name}(), which is the host's alone`)
+    Error.stackTraceLimit = stackTraceLimit
+    if (moduleIn(error.stack) !== undefined) throw error
+    return original.apply(process, args)
+  }
+  return () => {
+    ends[name] = original
+  }
+}
+
+const storeFrame = /(file:\/\/)?(\/[^\n()]*?\/\.app\/store\/[^/\n]+)\//
+
+/** The store folder of the first frame that lies in one. */
+function moduleIn(stack: string | undefined): string | undefined {
+  const [, scheme, path] = storeFrame.exec(stack ?? '') ?? []
+  return path !== undefined && scheme !== undefined ? decodeURIComponent(path) : path
+}

@@ -1,0 +1,59 @@
+import { hostTag } from './describe-route.ts'
+import {
+  type JsonSchema,
+  type OpenapiDocument,
+  type Operation,
+  operationsOf,
+  type Response,
+} from './openapi-document.ts'
+
+const text = { type: 'string' }
+
+const headers = {
+  'Request-Id': { description: 'names this request in the log; one that you send is kept', schema: text },
+  Location: { description: 'the path of what was made', schema: text },
+  Link: { description: 'first, prev, next and last page, where there are such (RFC 8288)', schema: text },
+  'Guest-Token': {
+    description: 'who you are from now on, if you were nobody yet: send it along. The cookie says the same',
+    schema: text,
+  },
+  'Retry-After': { description: 'after how many seconds to try again', schema: { type: 'integer' } },
+  'WWW-Authenticate': { description: 'what is wrong with the token, or missing (RFC 6750)', schema: text },
+}
+type Name = keyof typeof headers
+
+/** Says which headers an answer may have. It follows from the route, so no route says it by itself. */
+export function describeHeaders(document: OpenapiDocument): void {
+  document.components.headers = headers
+  for (const [method, operation] of operationsOf(document)) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const names = namesOf(method, operation, status, response)
+      response.headers = Object.fromEntries(
+        names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      )
+    }
+  }
+}
+
+function namesOf(method: string, operation: Operation, status: string, response: Response): Name[] {
+  const names: Name[] = ['Request-Id']
+  if (status === '201' && hasId(response)) names.push('Location')
+  if (status === '200' && isPaged(operation)) names.push('Link')
+  if (status.startsWith('2') && method !== 'get' && remembersGuests(operation)) names.push('Guest-Token')
+  if (status === '401' || status === '403') names.push('WWW-Authenticate')
+  if (status === '503') names.push('Retry-After')
+  return names
+}
+
+/** What has an id has a place. */
+function hasId({ content = {} }: Response): boolean {
+  return Object.values(content).some(({ schema }) => (schema?.properties as JsonSchema | undefined)?.id)
+}
+
+function isPaged({ parameters = [] }: Operation): boolean {
+  return ['page', 'rpp'].every((name) => parameters.some((one) => one.in === 'query' && one.name === name))
+}
+
+/** The host's own routes answer a guest's token in the body. */
+const remembersGuests = ({ security, tags }: Operation) =>
+  !tags.includes(hostTag) && security.some((scheme) => 'guestToken' in scheme)

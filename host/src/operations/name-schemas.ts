@@ -1,0 +1,74 @@
+import { type Content, type JsonSchema, type OpenapiDocument, operationsOf } from './openapi-document.ts'
+
+// A schema with a title that can be a name is a component of that name, and elsewhere a reference: whoever
+// generates a client from the document then gets `CartItem` once. Only the document has references: what
+// validates and serializes keeps the schemas as they are.
+
+const isName = (title: unknown): title is string => typeof title === 'string' && /^[A-Za-z]\w*$/.test(title)
+
+/** What these keywords hold is no schema. */
+const data = new Set(['const', 'default', 'enum', 'examples', 'required'])
+
+/** Moves the schemas that have a name to the components of `document`, in place. */
+export function nameSchemas(document: OpenapiDocument): void {
+  const { schemas } = document.components
+  for (const [name, schema] of Object.entries(schemas)) schemas[name] = withReferences(schema, '', schemas)
+  for (const [, { tags, requestBody, responses }] of operationsOf(document)) {
+    const [module = ''] = tags
+    if (requestBody) nameContent(requestBody.content, module, schemas)
+    for (const { content = {} } of Object.values(responses)) nameContent(content, module, schemas)
+  }
+}
+
+type Schemas = OpenapiDocument['components']['schemas']
+
+function nameContent(content: Content, module: string, schemas: Schemas): void {
+  for (const media of Object.values(content)) {
+    if (!media.schema) continue
+    // Here the description is the one of the response, which has it already.
+    const { description, ...schema } = media.schema
+    media.schema = reference(isName(schema.title) ? schema : media.schema, module, schemas)
+  }
+}
+
+function reference(schema: JsonSchema, module: string, schemas: Schemas): JsonSchema {
+  const { title, type } = schema
+  if (!isName(title)) return withReferences(schema, module, schemas)
+  const others = Array.isArray(type) ? type.filter((name) => name !== 'null') : [type]
+  if (others.length > 1) return withReferences(schema, module, schemas)
+  const { description, ...named } = withReferences({ ...schema, type: others[0] }, module, schemas)
+  const name = place(title, { ...named, ...(description !== undefined && { description }) }, module, schemas)
+  if (name === undefined) return withReferences(schema, module, schemas)
+  const own = schemas[name]?.description === description ? {} : { description }
+  const $ref = `#/components/schemas/${name}`
+  return Array.isArray(type) ? { ...own, anyOf: [{ $ref }, { type: 'null' }] } : { ...own, $ref }
+}
+
+/** The name under which `schema` is a component now; another module's of the same title is told by its module. */
+function place(title: string, schema: JsonSchema, module: string, schemas: Schemas): string | undefined {
+  for (const name of module ? [title, `${module}.${title}`] : [title]) {
+    schemas[name] ??= schema
+    if (isSame(schemas[name], schema)) return name
+  }
+  return undefined
+}
+
+const isSame = (one: JsonSchema, other: JsonSchema) => text(one) === text(other)
+const text = ({ description, ...schema }: JsonSchema) => JSON.stringify(schema)
+
+/** The same schema, with references to what has a name inside it. */
+function withReferences(schema: JsonSchema, module: string, schemas: Schemas): JsonSchema {
+  const inside = (value: unknown, isSchema: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((item) => inside(item, isSchema))
+    if (typeof value !== 'object' || value === null) return value
+    if (isSchema) return reference(value as JsonSchema, module, schemas)
+    return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, inside(child, true)]))
+  }
+  const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [
+      keyword,
+      data.has(keyword) ? value : inside(value, !maps.has(keyword)),
+    ]),
+  )
+}

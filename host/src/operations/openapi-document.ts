@@ -1,0 +1,32 @@
+/** The part of an OpenAPI 3.1 document that is completed after it is generated. */
+export interface OpenapiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { schemas: Record<string, JsonSchema>; headers?: Record<string, unknown> }
+  tags?: { name: string; description?: string }[]
+}
+
+export interface Operation {
+  readonly tags: readonly string[]
+  readonly security: readonly Readonly<Record<string, unknown>>[]
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: { required?: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+export interface Response {
+  headers?: Record<string, unknown>
+  readonly content?: Content
+}
+
+export type Content = Readonly<Record<string, { schema?: JsonSchema }>>
+
+export interface JsonSchema {
+  [keyword: string]: unknown
+}
+
+/** Every operation, with its method in lower case. */
+export function operationsOf({
+  paths,
+}: OpenapiDocument): (readonly [method: string, operation: Operation])[] {
+  return Object.values(paths).flatMap((item) => Object.entries(item))
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { callRunningHost } from '../../src/control/call-running-host.ts'
+import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
+
+/** Runs a host that owns its process; answers its URL once it serves. */
+async function startProcess(t: Test, directory: string): Promise<{ url: string; child: ChildProcess }> {
+  const script = join(directory, 'host.mjs')
+  const application = new URL('../../src/application.ts', import.meta.url).href
+  await writeFile(
+    script,
+    `import { Application } from '${application}'
+     process.on('SIGUSR2', () => setTimeout(() => { throw new Error('of the host') }))
+     const running = await Application.start({ directory: ${JSON.stringify(directory)}, environment: {}, ownsProcess: true })
+     console.log(running.url)
+     await running.closed.catch(() => { process.exitCode = 17; return running.close() })`,
+  )
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [url] = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    once(child, 'exit').then(([code]) => [`ended with ${code}`]),
+  ])
+  return { url, child }
+}
+
+const bad = (id: string, code: string): FixtureModule => ({
+  manifest: { id, routes: [`GET /${id}`] },
+  files: {
+    'index.js': `export default async (app) => {
+      app.get('/${id}', { config: { access: 'public' } }, async () => { ${id === 'inroute' ? code : 'return {}'} })
+      ${id === 'inroute' ? '' : code}
+    }`,
+  },
+})
+
+const offences = {
+  exits: 'process.exit(3)',
+  really: 'process.reallyExit(3)',
+  aborts: 'process.abort()',
+  latexit: 'setTimeout(() => process.exit(3), 20)',
+  throws: "setTimeout(() => { throw new Error('late') }, 20)",
+  rejects: "Promise.reject(new Error('alone'))",
+}
+
+const statusOf = async (url: string) => (await fetch(url)).status
+const stateOf = async (directory: string, id: string) => {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  const state = answer?.body as { modules: { id: string; state: string }[] } | undefined
+  return state?.modules.find((one) => one.id === id)
+}
+
+t.test('what a module does at boot ends its own service, never the host', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('good', 'yes'))
+  for (const [id, code] of Object.entries(offences)) await install(t, directory, bad(id, code))
+  const { url } = await startProcess(t, directory)
+  for (const id of Object.keys(offences)) {
+    while ((await stateOf(directory, id))?.state !== 'failed') await new Promise(setImmediate)
+    t.equal(await statusOf(`${url}/${id}`), 503, id)
+  }
+  t.equal(await statusOf(`${url}/good`), 200)
+  t.match(await stateOf(directory, 'exits'), { reason: /process\.exit\(\), which is the host's alone/ })
+  t.match(await stateOf(directory, 'throws'), { reason: /outside of a request: late/ })
+})
+
+t.test('a change whose module would end the host is refused, or taken out of service', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('good', 'yes'))
+  const { url } = await startProcess(t, directory)
+  await install(t, directory, bad('exits', offences.exits))
+  t.match(await callRunningHost(directory, { method: 'POST', path: '/activate' }), { status: 409 })
+  await install(t, directory, bad('rejects', offences.rejects))
+  t.match(await callRunningHost(directory, { method: 'POST', path: '/activate' }), { status: 409 })
+  t.equal(await statusOf(`${url}/good`), 200)
+  t.equal(await statusOf(`${url}/exits`), 404)
+})
+
+t.test('a route that exits is a failed request', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, bad('inroute', 'process.exit(3)'))
+  const { url } = await startProcess(t, directory)
+  t.equal(await statusOf(`${url}/inroute`), 500)
+  t.equal(await statusOf(`${url}/`), 200)
+})
+
+t.test('an error of the host itself still ends it', async (t) => {
+  const { child } = await startProcess(t, await applicationFolder(t))
+  child.kill('SIGUSR2')
+  const [code] = await once(child, 'exit')
+  t.equal(code, 17)
+})
