@@ -2,6 +2,7 @@ import semver from 'semver'
 import { Failure } from '../failure.ts'
 import type { ModulePackage } from '../host.ts'
 import { readPackage } from '../host.ts'
+import { checkContents } from './checks/contents.ts'
 import {
   installDependencies,
   type PackageJson,
@@ -13,6 +14,7 @@ import type { NpmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
 import { makeStaging, type SealedTree, seal } from './staging.ts'
 import { unpack } from './unpack.ts'
+import type { Signed } from './verify-signature.ts'
 
 /** A package that lies in staging, complete; nothing of it has run. */
 export interface Candidate extends SealedTree {
@@ -21,6 +23,10 @@ export interface Candidate extends SealedTree {
   readonly from: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
+  /** What was verified of its signature. */
+  readonly signed?: Signed | undefined
+  /** Whether it was switched on where it was bundled. */
+  readonly enabled?: boolean
   readonly package: ModulePackage
   readonly json: PackageJson
   /** What npm chose for its dependencies; undefined where it has none but bundled ones. */
@@ -44,15 +50,16 @@ export async function stage(
   source: Source,
   { directory, npm, integrity: expected, dependencies: pinned }: StageOptions,
 ): Promise<Candidate> {
-  const { data, from, integrity } = await fetchPackage(source, npm, expected)
+  const { data, from, integrity, signed } = await fetchPackage(source, npm, expected)
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
+  await checkContents(staging, source.target)
   const found = await readPackage(staging)
   checkIdentity(found, source)
   const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${found.name}@${found.version}`)
   const json = await readPackageJson(staging)
-  return { source, from, integrity, package: found, json, dependencies, ...sealed }
+  return { source, from, integrity, signed, package: found, json, dependencies, ...sealed }
 }
 
 /** A registry answers by name and version; the package itself must say the same. */
