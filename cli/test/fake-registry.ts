@@ -9,6 +9,8 @@ export interface Published {
   readonly tarball: Buffer
   /** What the registry says of the tarball instead of the truth; null: nothing. */
   readonly integrity?: string | null
+  /** What else the registry says of the tarball: its signatures. */
+  readonly dist?: Readonly<Record<string, unknown>>
 }
 
 /** A package whose files are package.json and `files`. */
@@ -21,9 +23,16 @@ export function published(
 
 /**
  * An npm registry on a free port, gone after the test.
+ * @param keys the public keys that it says it signs with
+ * @param documents what else it answers, by path
  * @returns its address; `requests` are the paths that were asked for; `hold` lets no tarball out until released
  */
-export async function fakeRegistry(t: Test, packages: readonly Published[]) {
+export async function fakeRegistry(
+  t: Test,
+  packages: readonly Published[],
+  keys?: readonly unknown[],
+  documents: Readonly<Record<string, unknown>> = {},
+) {
   const requests: string[] = []
   const waiting = new Set<() => void>()
   let held: Promise<void> = Promise.resolve()
@@ -36,6 +45,8 @@ export async function fakeRegistry(t: Test, packages: readonly Published[]) {
       await held
       return response.end(file.tarball)
     }
+    if (keys && path === '/-/npm/v1/keys') return response.end(JSON.stringify({ keys }))
+    if (Object.hasOwn(documents, path)) return response.end(JSON.stringify(documents[path]))
     const versions = packages.filter(({ json }) => path === `/${json.name}`)
     if (versions.length === 0)
       return response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
@@ -55,11 +66,12 @@ export async function fakeRegistry(t: Test, packages: readonly Published[]) {
       name: first.json.name,
       'dist-tags': { latest: versions.at(-1)?.json.version },
       versions: Object.fromEntries(
-        versions.map(({ json, tarball, integrity }) => {
+        versions.map(({ json, tarball, integrity, dist: more }) => {
           const truth = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
           const dist = {
             tarball: `${registry.slice(0, -1)}${tarballPath(json)}`,
             integrity: integrity ?? truth,
+            ...more,
           }
           const weak = { tarball: dist.tarball, shasum: createHash('sha1').update(tarball).digest('hex') }
           return [json.version, { ...json, dist: integrity === null ? weak : dist }]

@@ -13,7 +13,17 @@ export interface Entry {
 
 /** A gzipped tarball, byte by byte: it may hold what no honest program packs. */
 export function tarball(entries: readonly Entry[]): Buffer {
-  return gzipSync(Buffer.concat([...entries.map(blocks), Buffer.alloc(1024)]))
+  return gzipSync(Buffer.concat([...entries.map(entryBlocks), Buffer.alloc(1024)]))
+}
+
+/** A pax header that says something else of the entry after it: `path`, `size`, `linkpath`. */
+export function pax(records: Readonly<Record<string, string>>, type: 'x' | 'g' = 'x'): Entry {
+  const lines = Object.entries(records).map(([key, value]) => {
+    const rest = Buffer.byteLength(` ${key}=${value}\n`)
+    const digits = String(rest + String(rest + 2).length).length
+    return `${rest + digits} ${key}=${value}\n`
+  })
+  return { path: 'PaxHeader', type, body: lines.join('') }
 }
 
 /** A tarball as npm packs it: files below `package/`. */
@@ -21,7 +31,8 @@ export function packed(files: Readonly<Record<string, string>>): Buffer {
   return tarball(Object.entries(files).map(([path, body]) => ({ path: `package/${path}`, body })))
 }
 
-function blocks({ path, body = '', type = '0', mode = 0o644, link = '', size }: Entry): Buffer {
+/** The header and the body of one entry. */
+export function entryBlocks({ path, body = '', type = '0', mode = 0o644, link = '', size }: Entry): Buffer {
   const data = Buffer.from(body)
   const header = Buffer.alloc(512)
   header.write(path, 0)

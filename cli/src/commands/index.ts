@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { backup } from './backup.ts'
+import { bundle } from './bundle.ts'
 import { config } from './config.ts'
 import { doctor } from './doctor.ts'
 import { init } from './init.ts'
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   doctor,
   backup,
   restore,
+  bundle,
   token,
   openapi,
 ]

@@ -2,6 +2,7 @@ import { join, sep } from 'node:path'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
 import { ManifestError, type ModulePackage, readPackage } from '../host.ts'
+import { checkContents } from './checks/contents.ts'
 import {
   installDependencies,
   type PackageJson,
@@ -14,6 +15,7 @@ import type { NpmOptions } from './npm-options.ts'
 import { isOwnFolder, type Source } from './source.ts'
 import { makeStaging, type SealedTree, seal } from './staging.ts'
 import { unpack } from './unpack.ts'
+import type { Signed } from './verify-signature.ts'
 
 /** A package that lies in staging, complete; nothing of it has run. */
 export interface Candidate extends SealedTree {
@@ -22,6 +24,10 @@ export interface Candidate extends SealedTree {
   readonly from: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
+  /** What was verified of its signature. */
+  readonly signed?: Signed | undefined
+  /** Whether it was switched on where it was bundled. */
+  readonly enabled?: boolean
   readonly package: ModulePackage
   readonly json: PackageJson
   /** What npm chose for its dependencies; undefined where it has none but bundled ones. */
@@ -47,15 +53,16 @@ export async function stage(
 ): Promise<Candidate> {
   // A folder is read first as it lies there: npm packs none whose package.json is broken, and says it badly.
   if (source.kind === 'folder') await readManifest(source, source.target)
-  const { data, from, integrity } = await fetchPackage(source, npm, expected)
+  const { data, from, integrity, signed } = await fetchPackage(source, npm, expected)
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
+  await checkContents(staging, source.target)
   const found = await readManifest(source, staging)
   checkIdentity(found, source)
   const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${found.name}@${found.version}`)
   const json = await readPackageJson(staging)
-  return { source, from, integrity, package: found, json, dependencies, ...sealed }
+  return { source, from, integrity, signed, package: found, json, dependencies, ...sealed }
 }
 
 /** @throws {Failure} where the package is no module, or says so wrongly */

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Arborist from '@npmcli/arborist'
+import fetch from 'npm-registry-fetch'
 import { Failure } from '../failure.ts'
 import type { LockedModule } from '../host.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -57,7 +58,10 @@ export async function installDependencies(
   await writeFile(join(scratch, 'package.json'), JSON.stringify(root))
   if (pinned) {
     const { private: _, ...described } = root
-    await writeFile(lockFile, JSON.stringify({ lockfileVersion: 3, packages: { '': described, ...pinned } }))
+    await writeFile(
+      lockFile,
+      JSON.stringify({ lockfileVersion: 3, packages: { '': described, ...addressed(pinned, options) } }),
+    )
   }
   const arborist = new Arborist({
     ...options,
@@ -83,6 +87,17 @@ export async function installDependencies(
   const { packages } = JSON.parse(await readFile(lockFile, 'utf8'))
   delete packages['']
   return packages
+}
+
+/** Offline npm's cache is asked by integrity, which npm does only where it knows an address. */
+function addressed(pinned: PinnedDependencies, options: NpmOptions): PinnedDependencies {
+  if (options.offline !== true) return pinned
+  const entries = Object.entries(pinned).map(([path, entry]) => {
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    const resolved = new URL(`${name}/-/${entry.version}.tgz`, fetch.pickRegistry(name, options)).href
+    return [path, entry.integrity === undefined ? entry : { ...entry, resolved }] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 function bundled(json: PackageJson): readonly string[] {
@@ -118,6 +133,15 @@ function dependencyFailure(error: Error & { code?: string }, what: string): Fail
       'integrity',
       `The package ${what} is refused: one of its dependencies is not what its registry says: ${error.message}`,
       'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+      { cause: error },
+    )
+  }
+  if (code === 'ENOTCACHED') {
+    return new Failure(
+      'notFound',
+      'offline',
+      `The dependencies of ${what} cannot be had with --offline: npm's cache does not have them.`,
+      'Nothing was changed. Install a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
       { cause: error },
     )
   }

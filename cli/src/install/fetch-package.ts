@@ -1,14 +1,15 @@
 import { readFile, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import Arborist from '@npmcli/arborist'
 import pacote from 'pacote'
 import semver from 'semver'
 import ssri from 'ssri'
 import { Failure } from '../failure.ts'
+import { originOf } from './local-registry.ts'
 import type { NpmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
-
-/** The largest tarball that is taken, in bytes. */
-export const largestTarball = 64 * 1024 * 1024
+import { largestTarball } from './unpack.ts'
+import { isSignatureError, publishedManifest, type Signed } from './verify-signature.ts'
 
 /** A package as it was fetched, not unpacked yet. */
 export interface FetchedPackage {
@@ -17,6 +18,8 @@ export interface FetchedPackage {
   readonly integrity: string
   /** For people: where the bytes came from. */
   readonly from: string
+  /** Who signed it, where its registry says so and it was verified. */
+  readonly signed?: Signed | undefined
 }
 
 /**
@@ -58,37 +61,64 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
     return { data, integrity: integrityOf(data), from: target }
   },
 
-  async registry({ target, range }, options, expected) {
+  async registry({ target, range, package: wanted }, options, expected) {
     try {
-      const manifest = await pacote.manifest(target, options)
-      const { name, version } = manifest
-      const published = ssri.parse(manifest._integrity ?? '').sha512?.map(String) ?? []
+      if (options.offline === true && expected !== undefined && semver.valid(range)) {
+        // npm's cache is asked by integrity; the address is where it would be fetched from.
+        const resolved = new URL(`${wanted}/-/${range}.tgz`, options.registry).href
+        return await download(target, { ...options, resolved }, expected, target)
+      }
+      const { manifest, signed } = await publishedManifest(target, options)
+      const { name, version, _resolved: resolved } = manifest
+      const published = ssri.parse(manifest._integrity ?? '')?.sha512?.map(String) ?? []
       if (published.length === 0) throw noIntegrity(`${name}@${version}`)
       if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
         throw new Error(`the registry answered ${name}@${version}, which is not in the range ${range}`)
       }
-      const data = await pacote.tarball.stream(`${name}@${version}`, collect(target), {
-        ...options,
-        resolved: manifest._resolved,
-        integrity: expected ?? published.join(' '),
-      })
-      return { data, integrity: integrityOf(data), from: manifest._resolved }
+      if (!/^https?:$/.test(new URL(resolved).protocol)) {
+        throw refused(target, `its registry sends to ${resolved}, which is no web address`)
+      }
+      const integrity = expected ?? published.join(' ')
+      const fetched = await download(`${name}@${version}`, { ...options, resolved }, integrity, target)
+      return { ...fetched, from: originOf(resolved), signed }
     } catch (error) {
       throw registryFailure(error as Error & { code?: string }, target)
     }
   },
 }
 
-function collect(what: string): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
-  return async (stream) => {
+/** In timeouts of a request: a server that sends a byte now and then is not waited for. */
+const longestDownload = 5
+
+async function download(
+  spec: string,
+  options: NpmOptions,
+  integrity: string,
+  what: string,
+): Promise<FetchedPackage> {
+  const limit = AbortSignal.timeout(longestDownload * (options.timeout as number))
+  const data = await pacote.tarball.stream(spec, collect(what, limit), { ...options, integrity })
+  return { data, integrity: integrityOf(data), from: spec }
+}
+
+function collect(what: string, limit?: AbortSignal): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
+  return (stream) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     const chunks: Buffer[] = []
     let size = 0
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > largestTarball) throw tooLarge(what)
-      chunks.push(chunk)
+    const stop = (error: Error) => {
+      reject(error)
+      ;(stream as Readable).destroy()
     }
-    return Buffer.concat(chunks)
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > largestTarball) stop(tooLarge(what))
+      else chunks.push(chunk)
+    })
+    stream.on('error', reject)
+    stream.once('end', () => resolve(Buffer.concat(chunks)))
+    limit?.addEventListener('abort', () => stop(new Error('the download takes too long')), { once: true })
+    return promise
   }
 }
 
@@ -102,6 +132,15 @@ function tooLarge(what: string): Failure {
     'unsafe-package',
     `The package ${what} is refused: its tarball is larger than ${largestTarball / 1024 / 1024} MiB.`,
     'Nothing was changed. If the package is yours, name in its "files" only what it needs; else tell its author.',
+  )
+}
+
+function refused(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `${what} is refused: ${reason}.`,
+    'Nothing was changed. Tell whoever runs the registry.',
   )
 }
 
@@ -122,6 +161,33 @@ function registryFailure(error: Error & { code?: string }, target: string): Fail
       'integrity',
       `The package ${target} is refused: what came is not what its registry (or the lock) says: ${error.message}`,
       'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+      { cause: error },
+    )
+  }
+  if (isSignatureError(error)) {
+    return new Failure(
+      'refused',
+      'signature',
+      `${target} is refused: its signature or provenance is wrong: ${error.message}`,
+      'Nothing was changed. Somebody may have altered the package: ask its author.',
+      { cause: error },
+    )
+  }
+  if (error.code === 'E401' || error.code === 'E403') {
+    return new Failure(
+      'notFound',
+      'unauthorized',
+      `${target} cannot be fetched: its registry does not accept the credentials (${error.message}).`,
+      'Nothing was changed. Correct the token in .npmrc: //registry.example/:_authToken=…',
+      { cause: error },
+    )
+  }
+  if (error.code === 'ENOTCACHED') {
+    return new Failure(
+      'notFound',
+      'offline',
+      `${target} cannot be had with --offline: npm's cache does not have it.`,
+      'Install a folder, a .tgz file or a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
       { cause: error },
     )
   }

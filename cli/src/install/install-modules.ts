@@ -3,15 +3,17 @@ import { type Lock, type LockedModule, readConfig, readLock, storedModule } from
 import type { Terminal } from '../terminal.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
-import { type Candidate, stage } from './candidate.ts'
+import type { Candidate } from './candidate.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkEntry } from './checks/entry.ts'
+import { checkSignatureKept } from './checks/signature.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
 import { restoreStore, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
+import { stageSource } from './stage-source.ts'
 import { moveToStore } from './staging.ts'
 
 export interface InstallRequest {
@@ -23,6 +25,8 @@ export interface InstallRequest {
   readonly yes: boolean
   /** Stop after the plan, with nothing changed. */
   readonly dryRun: boolean
+  /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
+  readonly offline?: boolean
 }
 
 export interface Installed {
@@ -41,7 +45,7 @@ export interface Installed {
  * @throws {Failure}
  */
 export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
-  const { directory, command, terminal, dryRun } = request
+  const { directory, command, terminal, dryRun, offline } = request
   const lock = await readLock(directory)
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
@@ -51,7 +55,7 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const restored = dryRun
     ? []
     : await terminal.during('Checking the store', async () =>
-        restoreStore(directory, lock, pinned, await npmOptions(directory)),
+        restoreStore(directory, lock, pinned, await npmOptions(directory, process.env, offline)),
       )
   const outcome = await installSources(request, lock, sources)
   const unchanged = [...new Set([...pinned, ...outcome.unchanged])]
@@ -62,15 +66,17 @@ export async function installModules(request: InstallRequest, specs: readonly st
 
 /** Installs what `sources` hold now, instead of what is installed of the same modules. @throws {Failure} */
 export async function installSources(
-  { directory, command, terminal, yes, dryRun }: InstallRequest,
+  { directory, command, terminal, yes, dryRun, offline }: InstallRequest,
   lock: Lock,
   sources: readonly Source[],
 ): Promise<Installed> {
   const config = await readConfig(directory)
-  const candidates = await stageAll(sources, { directory, npm: await npmOptions(directory), terminal })
+  const npm = await npmOptions(directory, process.env, offline)
+  const candidates = await stageAll(sources, { directory, npm, terminal })
   const fresh: Candidate[] = []
   const unchanged: string[] = []
   for (const candidate of candidates) {
+    checkSignatureKept(candidate, lockedModule(lock, candidate.package.manifest.id))
     if (await isInstalled(candidate, lock, directory)) unchanged.push(candidate.package.manifest.id)
     else fresh.push(candidate)
   }
@@ -114,20 +120,22 @@ async function stageAll(
 ): Promise<Candidate[]> {
   const candidates = new Map<string, Candidate>()
   for (const source of sources) {
-    const candidate = await terminal.during(`Fetching ${source.target}`, () =>
-      stage(source, { directory, npm }),
+    const staged = await terminal.during(`Fetching ${source.target}`, () =>
+      stageSource(source, { directory, npm }),
     )
-    const { id } = candidate.package.manifest
-    const former = candidates.get(id)
-    if (former && former.integrity !== candidate.integrity) {
-      throw new Failure(
-        'usage',
-        'usage',
-        `The module ${id} is named twice: ${former.from} and ${candidate.from}.`,
-        'Name it once.',
-      )
+    for (const candidate of staged) {
+      const { id } = candidate.package.manifest
+      const former = candidates.get(id)
+      if (former && former.integrity !== candidate.integrity) {
+        throw new Failure(
+          'usage',
+          'usage',
+          `The module ${id} is named twice: ${former.from} and ${candidate.from}.`,
+          'Name it once.',
+        )
+      }
+      candidates.set(id, candidate)
     }
-    candidates.set(id, candidate)
   }
   return [...candidates.values()]
 }
@@ -141,6 +149,7 @@ function entryOf(candidate: Candidate, lock: Lock): LockedModule {
     integrity: candidate.integrity,
     tree: candidate.tree,
     ...(candidate.dependencies && { dependencies: candidate.dependencies }),
-    enabled: lockedModule(lock, manifest.id)?.enabled ?? true,
+    ...(candidate.signed && { signed: candidate.signed }),
+    enabled: lockedModule(lock, manifest.id)?.enabled ?? candidate.enabled ?? true,
   }
 }

@@ -1,10 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { Failure } from '../failure.ts'
+import { serveDirectories } from './local-registry.ts'
 
 /** What pacote and Arborist are told about registries. */
 export type NpmOptions = Record<string, unknown> & { registry: string }
 
+const registryKey = /^(@[^:]+:)?registry$/
 const plain = /^(registry|@[^:]+:registry|\/\/.+:(_authToken|_auth|username|_password|certfile|keyfile))$/
 const renamed: Readonly<Record<string, string>> = {
   cache: 'cache',
@@ -13,14 +16,22 @@ const renamed: Readonly<Record<string, string>> = {
   'https-proxy': 'httpsProxy',
   'strict-ssl': 'strictSSL',
 }
+const numbers: Readonly<Record<string, string>> = {
+  'fetch-retries': 'fetchRetries',
+  'fetch-timeout': 'timeout',
+}
 
 /**
  * The registries, their credentials, proxies and certificates, from where npm takes them: the user's .npmrc,
  * the application's, then npm_config_… of the environment. Nothing else of npm's configuration is used.
+ *
+ * A registry may be a directory of tarballs: `file:` and a path relative to the application folder.
+ * @param offline no network: directories, and what npm's cache has
  */
 export async function npmOptions(
   directory: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  offline = false,
 ): Promise<NpmOptions> {
   const userFile = environment.npm_config_userconfig ?? join(homedir(), '.npmrc')
   const settings = new Map<string, string>()
@@ -44,13 +55,42 @@ export async function npmOptions(
   }
   for (const [key, value] of settings) {
     if (plain.test(key)) options[key] = value
+    const number = numbers[key]
+    if (number && /^\d{1,9}$/.test(value)) options[number] = Number(value)
     const name = renamed[key]
     if (name) options[name] = name === 'strictSSL' ? value !== 'false' : value
   }
   if (typeof options.cache === 'string') options.cache = join(options.cache, '_cacache')
   const cafile = settings.get('cafile')
   if (cafile) options.ca = await readFile(cafile, 'utf8')
-  return options
+  return await withDirectories(options, directory, offline)
+}
+
+async function withDirectories(
+  options: NpmOptions,
+  directory: string,
+  offline: boolean,
+): Promise<NpmOptions> {
+  const keys = Object.keys(options).filter((key) => registryKey.test(key))
+  const local = keys.filter((key) => String(options[key]).startsWith('file:'))
+  if (local.length === 0) return offline ? { ...options, offline } : options
+  const folders = local.map((key) => resolve(directory, String(options[key]).slice('file:'.length)))
+  for (const folder of folders) {
+    if ((await stat(folder).catch(() => undefined))?.isDirectory()) continue
+    throw new Failure(
+      'notFound',
+      'no-such-file',
+      `The registry "file:${folder}" of .npmrc is no folder.`,
+      'Correct the path: it is relative to the application folder.',
+    )
+  }
+  // Offline, what is no directory has nothing: its requests stay here too.
+  const addresses = await serveDirectories(folders)
+  const nothing = `${new URL(addresses[0] as string).origin}/none/`
+  const elsewhere = offline ? keys.filter((key) => !local.includes(key)).map((key) => [key, nothing]) : []
+  const noProxy = [options.noProxy, '127.0.0.1'].filter(Boolean).join(',')
+  const here = local.map((key, index) => [key, addresses[index]])
+  return { ...options, ...Object.fromEntries([...elsewhere, ...here]), noProxy }
 }
 
 function parse(text: string, environment: Readonly<Record<string, string | undefined>>): [string, string][] {

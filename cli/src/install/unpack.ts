@@ -3,8 +3,19 @@ import { dirname, join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { Failure } from '../failure.ts'
 
-/** The most that one package may hold. */
-export const limits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 } as const
+/** The largest tarball of a package that is taken, in bytes. */
+export const largestTarball = 64 * 1024 * 1024
+
+/** The most that one package may hold: entries of the tarball, files and folders on the disk, their bytes. */
+export const limits: UnpackLimits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 }
+
+export interface UnpackLimits {
+  readonly entries: number
+  readonly unpackedBytes: number
+}
+
+/** Within what every file system and every tool that reads the store can have. */
+const longest = { component: 255, path: 1024, depth: 64 } // bytes of UTF-8; folders
 
 /**
  * Unpacks the tarball of a package into `directory`, an empty folder, without its first path component. Only
@@ -23,21 +34,27 @@ export async function unpack(data: Buffer, directory: string, what: string, most
   function count(size: number): void {
     entries += 1
     bytes += size
-    if (entries > most.entries) throw unsafe(what, `it has more than ${most.entries} entries`)
+    if (entries > most.entries) throw tooMany()
     if (bytes > most.unpackedBytes) {
       throw unsafe(what, `unpacked it is larger than ${most.unpackedBytes / 1024 / 1024} MiB`)
     }
   }
 
+  const tooMany = () => unsafe(what, `it has more than ${most.entries} entries`)
+
   function take(entry: ReadEntry): void {
     count(entry.size)
     const folder = entry.type === 'Directory'
     if (!folder && entry.type !== 'File' && entry.type !== 'OldFile') {
-      throw unsafe(what, `"${entry.path}" is neither a file nor a folder (${entry.type})`)
+      throw unsafe(what, `"${printable(entry.path)}" is neither a file nor a folder (${entry.type})`)
+    }
+    if (!folder && ((entry.mode ?? 0) & 0o6000) !== 0) {
+      throw unsafe(what, `"${printable(entry.path)}" is setuid or setgid`)
     }
     const parts = partsOf(entry.path)
     const reason = typeof parts === 'string' ? parts : paths.add(parts, folder)
     if (reason !== undefined) throw unsafe(what, `"${printable(entry.path)}" ${reason}`)
+    if (paths.size > most.entries) throw tooMany()
     const path = join(directory, ...(parts as string[]))
     if (folder) {
       mkdirSync(path, { recursive: true, mode: 0o755 })
@@ -65,21 +82,34 @@ export async function unpack(data: Buffer, directory: string, what: string, most
     parser.on(
       'ignoredEntry',
       guarded((entry) => {
-        throw unsafe(what, `"${printable(entry.path)}" is of an unknown kind`)
+        const path = printable(entry.path)
+        throw unsafe(
+          what,
+          entry.meta ? `the header "${path}" is too large` : `"${path}" is of an unknown kind`,
+        )
       }),
     )
     parser.on('meta', (text: string) => {
       try {
         if (!failed) count(Buffer.byteLength(text))
+        if (/\0[^\0]/.test(text)) throw unsafe(what, 'it has a header with NUL in it')
       } catch (error) {
         fail(error as Error)
       }
     })
     parser.on('error', fail)
     parser.on('end', () => resolve())
+    // What follows the end of the archive is none of it, and may be zeros without end.
+    let ended = false
+    parser.on('eof', () => {
+      ended = true
+      resolve()
+    })
     // In slices, so that a bomb is noticed before all of it is unpacked.
-    for (let at = 0; at < data.length && !failed; at += 65_536) parser.write(data.subarray(at, at + 65_536))
-    if (!failed) parser.end()
+    for (let at = 0; at < data.length && !failed && !ended; at += 65_536) {
+      parser.write(data.subarray(at, at + 65_536))
+    }
+    if (!failed && !ended) parser.end()
   })
   return bytes
 }
@@ -105,6 +135,11 @@ function partsOf(path: string): string[] | string {
   const parts = path.replace(/\/$/, '').split('/')
   if (parts.includes('..')) return 'leads out of the package'
   if (parts.some((part) => part === '' || part === '.')) return 'has an empty component in its path'
+  if (Buffer.byteLength(path) > longest.path) return `has a path of more than ${longest.path} bytes`
+  if (parts.some((part) => Buffer.byteLength(part) > longest.component)) {
+    return `has a name of more than ${longest.component} bytes in its path`
+  }
+  if (parts.length > longest.depth) return `lies more than ${longest.depth} folders deep`
   return parts.slice(1)
 }
 
@@ -112,6 +147,11 @@ function partsOf(path: string): string[] | string {
 class Paths {
   readonly #spelled = new Map<string, string>()
   readonly #files = new Set<string>()
+
+  /** How many files and folders. */
+  get size(): number {
+    return this.#spelled.size
+  }
 
   /** @returns why the path is refused */
   add(parts: readonly string[], folder: boolean): string | undefined {
@@ -134,7 +174,8 @@ class Paths {
 }
 
 function printable(path: string): string {
-  return JSON.stringify(path).slice(1, -1)
+  const text = JSON.stringify(path).slice(1, -1)
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
 function unsafe(what: string, reason: string, cause?: Error): Failure {

@@ -109,13 +109,13 @@ t.test('what the schema refuses is exit 2, names the key, and changes nothing', 
   const { directory, run, text } = await withNote(t)
   const before = await text()
   for (const [argv, message] of [
-    [['set', 'note.most', '0'], /"modules\.note\.most" must be >= 1/],
-    [['set', 'note.most', '-1'], /"modules\.note\.most" must be >= 1/],
-    [['set', 'note.most', 'many'], /"modules\.note\.most" must be integer/],
+    [['set', 'note.most', '0'], /"modules\.note\.most" must be an integer of at least 1/],
+    [['set', 'note.most', '-1'], /"modules\.note\.most" must be an integer of at least 1/],
+    [['set', 'note.most', 'many'], /"modules\.note\.most" must be an integer/],
     [['set', 'note.keepfor', '7d'], /"note\.keepfor" is no setting of note/],
     [['set', 'note.mail', '{}'], /"note\.mail" is no single setting/],
     [['set', 'note', '{}'], /"note" is no single setting/],
-    [['set', 'server.port', '70000'], /"server\.port" must be <= 65535/],
+    [['set', 'server.port', '70000'], /"server\.port" must be an integer from 0 to 65535/],
     [['set', 'server.prot', '80'], /"server\.prot" is no setting of the host/],
     [['set', 'note.most'], /not how "app config" is called/],
     [['put', 'note.most', '3'], /not how "app config" is called/],

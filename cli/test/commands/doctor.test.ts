@@ -144,7 +144,7 @@ t.test('a configuration that is wrong is named', async (t) => {
   })
   t.match(await configured({ modules: { hello: { most: 'x' } } }), {
     exitCode: 1,
-    findings: [{ id: 'settings-invalid', message: /"modules\.hello\.most" must be integer/ }],
+    findings: [{ id: 'settings-invalid', message: /"modules\.hello\.most" must be an integer/ }],
   })
   t.match(await configured({ modules: { gone: {} } }), {
     exitCode: 0,

@@ -33,11 +33,11 @@ t.test('an empty file comes out empty, with its mode', async (t) => {
   t.strictSame([size, mode & 0o7777], [0, 0o755])
 })
 
-t.test('modes are 0644 and 0755, without setuid, setgid and sticky', async (t) => {
+t.test('modes are 0644 and 0755, without the sticky bit', async (t) => {
   const directory = t.testdir({})
   const entries = [
     file('plain', { mode: 0o600 }),
-    file('tool', { mode: 0o6711 }),
+    file('tool', { mode: 0o711 }),
     file('open', { mode: 0o1666 }),
   ]
   await unpack(tarball(entries), directory, 'it')
@@ -65,6 +65,8 @@ const refused: Readonly<Record<string, [entries: readonly Entry[], reason: RegEx
   'a control character': [[file('a\nb')], /control character/],
   'an empty component': [[file('a//b')], /empty component/],
   'a file beside the folder of the package': [[{ path: 'loose', body: 'x' }], /outside the folder/],
+  'a setuid file': [[file('a', { mode: 0o4755 })], /setuid or setgid/],
+  'a setgid file': [[file('a', { mode: 0o2755 })], /setuid or setgid/],
   'a path twice': [[file('a'), file('a')], /there twice/],
   'a file that is a folder': [[file('a', { type: '5', body: '' }), file('a')], /there twice/],
   'a file below a file': [[file('a'), file('a/b')], /below a file/],

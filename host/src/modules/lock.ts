@@ -26,6 +26,12 @@ export const LockedModule = Type.Object(
         },
       ),
     ),
+    signed: Type.Optional(
+      Type.Object(
+        { keyid: Type.String(), provenance: Type.Boolean() },
+        { description: 'the key of its registry whose signature was verified; whether its provenance was' },
+      ),
+    ),
     enabled: Type.Boolean(),
   },
   { additionalProperties: false },

@@ -1,0 +1,28 @@
+import { open } from 'node:fs/promises'
+import { constants, gunzipSync } from 'node:zlib'
+import type { UnpackLimits } from './unpack.ts'
+
+// A bundle is one gzipped tarball of a generation: `bundle/modules.lock.json` first, as it was committed, then
+// `bundle/modules/<id>/…`, each module as the store had it, dependencies included. The hashes in the lock say
+// what must come out.
+
+export const lockEntry = 'bundle/modules.lock.json'
+export const moduleEntry = (id: string, path: string) => `bundle/modules/${id}/${path}`
+
+/** The most that one bundle may hold. */
+export const largestBundle = 512 * 1024 * 1024
+export const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
+
+/** Whether a file begins as a bundle does. */
+export async function isBundle(file: string): Promise<boolean> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0)
+    const start = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: constants.Z_SYNC_FLUSH })
+    return start.subarray(0, lockEntry.length + 1).equals(Buffer.from(`${lockEntry}\0`))
+  } catch {
+    return false // no gzip: whoever unpacks it says so
+  } finally {
+    await handle.close()
+  }
+}

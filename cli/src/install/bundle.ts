@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import ssri from 'ssri'
+import { create } from 'tar'
+import { Failure } from '../failure.ts'
+import { type Lock, lockFile, readLock, storedModule } from '../host.ts'
+import { lockEntry, moduleEntry } from './bundle-file.ts'
+import { holds } from './staging.ts'
+
+export interface Bundled {
+  readonly file: string
+  readonly generation: number
+  readonly modules: readonly { readonly id: string; readonly version: string }[]
+  readonly bytes: number
+  /** SHA-512 of the file (SRI). */
+  readonly integrity: string
+  /** Whether the file was there already, the same to the byte. */
+  readonly unchanged: boolean
+}
+
+/**
+ * Writes everything of the present generation into one file: packages with their dependencies, and the lock.
+ * One generation makes one content, to the byte. Run it while the application is locked.
+ * @throws {Failure} where the store is not what the lock says, or `file` is something else already
+ */
+export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
+  const lock = await readLock(directory)
+  const names = await namesOf(directory, lock)
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    await create(
+      {
+        file: temporary,
+        cwd: directory,
+        gzip: true,
+        portable: true,
+        noMtime: true,
+        strict: true,
+        onWriteEntry: (entry: { path: string }) => {
+          entry.path = names.get(entry.path) as string
+        },
+      } as never,
+      [...names.keys()],
+    )
+    await sync(temporary)
+    const data = await readFile(temporary)
+    const unchanged = existsSync(file)
+    if (unchanged && !(await readFile(file)).equals(data)) throw taken(file)
+    if (!unchanged) {
+      await rename(temporary, file)
+      await sync(dirname(file))
+    }
+    const integrity = ssri.fromData(data, { algorithms: ['sha512'] }).toString()
+    const modules = Object.entries(lock.modules).map(([id, { version }]) => ({ id, version }))
+    return { file, generation: lock.generation, modules, bytes: data.length, integrity, unchanged }
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+/** Every file of the bundle: its path in the application, to its path in the bundle. */
+async function namesOf(directory: string, lock: Lock): Promise<Map<string, string>> {
+  const modules = Object.entries(lock.modules)
+  if (modules.length === 0) {
+    throw new Failure(
+      'notFound',
+      'nothing-installed',
+      'There is nothing to bundle: nothing is installed.',
+      'Install something first: app module-install api-cart',
+    )
+  }
+  const names = new Map([[relative(directory, lockFile(directory)), lockEntry]])
+  for (const [id, locked] of modules) {
+    const place = storedModule(directory, locked)
+    if (!(await holds(place, locked.tree))) {
+      throw new Failure(
+        'refused',
+        'store-incomplete',
+        `${id} ${locked.version} is not in the store as it was installed.`,
+        'Run "app module-install" without a name first: it brings the store in line with the lock.',
+      )
+    }
+    const entries = await readdir(place, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+    for (const path of files.sort()) {
+      names.set(relative(directory, path), moduleEntry(id, relative(place, path)))
+    }
+  }
+  return names
+}
+
+function taken(file: string): Failure {
+  return new Failure(
+    'refused',
+    'file-exists',
+    `${file} is there already, and is something else.`,
+    'Choose another name, or remove it first.',
+  )
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

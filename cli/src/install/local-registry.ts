@@ -1,0 +1,131 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import semver from 'semver'
+import ssri from 'ssri'
+import { Parser } from 'tar'
+import { largestTarball } from './unpack.ts'
+
+interface Description {
+  readonly name: string
+  readonly version: string
+}
+
+/** A tarball that lies in a directory. */
+interface Packed {
+  readonly file: string
+  readonly json: Description
+  readonly integrity: string
+}
+
+/** Where the registries of this process serve from: address to directory. */
+const served = new Map<string, string>()
+
+/**
+ * Lets npm's library read directories of tarballs (`npm pack`) as registries, over this machine's loopback; it
+ * ends with the process, and does not keep it. Packages of no directory are not found there.
+ * @returns the address of each directory
+ */
+export async function serveDirectories(directories: readonly string[]): Promise<string[]> {
+  const indexes = new Map<string, Promise<Packed[]>>()
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: Error) => response.writeHead(500).end(error.message))
+  })
+  server.unref().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const addresses = directories.map((directory, index) => {
+    served.set(`${base}/${index}/`, directory)
+    return `${base}/${index}/`
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, index, ...rest] = (request.url ?? '').split('/')
+    const address = `${base}/${index}/`
+    const directory = served.get(address)
+    const path = decodeURIComponent(rest.join('/'))
+    response.setHeader('connection', 'close')
+    if (directory === undefined) return void response.writeHead(404).end()
+    const packages = await (indexes.get(directory) ?? read(directory))
+    const wanted = packages.find(({ file }) => path === `-/${file}`)
+    if (wanted) return void response.end(await readFile(join(directory, wanted.file)))
+    const versions = packages.filter(({ json }) => json.name === path)
+    if (versions.length === 0)
+      return void response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(packument(path, versions, address)))
+  }
+
+  function read(directory: string): Promise<Packed[]> {
+    const index = readPackages(directory)
+    indexes.set(directory, index)
+    return index
+  }
+
+  return addresses
+}
+
+/** For people: where the bytes behind an address came from. */
+export function originOf(address: string): string {
+  for (const [base, directory] of served) {
+    if (address.startsWith(`${base}-/`))
+      return join(directory, decodeURIComponent(address.slice(base.length + 2)))
+  }
+  return address
+}
+
+function packument(name: string, packages: readonly Packed[], address: string): unknown {
+  const versions = packages.map(({ json, file, integrity }) => {
+    const dist = { tarball: `${address}-/${encodeURIComponent(file)}`, integrity }
+    return [json.version, { ...json, dist }] as const
+  })
+  const all = packages.map(({ json }) => json.version)
+  const latest = semver.maxSatisfying(all, '*') ?? semver.maxSatisfying(all, '*', { includePrerelease: true })
+  return { name, 'dist-tags': { latest }, versions: Object.fromEntries(versions) }
+}
+
+/** The packages in a directory; a file that is none is not there. */
+async function readPackages(directory: string): Promise<Packed[]> {
+  const files = (await readdir(directory)).filter((file) => file.endsWith('.tgz')).sort()
+  const packages: Packed[] = []
+  for (const file of files) {
+    const path = join(directory, file)
+    if ((await stat(path)).size > largestTarball) continue
+    const data = await readFile(path)
+    const json = readDescription(data)
+    if (json === undefined) continue
+    packages.push({ file, json, integrity: ssri.fromData(data, { algorithms: ['sha512'] }).toString() })
+  }
+  return packages
+}
+
+/** The package.json of a tarball, read without unpacking it; undefined where it has none that names a package. */
+function readDescription(data: Buffer): Description | undefined {
+  let text: string | undefined
+  let failed = false
+  const parser = new Parser()
+  parser.on('error', () => {
+    failed = true
+  })
+  parser.on('entry', (entry) => {
+    const chunks: Buffer[] = []
+    const wanted =
+      text === undefined && /^[^/]+\/package\.json$/.test(entry.path) && entry.size <= 1024 * 1024
+    if (wanted) {
+      entry.on('data', (chunk: Buffer) => chunks.push(chunk))
+      entry.on('end', () => {
+        text = Buffer.concat(chunks).toString('utf8')
+      })
+    } else entry.resume()
+  })
+  for (let at = 0; at < data.length && text === undefined && !failed; at += 65_536) {
+    parser.write(data.subarray(at, at + 65_536))
+  }
+  try {
+    const { name, version, ...json } = JSON.parse(text ?? '')
+    return typeof name === 'string' && semver.valid(version) ? { name, version, ...json } : undefined
+  } catch {
+    return undefined
+  }
+}
