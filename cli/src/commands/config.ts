@@ -78,6 +78,6 @@ async function change(
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
       : switched?.live
         ? `${is}. The running host serves with it.`
-        : `${is}. ${owner.module === undefined ? 'The host reads it when it is started.' : 'Next: app start'}`,
+        : `${is}. ${owner.module === undefined || !switched ? 'The host reads it when it is started.' : 'Next: app start'}`,
   )
 }

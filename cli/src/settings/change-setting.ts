@@ -11,7 +11,7 @@ import { setInJson, unsetInJson } from './edit-json.ts'
 import { findSettings } from './find-settings.ts'
 import { parseValue } from './parse-value.ts'
 import type { Setting, SettingsOwner } from './setting.ts'
-import { settingProblems } from './setting-problems.ts'
+import { moduleProblems, settingProblems } from './setting-problems.ts'
 
 export interface SettingRequest {
   readonly directory: string
@@ -34,8 +34,8 @@ export interface ChangedSetting {
 /**
  * Changes one setting in app.config.json. One of a module is a change of the application like any other: it is
  * checked against the module's schema, tried in a child process, taken up by the running host as a generation
- * of its own, and where that fails the former value is back. One of the host is read at its next start. Run it
- * while the application is locked.
+ * of its own, and where that fails the former value is back. While others are still wrong in the file, it waits
+ * for them. One of the host is read at its next start. Run it while the application is locked.
  *
  * @throws {Failure} unknown or wrong (2, 3), refused by the module (4), taken back (5)
  */
@@ -51,13 +51,13 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
 
   const { caused, others } = settingProblems(owner, setting, former.json, next.json)
   if (caused.length > 0) throw wrongSetting(caused, value)
-  for (const clause of others) terminal.note(`Still wrong in app.config.json: ${clause}`)
-  if (owner.module === undefined) {
+  const left = [...others, ...(await problemsOfOthers(directory, owner, next))]
+  for (const clause of left) terminal.note(`Still wrong in app.config.json: ${clause}`)
+  if (owner.module === undefined || left.length > 0) {
     await writeDurably(await realpath(configFile(directory)), next.text)
     return { owner, setting, changed: true, switched: undefined }
   }
-  if (others.length === 0)
-    await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
+  await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
   const lock = await readLock(directory)
   const switched = await terminal.during('Switching', () =>
     applyChange({
@@ -118,6 +118,22 @@ function set(file: ConfigText, setting: Setting, value: string, owner: SettingsO
   const isRight = (text: string) =>
     settingProblems(owner, setting, file.json, JSON.parse(text)).caused.length === 0
   return texts.find(isRight) ?? (texts[0] as string)
+}
+
+/** While another module's settings are wrong, no host can take up what the file says. */
+async function problemsOfOthers(
+  directory: string,
+  owner: SettingsOwner,
+  { json }: ConfigText,
+): Promise<string[]> {
+  if (owner.module === undefined) return []
+  const { modules } = await readLock(directory)
+  const others = Object.entries(modules).filter(([id, locked]) => locked.enabled && id !== owner.module)
+  const problems = others.map(async ([id, locked]) => {
+    const { settingsSchema } = await readInstalled(id, locked, directory)
+    return moduleProblems(id, settingsSchema, json)
+  })
+  return (await Promise.all(problems)).flat()
 }
 
 /** Tries all enabled modules in a child process, with what the settings are to be. */

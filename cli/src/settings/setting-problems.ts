@@ -13,25 +13,41 @@ export function settingProblems(
   before: Json,
   after: Json,
 ): { readonly caused: readonly string[]; readonly others: readonly string[] } {
-  const known = wrongIn(owner, setting, before)
+  const known = problemsOf(owner, setting, before)
   const own = setting.path.join('.')
-  const wrong = wrongIn(owner, setting, after)
+  const wrong = problemsOf(owner, setting, after)
   const isCaused = (clause: string) =>
     !known.includes(clause) || clause.startsWith(`"${own}"`) || clause.startsWith(`"${own}.`)
   return { caused: wrong.filter(isCaused), others: wrong.filter((clause) => !isCaused(clause)) }
 }
 
+/** What is wrong with the settings of a module. */
+export function moduleProblems(
+  id: string,
+  schema: SettingsOwner['schema'],
+  json: Json,
+  environment = process.env,
+): readonly string[] {
+  return wrongIn(() => {
+    moduleSettings({ modules: (json.modules ?? {}) as never, environment }, id, schema)
+  })
+}
+
 /** The setting itself is judged as it stands in the file, whatever a variable puts in its place here. */
-function wrongIn({ module, schema }: SettingsOwner, { path }: Setting, json: Json): readonly string[] {
+function problemsOf({ module, schema }: SettingsOwner, { path }: Setting, json: Json): readonly string[] {
   const { [variableOf(path)]: _, ...environment } = process.env
+  if (module !== undefined) return moduleProblems(module, schema, json, environment)
+  if (schema === undefined) return []
+  const { $schema: __, modules: ___, ...settings } = structuredClone(json) as Record<string, unknown>
+  return wrongIn(() => {
+    overrideFromEnvironment(settings, schema, environment)
+    checkSettings(settings, schema)
+  })
+}
+
+function wrongIn(check: () => void): readonly string[] {
   try {
-    if (module === undefined) {
-      const settings = structuredClone(json) as Record<string, unknown>
-      delete settings.$schema
-      delete settings.modules
-      if (schema) overrideFromEnvironment(settings, schema, environment)
-      if (schema) checkSettings(settings, schema)
-    } else moduleSettings({ modules: (json.modules ?? {}) as never, environment }, module, schema)
+    check()
     return []
   } catch (error) {
     if (error instanceof ConfigError) return error.wrong

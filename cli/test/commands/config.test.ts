@@ -209,6 +209,33 @@ t.test('one of several wrong settings can be mended', async (t) => {
   t.same(JSON.parse(await text()).modules, { note: { most: 3, keepFor: '3d' } })
 })
 
+t.test('while others are wrong a running host waits, and takes all of them up with the last', async (t) => {
+  const { root, directory, run, text } = await withNote(t)
+  const other = await sampleTarball(join(root, 'other.tgz'), {
+    id: 'other',
+    manifest: { config: 'config.json' },
+    files: { 'config.json': JSON.stringify(schema) },
+  })
+  await run('module-install', other)
+  const running = await runningHost(t, directory)
+  const file = JSON.parse(await text())
+  const wrong = { note: { most: 0, keepFor: 'long' }, other: { most: 0 } }
+  await writeFile(configFile(directory), JSON.stringify({ ...file, modules: wrong }))
+  for (const [key, value] of [
+    ['note.most', '3'],
+    ['note.keepFor', '3d'],
+  ] as const) {
+    t.match(await run('config', 'set', key, value), {
+      exitCode: 0,
+      stderr: /Still wrong.*other\.most/,
+      json: { changed: true, live: false },
+    })
+  }
+  t.match((await get(running, '/note')).body, { most: 100, keepFor: '30d' })
+  t.match(await run('config', 'set', 'other.most', '5'), { exitCode: 0, json: { live: true } })
+  t.match((await get(running, '/note')).body, { most: 3, keepFor: '3d' })
+})
+
 t.test('settings that no module has any more can be taken away', async (t) => {
   const { run, directory, text } = await withNote(t)
   await run('config', 'set', 'note.most', '3')
