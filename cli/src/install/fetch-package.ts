@@ -139,7 +139,7 @@ function refused(what: string, reason: string): Failure {
   return new Failure(
     'refused',
     'unsafe-package',
-    `${what} is refused: ${reason}.`,
+    `The package ${what} is refused: ${reason}.`,
     'Nothing was changed. Tell whoever runs the registry.',
   )
 }
@@ -168,7 +168,7 @@ function registryFailure(error: Error & { code?: string }, target: string): Fail
     return new Failure(
       'refused',
       'signature',
-      `${target} is refused: its signature or provenance is wrong: ${error.message}`,
+      `The package ${target} is refused: its signature or provenance is wrong: ${error.message}`,
       'Nothing was changed. Somebody may have altered the package: ask its author.',
       { cause: error },
     )

@@ -91,7 +91,7 @@ function refused(what: string, code: string, reason: string): Failure {
   return new Failure(
     'refused',
     code,
-    `${what} is refused: ${reason}.`,
+    `The bundle ${what} is refused: ${reason}.`,
     'Nothing was changed. Make the bundle again where it comes from: app bundle <file>',
   )
 }

@@ -7,7 +7,7 @@ import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
 
 // Two processes for each moment.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const journalIn = (directory: string) => join(directory, '.app', 'restore.json')
 

@@ -65,7 +65,7 @@ export const hostileModules: Corpus = {
   'a main file outside': module('unsafe-package', /main file .* lies outside/, {
     json: { main: '../../../../outside.js', exports: undefined },
   }),
-  'an exports map that leads outside': probed(/invalid|Invalid|outside|target/, {
+  'an exports map that leads outside': module('no-entry', /its "exports" in package\.json names/, {
     json: { exports: './../../outside.js' },
   }),
   'a command named node': module('unsafe-package', /command "node"/, {
@@ -126,7 +126,7 @@ export const hostileModules: Corpus = {
   'a route of the host': module('conflict', /GET \/health\/live belongs to the host/, {
     manifest: { routes: ['GET /health/live'] },
   }),
-  'the root of the host': module('conflict', /GET \/ belongs to the host/, {
+  'the root of the host': module('invalid-manifest', /mortise\.routes\.0/, {
     manifest: { routes: ['GET /'] },
   }),
   'a route of another module': module('conflict', /conflicts with GET \/kept of kept/, {
@@ -149,26 +149,30 @@ export const hostileModules: Corpus = {
     migration('CREATE TABLE other (a TEXT);'),
   ),
   'a migration that drops a table of another module': probed(
-    /drops the table "kept_row"/,
+    /no such table: kept_row/,
     migration('DROP TABLE kept_row;'),
   ),
   'a migration that alters a table of another module': probed(
-    /changes the table "kept_row"/,
+    /no such table: kept_row/,
     migration('ALTER TABLE kept_row ADD COLUMN stolen TEXT;'),
   ),
   'a migration that drops the ledger': probed(
-    /drops the table "mortise_migration"/,
+    /no such table: mortise_migration/,
     migration('DROP TABLE mortise_migration;'),
   ),
   'a trigger on a table of another module': probed(
-    /makes the trigger "hello_spy" on "kept_row"/,
+    /no such table: (main\.)?kept_row/,
     migration(
       'CREATE TABLE hello (a TEXT);\nCREATE TRIGGER hello_spy AFTER INSERT ON kept_row BEGIN INSERT INTO hello VALUES (NEW.a); END;',
     ),
   ),
   'an index on a table of another module': probed(
-    /makes the index "hello_i" on "kept_row"/,
+    /no such table: (main\.)?kept_row/,
     migration('CREATE INDEX hello_i ON kept_row (a);'),
+  ),
+  "a migration that changes another module's rows": probed(
+    /no such table: kept_row/,
+    migration("UPDATE kept_row SET a = 'stolen';"),
   ),
   'a temporary table that hides another': probed(
     /temporary table "kept_row"/,

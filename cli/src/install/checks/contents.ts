@@ -26,7 +26,7 @@ export async function checkContents(directory: string, what: string): Promise<vo
   throw new Failure(
     'refused',
     'unsafe-package',
-    `${what} is refused: ${reason}.`,
+    `The package ${what} is refused: ${reason}.`,
     'Nothing was changed. Tell the author of the module.',
   )
 }

@@ -17,7 +17,7 @@ export function checkSignatureKept(candidate: Candidate, locked: LockedModule | 
   throw new Failure(
     'refused',
     'signature',
-    `${fresh.name}@${fresh.version} is refused: it has no ${lost}, and ${locked?.version}, which is installed, has one.`,
+    `The package ${fresh.name}@${fresh.version} is refused: it has no ${lost}, and ${locked?.version}, which is installed, has one.`,
     'Ask its author before anything else. To accept it all the same, pack it and install the .tgz file.',
   )
 }
