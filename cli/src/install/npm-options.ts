@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { pickRegistry } from 'npm-registry-fetch'
 import { Failure } from '../failure.ts'
 import { serveDirectories } from './local-registry.ts'
 
@@ -44,7 +45,7 @@ export async function npmOptions(
     settings.set(/^(@|\/\/)/.test(key) ? key : key.toLowerCase().replaceAll('_', '-'), value)
   }
   const options: NpmOptions = {
-    registry: 'https://registry.npmjs.org/',
+    registry: pickRegistry('npm'),
     fetchRetries: 2,
     fetchRetryMintimeout: 500,
     fetchRetryMaxtimeout: 2000,

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import { pickRegistry } from 'npm-registry-fetch'
 import t from 'tap'
 import { npmOptions } from '../../src/install/npm-options.ts'
 
 t.test('the public registry is the default; scripts, git and URLs are off', async (t) => {
   const options = await npmOptions(t.testdir({}), { npm_config_userconfig: '/nowhere' })
   t.match(options, {
-    registry: 'https://registry.npmjs.org/',
+    registry: pickRegistry('npm'),
     ignoreScripts: true,
     allowGit: 'none',
     allowRemote: 'none',
