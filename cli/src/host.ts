@@ -52,6 +52,7 @@ export {
   secretFile,
   storeDirectory,
   storedModule,
+  syncPath,
   undoMigrations,
   variableOf,
   writeDurably,

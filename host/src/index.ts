@@ -56,4 +56,5 @@ export {
   type Storage,
   StorageBusyError,
 } from './storage/storage.ts'
+export { syncPath } from './sync-path.ts'
 export { hostVersion } from './version.ts'

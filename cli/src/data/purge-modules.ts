@@ -13,13 +13,13 @@ import {
   openStorage,
   purgeModule,
   readLock,
+  syncPath,
 } from '../host.ts'
 import { readGenerations } from '../install/generations.ts'
 import { installedId } from '../install/source.ts'
 import { makeStaging } from '../install/staging.ts'
 import { DATA } from './archive-manifest.ts'
 import { askDatabase, askHost } from './ask-database.ts'
-import { syncPath } from './sync-path.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface Purged {

@@ -15,12 +15,12 @@ import {
   StorageBusyError,
   secretFile,
   storedModule,
+  syncPath,
 } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
 import { carryOutRestoration, restoredFile, whileDatabaseLocked } from './restore-journal.ts'
-import { syncPath } from './sync-path.ts'
 
 export interface Restore {
   readonly directory: string

@@ -10,10 +10,10 @@ import {
   lockFile,
   readConfig,
   secretFile,
+  syncPath,
   writeDurably,
 } from '../host.ts'
 import { recordGeneration } from '../install/generations.ts'
-import { syncPath } from './sync-path.ts'
 
 // A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
 // complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which

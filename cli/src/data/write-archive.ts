@@ -4,8 +4,8 @@ import { link, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { create } from 'tar'
 import { Failure } from '../failure.ts'
+import { syncPath } from '../host.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
-import { syncPath } from './sync-path.ts'
 
 export interface Archive {
   /** Where it goes; nothing is there yet. */

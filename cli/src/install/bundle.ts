@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import ssri from 'ssri'
 import { create } from 'tar'
 import { Failure } from '../failure.ts'
-import { type Lock, lockFile, readLock, storedModule } from '../host.ts'
+import { type Lock, lockFile, readLock, storedModule, syncPath } from '../host.ts'
 import { lockEntry, moduleEntry } from './bundle-file.ts'
 import { holds } from './staging.ts'
 
@@ -43,13 +43,13 @@ export async function bundleApplication(directory: string, file: string): Promis
       } as never,
       [...names.keys()],
     )
-    await sync(temporary)
+    await syncPath(temporary)
     const data = await readFile(temporary)
     const unchanged = existsSync(file)
     if (unchanged && !(await readFile(file)).equals(data)) throw taken(file)
     if (!unchanged) {
       await rename(temporary, file)
-      await sync(dirname(file))
+      await syncPath(dirname(file))
     }
     const integrity = ssri.fromData(data, { algorithms: ['sha512'] }).toString()
     const modules = Object.entries(lock.modules).map(([id, { version }]) => ({ id, version }))
@@ -97,13 +97,4 @@ function taken(file: string): Failure {
     `${file} is there already, and is something else.`,
     'Choose another name, or remove it first.',
   )
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

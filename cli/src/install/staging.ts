@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { configFile, hashTree, lockFile, storeDirectory } from '../host.ts'
+import { configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -75,9 +75,9 @@ export async function seal(staging: string, what: string): Promise<SealedTree> {
     if (files > largestTree.files || bytes > largestTree.bytes) {
       throw tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
     }
-    await sync(path)
+    await syncPath(path)
   }
-  for (const folder of folders) await sync(folder)
+  for (const folder of folders) await syncPath(folder)
   return { tree: await hashTree(staging), files, bytes }
 }
 
@@ -91,7 +91,7 @@ export async function moveToStore(staging: string, place: string, tree: string):
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   await rename(staging, place)
-  await sync(dirname(place))
+  await syncPath(dirname(place))
   await rm(`${staging}-damaged`, { recursive: true, force: true })
 }
 
@@ -110,15 +110,6 @@ export async function measure(folder: string): Promise<Omit<SealedTree, 'tree'>>
   const files = entries.filter((entry) => entry.isFile())
   const stats = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))
   return { files: files.length, bytes: stats.reduce((sum, { size }) => sum + size, 0) }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function namesIn(folder: string, matches: (name: string) => boolean): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncPath } from '../sync-path.ts'
 
 /**
  * Replaces a file by one rename, on the disk when it resolves: a crash leaves the old content or the new. The
@@ -17,12 +18,7 @@ export async function writeDurably(file: string, text: string): Promise<void> {
     await handle.close()
   }
   await rename(temporary, file)
-  const folder = await open(dirname(file), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await syncPath(dirname(file))
 }
 
 async function modeOf(file: string): Promise<number | undefined> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
+import { syncPath } from '../../sync-path.ts'
 import { createPrivateFile } from './file-lock.ts'
 
 /** After how many steps of 100 pages (400 KiB) what was copied is sent on to the disk. */
@@ -31,12 +32,7 @@ export async function copyDatabase(source: SqliteDatabase.Database, file: string
       await handle.close()
     }
     await rename(temporary, file)
-    const folder = await open(dirname(file), 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
+    await syncPath(dirname(file))
   } catch (error) {
     for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
     throw new Error(`the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`, {
