@@ -56,6 +56,16 @@ export function asFailure(error: unknown): Failure {
       { cause },
     )
   }
+  const { code, path } = cause as NodeJS.ErrnoException
+  if ((code === 'EACCES' || code === 'EPERM') && path !== undefined) {
+    return new Failure(
+      'unexpected',
+      'permission-denied',
+      `This user may not read or write ${path}.`,
+      'Run "app" as the user that the application belongs to. Where root has left files in it: chown -R <that user> <the application folder>',
+      { cause },
+    )
+  }
   return known(
     'unexpected',
     'unexpected',

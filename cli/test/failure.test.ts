@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { asFailure } from '../src/explain.ts'
 import { Failure } from '../src/failure.ts'
 import { fakeRegistry, published } from './fake-registry.ts'
 import { type Outcome, runApp, testApplication } from './run-app.ts'
@@ -15,6 +16,13 @@ t.test('what others say ends with one full stop', async (t) => {
     'Did it?',
     'Wait ...',
   ])
+})
+
+t.test('a file of another user is named, with what to do', async (t) => {
+  const denied = { code: 'EACCES', path: '/srv/shop/.app/generations/7.json' }
+  const failure = asFailure(Object.assign(new Error('EACCES: permission denied'), denied))
+  t.match(failure, { exitCode: 1, code: 'permission-denied', hint: /chown -R/ })
+  t.equal(failure.message, `This user may not read or write ${denied.path}.`)
 })
 
 const samples: Record<string, SampleOptions> = {
