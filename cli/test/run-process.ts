@@ -16,8 +16,13 @@ export interface Running {
 }
 
 /** Runs `app` as a process of its own; it is killed after the test, if it still runs then. */
-export function startApp(t: Test, argv: readonly string[], nodeOptions: readonly string[] = []): Running {
-  const child = spawn(process.execPath, [...nodeOptions, door, ...argv], {
+export function startApp(
+  t: Test,
+  argv: readonly string[],
+  nodeOptions: readonly string[] = [],
+  program = door,
+): Running {
+  const child = spawn(process.execPath, [...nodeOptions, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
