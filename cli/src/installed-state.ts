@@ -1,3 +1,4 @@
+import { retainedPackages } from './doctor/retained-code.ts'
 import { type ApplicationState, callRunningHost, readLock, readPackage, storedModule } from './host.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */
@@ -15,6 +16,8 @@ export interface InstalledStates {
   /** Where the running host serves; null where none runs. */
   readonly url: string | null
   readonly generation: number
+  /** How many packages stay in the memory of the running host that it no longer serves; null where none runs. */
+  readonly retainedPackages: number | null
   readonly modules: readonly InstalledState[]
 }
 
@@ -39,7 +42,12 @@ export async function installedStates(directory: string): Promise<InstalledState
       }
     }),
   )
-  return { url: running?.url ?? null, generation: running?.generation ?? lock.generation, modules }
+  return {
+    url: running?.url ?? null,
+    generation: running?.generation ?? lock.generation,
+    retainedPackages: running ? retainedPackages(running) : null,
+    modules,
+  }
 }
 
 /** Whether a running host serves the modules of `generation`. */

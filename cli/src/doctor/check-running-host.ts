@@ -1,5 +1,6 @@
 import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
 import type { Trouble } from './finding.ts'
+import { retainedCode } from './retained-code.ts'
 
 /** What the running host serves, against what it should. Where none runs there is nothing to say. */
 export async function checkRunningHost(directory: string): Promise<Trouble[]> {
@@ -9,7 +10,7 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
   const { generation } = await readLock(directory)
   const behind =
     state.generation === generation ? [] : [behindTrouble(directory, state.generation, generation)]
-  return [...behind, ...failedTrouble(state), ...retainedTrouble(state)]
+  return [...behind, ...failedTrouble(state), ...retainedCode(state)]
 }
 
 function behindTrouble(directory: string, served: number, locked: number): Trouble {
@@ -48,17 +49,3 @@ const failedTrouble = ({ modules }: ApplicationState): Trouble[] =>
         ]
       : [],
   )
-
-/** Code cannot be unloaded: what was replaced stays in memory. */
-function retainedTrouble({ switches, loadedPackages, modules }: ApplicationState): Trouble[] {
-  const replaced = loadedPackages - modules.filter(({ state }) => state === 'active').length
-  if (replaced <= 0) return []
-  return [
-    {
-      id: 'code-retained',
-      severity: 'info',
-      message: `The running host keeps the code of packages that it no longer runs (${replaced}, after ${switches} switches since its start): some 0.1 MB for a small one.`,
-      hint: 'A restart frees it. There is no need to, unless the memory runs short.',
-    },
-  ]
-}

@@ -8,6 +8,8 @@ export interface Finding {
   readonly message: string
   /** What to do, or what was done. */
   readonly hint: string
+  /** Of `code-retained`: how many packages. */
+  readonly packages?: number
   readonly fixed: boolean
 }
 

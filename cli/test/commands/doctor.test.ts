@@ -58,11 +58,14 @@ async function withHello(t: Test, options: SampleOptions = withTable) {
 t.test('a new application, one with modules, and one that runs are well', async (t) => {
   const { directory, run, doctor } = await withHello(t)
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
+  t.match((await run('module-list')).json, { url: null, retainedPackages: null })
   await runningHost(t, directory)
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
   t.strictSame(await doctor('--fix'), { exitCode: 0, findings: [] })
+  t.match((await run('module-list')).json, { retainedPackages: 0 })
   await run('module-remove', 'hello')
-  t.match((await run('doctor')).json, { findings: [{ id: 'code-retained', severity: 'info' }] })
+  t.match((await run('module-list')).json, { retainedPackages: 1, modules: [] })
+  t.strictSame(await doctor(), { exitCode: 0, findings: [] }, 'one is not worth a word')
 })
 
 t.test('packages that are missing or changed are fetched again', async (t) => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Problem } from '@mortise/module-sdk'
+import { buildJson } from './build-json.ts'
 import { hostProblems } from './problems.ts'
 
 /** Far above what a request means; code that walks a body by recursion is safe below it. */
@@ -21,8 +22,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
     const position = /at position (\d+)/.exec((error as Error).message)?.[1]
     throw invalid('', position ? `must be JSON: it is not at position ${position}` : 'must be JSON')
   }
-  refuseAmbiguous(text)
-  return value
+  return refuseAmbiguous(text).hasEscapedKey ? buildJson(text) : value
 }
 
 /** An object or array that the scan is in. */
@@ -35,8 +35,9 @@ interface Level {
 }
 
 /** `text` must be valid JSON. Iterative: its depth is the sender's choice. */
-function refuseAmbiguous(text: string): void {
+function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
   const levels: Level[] = []
+  let hasEscapedKey = false
   for (let index = 0; index < text.length; index++) {
     const level = levels.at(-1)
     switch (text[index]) {
@@ -60,13 +61,17 @@ function refuseAmbiguous(text: string): void {
       case '"': {
         const end = endOfString(text, index)
         const string = decodeString(text.slice(index, end))
-        if (level?.keys && level.expectsKey) readKey(string, level, level.keys, levels)
-        else if (!string.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
+        if (level?.keys && level.expectsKey) {
+          readKey(string, level, level.keys, levels)
+          hasEscapedKey ||= string.length !== end - index - 2
+        } else if (!string.isWellFormed())
+          throw invalid(pointerOf(levels), 'must not contain lone surrogates')
         index = end - 1
         break
       }
     }
   }
+  return { hasEscapedKey }
 }
 
 /** Where the string literal that begins at `start` is over. */

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { retainedCode, retainedPackages } from '../../src/doctor/retained-code.ts'
+
+const state = (loadedPackages: number) => ({
+  pid: 1,
+  url: 'http://127.0.0.1:3000',
+  generation: 90,
+  switches: 80,
+  loadedPackages,
+  modules: [
+    { id: 'cart', version: '1.0.0', state: 'active' as const },
+    { id: 'note', version: '1.0.0', state: 'disabled' as const },
+  ],
+})
+
+t.test('packages that were loaded and serve no more are counted, and told where they are many', async (t) => {
+  t.equal(retainedPackages(state(1)), 0)
+  t.equal(retainedPackages(state(20)), 19)
+  t.strictSame(retainedCode(state(20)), [])
+  t.match(retainedCode(state(21)), [{ id: 'code-retained', severity: 'info', packages: 20 }])
+  t.match(retainedCode(state(41)), [
+    { message: /40 packages of replaced versions, about 4 MB/, hint: /^Restart/ },
+  ])
+})
