@@ -1,13 +1,17 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Arborist from '@npmcli/arborist'
-import fetch from 'npm-registry-fetch'
 import { Failure } from '../failure.ts'
 import type { LockedModule } from '../host.ts'
+import { fetchVersion } from './fetch-package.ts'
 import type { NpmOptions } from './npm-options.ts'
+import { largestTree, treeTooLarge } from './staging.ts'
+import { unpack } from './unpack.ts'
 
-// npm's own library builds the tree in a folder of its own, from nothing but names, ranges and what was chosen
-// before: it would take a lock file, overrides or an extension script from the folder of the package.
+// npm's own library chooses the tree, in a folder of its own, from nothing but names, ranges and what was chosen
+// before: it would take a lock file, overrides or an extension script from the folder of the package. It does not
+// put it there: what it chose is fetched and unpacked as the module itself, with the same limits and refusals.
 
 export interface PackageJson {
   readonly name: string
@@ -36,7 +40,7 @@ export type PinnedDependencies = NonNullable<LockedModule['dependencies']>
  * @param scratch an empty folder on the same file system
  * @param pinned what was chosen before, to choose again; the newest in range where it is left out
  * @returns what was chosen; undefined where there is nothing to install
- * @throws {Failure} where one cannot be fetched, or comes from git or from a URL
+ * @throws {Failure} where one cannot be fetched, comes from git or from a URL, or is no safe package
  */
 export async function installDependencies(
   directory: string,
@@ -54,50 +58,73 @@ export async function installDependencies(
   if (Object.keys({ ...dependencies, ...optionalDependencies }).length === 0) return undefined
 
   const root = { name: 'module', version: '0.0.0', private: true, dependencies, optionalDependencies }
-  const lockFile = join(scratch, 'package-lock.json')
   await writeFile(join(scratch, 'package.json'), JSON.stringify(root))
   if (pinned) {
     const { private: _, ...described } = root
-    await writeFile(
-      lockFile,
-      JSON.stringify({ lockfileVersion: 3, packages: { '': described, ...addressed(pinned, options) } }),
-    )
+    const lock = { lockfileVersion: 3, packages: { '': described, ...pinned } }
+    await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
   }
+  const npm = { ...options, packumentCache: new Map() }
   const arborist = new Arborist({
-    ...options,
+    ...npm,
     path: scratch,
     omit: ['dev', 'peer'],
     legacyPeerDeps: true,
     ignoreExtension: true,
     allowFile: 'none',
     allowDirectory: 'none',
-    audit: false,
-    fund: false,
-    binLinks: false,
-    packageLock: true,
     omitLockfileRegistryResolved: true,
   } as never)
+  const what = `${json.name}@${json.version}`
   try {
-    await arborist.reify({ omit: ['dev', 'peer'], save: true } as never)
+    const tree = await arborist.buildIdealTree()
+    await mkdir(join(scratch, 'node_modules'))
+    await unpackTree(tree, scratch, npm, what)
+    await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
+    return chosenIn(tree)
   } catch (error) {
-    throw dependencyFailure(error as Error & { code?: string }, `${json.name}@${json.version}`)
+    throw dependencyFailure(error as Error & { code?: string }, what)
   }
-  await rm(join(scratch, 'node_modules', '.package-lock.json'), { force: true })
-  await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
-  const { packages } = JSON.parse(await readFile(lockFile, 'utf8'))
-  delete packages['']
-  return packages
 }
 
-/** Offline npm's cache is asked by integrity, which npm does only where it knows an address. */
-function addressed(pinned: PinnedDependencies, options: NpmOptions): PinnedDependencies {
-  if (options.offline !== true) return pinned
-  const entries = Object.entries(pinned).map(([path, entry]) => {
-    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
-    const resolved = new URL(`${name}/-/${entry.version}.tgz`, fetch.pickRegistry(name, options)).href
-    return [path, entry.integrity === undefined ? entry : { ...entry, resolved }] as const
-  })
-  return Object.fromEntries(entries)
+function chosenIn({ meta }: Arborist.Node): PinnedDependencies {
+  const { '': _root, ...packages } = (meta as Arborist.Shrinkwrap).commit().packages ?? {}
+  return JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(packages).sort())))
+}
+
+/** How many are fetched at a time; they are in memory meanwhile. */
+const atATime = 5
+
+/**
+ * Puts every package of `tree` that this kind of machine takes to its place below `scratch`, parents first. What
+ * a parent bundles stays as it is.
+ */
+async function unpackTree(
+  tree: Arborist.Node,
+  scratch: string,
+  options: NpmOptions,
+  of: string,
+): Promise<void> {
+  const nodes = [...tree.inventory.values()]
+    .filter((node) => !node.isRoot && !(node as { inert?: boolean }).inert)
+    .sort((one, other) => (one.location < other.location ? -1 : 1))
+  let bytes = 0
+  while (nodes.length > 0) {
+    const fetched = nodes.splice(0, atATime).map(async ({ packageName, version, integrity, location }) => {
+      const spec = `${packageName}@${version}`
+      const what = `${spec} (a dependency of ${of})`
+      const { data } = await fetchVersion(spec, options, integrity ?? undefined, what)
+      return { data, what, place: join(scratch, location) }
+    })
+    // All have ended before one's failure is told: nothing goes on behind it.
+    await Promise.allSettled(fetched)
+    for (const { data, what, place } of await Promise.all(fetched)) {
+      if (existsSync(place)) continue
+      await mkdir(place, { recursive: true })
+      bytes += await unpack(data, place, what)
+      if (bytes > largestTree.bytes) throw treeTooLarge(of)
+    }
+  }
 }
 
 function bundled(json: PackageJson): readonly string[] {
@@ -117,6 +144,7 @@ async function merge(source: string, target: string): Promise<void> {
 }
 
 function dependencyFailure(error: Error & { code?: string }, what: string): Failure {
+  if (error instanceof Failure) return error
   const code = error.code ?? ''
   if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') {
     return new Failure(

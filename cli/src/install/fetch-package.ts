@@ -1,6 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import Arborist from '@npmcli/arborist'
+import cacache from 'cacache'
 import pacote from 'pacote'
 import semver from 'semver'
 import ssri from 'ssri'
@@ -9,7 +12,7 @@ import { originOf } from './local-registry.ts'
 import type { NpmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
 import { largestTarball } from './unpack.ts'
-import { isSignatureError, publishedManifest, type Signed } from './verify-signature.ts'
+import { isSignatureError, type Manifest, publishedManifest, type Signed } from './verify-signature.ts'
 
 /** A package as it was fetched, not unpacked yet. */
 export interface FetchedPackage {
@@ -64,44 +67,105 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
   async registry({ target, range, package: wanted }, options, expected) {
     try {
       if (options.offline === true && expected !== undefined && semver.valid(range)) {
-        // npm's cache is asked by integrity; the address is where it would be fetched from.
-        const resolved = new URL(`${wanted}/-/${range}.tgz`, options.registry).href
-        return await download(target, { ...options, resolved }, expected, target)
+        return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
       }
       const { manifest, signed } = await publishedManifest(target, options)
-      const { name, version, _resolved: resolved } = manifest
-      const published = ssri.parse(manifest._integrity ?? '')?.sha512?.map(String) ?? []
-      if (published.length === 0) throw noIntegrity(`${name}@${version}`)
+      const { name, version } = manifest
       if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
         throw new Error(`the registry answered ${name}@${version}, which is not in the range ${range}`)
       }
-      if (!/^https?:$/.test(new URL(resolved).protocol)) {
-        throw refused(target, `its registry sends to ${resolved}, which is no web address`)
-      }
-      const integrity = expected ?? published.join(' ')
-      const fetched = await download(`${name}@${version}`, { ...options, resolved }, integrity, target)
-      return { ...fetched, from: originOf(resolved), signed }
+      return { ...(await download(manifest, options, expected)), signed }
     } catch (error) {
       throw registryFailure(error as Error & { code?: string }, target)
     }
   },
 }
 
-/** In timeouts of a request: a server that sends a byte now and then is not waited for. */
-const longestDownload = 5
-
-async function download(
+/**
+ * Fetches exactly `name@version` from its registry, or offline from npm's cache.
+ * @param expected the integrity that the tarball must have, where it is known
+ * @param what it is called where it fails
+ * @throws {Failure}
+ */
+export async function fetchVersion(
   spec: string,
   options: NpmOptions,
-  integrity: string,
+  expected: string | undefined,
   what: string,
 ): Promise<FetchedPackage> {
-  const limit = AbortSignal.timeout(longestDownload * (options.timeout as number))
-  const data = await pacote.tarball.stream(spec, collect(what, limit), { ...options, integrity })
+  try {
+    if (options.offline === true && expected !== undefined) return await fromCache(spec, options, expected)
+    const integrity = expected === undefined ? {} : { integrity: expected }
+    return await download(await pacote.manifest(spec, { ...options, ...integrity }), options, expected)
+  } catch (error) {
+    throw registryFailure(error as Error & { code?: string }, what)
+  }
+}
+
+async function download(
+  { name, version, _resolved: resolved, _integrity: published }: Manifest,
+  options: NpmOptions,
+  expected: string | undefined,
+): Promise<FetchedPackage> {
+  const spec = `${name}@${version}`
+  const integrity =
+    expected ??
+    ssri
+      .parse(published ?? '')
+      ?.sha512?.map(String)
+      .join(' ')
+  if (!integrity) throw noIntegrity(spec)
+  if (!/^https?:$/.test(new URL(resolved).protocol)) {
+    throw refused(spec, `its registry sends to ${resolved}, which is no web address`)
+  }
+  const fetched = await fromCache(spec, options, integrity).catch((error) => {
+    if (error.code !== 'ENOTCACHED') throw error
+    return fromRegistry(spec, { ...options, resolved }, integrity)
+  })
+  return { ...fetched, from: originOf(resolved) }
+}
+
+/** Out of npm's cache, by its integrity. The address is none that is asked. */
+async function fromCache(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
+  const cached = {
+    ...options,
+    integrity,
+    offline: true,
+    resolved: new URL(`${spec}.tgz`, options.registry).href,
+  }
+  const data = await pacote.tarball.stream(spec, collect(spec), cached)
   return { data, integrity: integrityOf(data), from: spec }
 }
 
-function collect(what: string, limit?: AbortSignal): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
+const cacheOf = ({ cache }: NpmOptions) =>
+  (cache as string | undefined) ?? join(homedir(), '.npm', '_cacache')
+
+/** In timeouts of a request: a server that sends a byte now and then is not waited for. */
+const longestDownload = 5
+
+/**
+ * The cache is written once all has come: npm's library, left to itself, takes in what is sent as fast as it comes,
+ * and hands it over when it is in the cache.
+ */
+async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
+  const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
+  const stop = new AbortController()
+  const uncached = { cache: undefined, preferOnline: true, signal: AbortSignal.any([late, stop.signal]) }
+  try {
+    const data = await pacote.tarball.stream(spec, collect(spec, late), {
+      ...options,
+      ...uncached,
+      integrity,
+    })
+    // For --offline. A cache that cannot be written has nothing, and that is all.
+    await cacache.put(cacheOf(options), `mortise:${spec}`, data, { integrity }).catch(() => undefined)
+    return { data, integrity: integrityOf(data), from: spec }
+  } finally {
+    stop.abort()
+  }
+}
+
+function collect(what: string, late?: AbortSignal): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
   return (stream) => {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     const chunks: Buffer[] = []
@@ -117,7 +181,7 @@ function collect(what: string, limit?: AbortSignal): (stream: NodeJS.ReadableStr
     })
     stream.on('error', reject)
     stream.once('end', () => resolve(Buffer.concat(chunks)))
-    limit?.addEventListener('abort', () => stop(new Error('the download takes too long')), { once: true })
+    late?.addEventListener('abort', () => stop(new Error('the download takes too long')), { once: true })
     return promise
   }
 }

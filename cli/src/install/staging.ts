@@ -11,7 +11,7 @@ import { configFile, hashTree, lockFile, storeDirectory, syncPath } from '../hos
 const prefix = '.staging-'
 
 /** The most that a package may hold with its dependencies. */
-const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
+export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 
 /** Makes a new folder to prepare a package in. */
 export async function makeStaging(directory: string): Promise<string> {
@@ -73,7 +73,7 @@ export async function seal(staging: string, what: string): Promise<SealedTree> {
     files += 1
     bytes += size
     if (files > largestTree.files || bytes > largestTree.bytes) {
-      throw tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
+      throw treeTooLarge(what)
     }
     await syncPath(path)
   }
@@ -120,6 +120,10 @@ async function namesIn(folder: string, matches: (name: string) => boolean): Prom
     throw error
   }
 }
+
+/** Why a package with more than `largestTree` is refused. */
+export const treeTooLarge = (what: string) =>
+  tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
 
 function tooMuch(what: string, reason: string): Failure {
   return new Failure(

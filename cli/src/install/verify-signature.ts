@@ -3,7 +3,8 @@ import pacote from 'pacote'
 import type { LockedModule } from '../host.ts'
 import type { NpmOptions } from './npm-options.ts'
 
-type Manifest = Awaited<ReturnType<typeof pacote.manifest>>
+/** What a registry says of one version. */
+export type Manifest = Awaited<ReturnType<typeof pacote.manifest>>
 
 /** What was verified of a package of a registry: who signed it, and whether its provenance is attested. */
 export type Signed = NonNullable<LockedModule['signed']>

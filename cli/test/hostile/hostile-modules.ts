@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type SampleOptions, sampleFiles, sampleTarball } from '../sample-module.ts'
 import { packed } from '../tarball.ts'
 import type { Corpus, Hostile, Lab } from './hostile.ts'
@@ -213,6 +213,51 @@ export const hostileModules: Corpus = {
   }),
   'code that takes all memory': probed(/heap|memory|SIGABRT|SIGKILL|exit code/, {
     main: 'const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))',
+  }),
+  'a fork bomb': probed(/starts a process while it loads.*\(index\.js:\d+\)/, {
+    main: "import { fork } from 'node:child_process'\nfor (;;) fork(import.meta.filename)",
+  }),
+  'a fork bomb in a thread': probed(/starts a process while it loads/, {
+    main: "import { Worker } from 'node:worker_threads'\nnew Worker('for (;;) require(`child_process`).spawn(`sh`)', { eval: true })\nawait new Promise(() => {})",
+  }),
+  'threads without end': probed(/more than 1024 MiB of memory|did not finish loading within/, {
+    main: "import { Worker } from 'node:worker_threads'\nfor (;;) new Worker('setInterval(() => {}, 1e6)', { eval: true })",
+  }),
+  'buffers without end': probed(/more than 1024 MiB of memory/, {
+    main: 'const all = []\nfor (;;) all.push(Buffer.alloc(1e7, 1))',
+  }),
+  'a file without end': probed(/more than 256 MiB to the disk/, {
+    main: "import { appendFileSync } from 'node:fs'\nfor (;;) appendFileSync('large', Buffer.alloc(1e7, 1))",
+  }),
+  'files without end': probed(/more than 10000 files/, {
+    main: "import { writeFileSync } from 'node:fs'\nfor (let at = 0; ; at++) writeFileSync(String(at), '')",
+  }),
+  'rows without end': probed(/more than 256 MiB to the disk|did not finish loading within/, {
+    ...migration(
+      'CREATE TABLE hello AS WITH RECURSIVE more(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM more) SELECT randomblob(1000000) AS filler FROM more;',
+    ),
+  }),
+  'output without end': probed(/did not finish loading within/, {
+    main: "for (;;) console.error('x'.repeat(1e6))",
+  }),
+  'code that writes to the application': probed(/writes to .*app\.config\.json while it loads/, (lab) => ({
+    main: `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(join(dirname(lab.folder), 'application/app.config.json'))}, ' ')`,
+  })),
+  'code that writes into its own package': probed(/writes to .*late\.js while it loads/, {
+    main: "import { writeFileSync } from 'node:fs'\nwriteFileSync(new URL('late.js', import.meta.url), '')",
+  }),
+  'something of its own for every object': probed(/adds Object\.prototype\.shout/, {
+    main: `Object.prototype.shout = () => 1\n${honestMain}`,
+  }),
+  'a JSON.parse of its own': probed(/replaces JSON\.parse/, {
+    main: `JSON.parse = () => ({})\n${honestMain}`,
+  }),
+  'a fetch of its own': probed(/replaces fetch/, { main: `globalThis.fetch = () => {}\n${honestMain}` }),
+  'an HTTP server of its own': probed(/adds http\.Server\.prototype\.emit/, {
+    main: registering(";(await import('node:http')).Server.prototype.emit = () => true"),
+  }),
+  'an ear for every error': probed(/listens to "uncaughtException"/, {
+    main: registering("process.on('uncaughtException', () => {})"),
   }),
   'no plugin at all': probed(/default export is no Fastify plugin/, { main: 'export default 42' }),
   'an endless loop while it loads': probed(/did not finish loading within/, { main: 'for (;;);' }),

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { installDependencies, type PinnedDependencies } from '../../src/install/dependencies.ts'
 import { npmOptions } from '../../src/install/npm-options.ts'
+import { measure } from '../../src/install/staging.ts'
+import { limits } from '../../src/install/unpack.ts'
 import { fakeRegistry, type Published, published } from '../fake-registry.ts'
+import { tarball } from '../tarball.ts'
 
 async function installIn(
   t: Test,
@@ -101,4 +105,62 @@ t.test('a git dependency of a dependency is refused', async (t) => {
     exitCode: 4,
     code: 'refused-dependency',
   })
+})
+
+t.test('a dependency has the limits of a module, before it is on the disk', async (t) => {
+  const files = { 'package.json': json({ dependencies: { evil: '1' } }) }
+  const json1 = { name: 'evil', version: '1.0.0' }
+  const bomb = tarball([{ path: 'package/zeros', body: Buffer.alloc(limits.unpackedBytes + 1) }])
+  const many = Array.from({ length: limits.entries + 1 }, (_, at) => ({ path: `package/${at}` }))
+  const bad: [string, Buffer, RegExp][] = [
+    ['a bomb', bomb, /evil@1\.0\.0 \(a dependency of module@1\.0\.0\).* larger than 256 MiB/],
+    ['entries without end', tarball(many), /more than 20000 entries/],
+    [
+      'a link out',
+      tarball([{ path: 'package/link', type: '2', link: '/etc' }]),
+      /neither a file nor a folder/,
+    ],
+    ['a path upwards', tarball([{ path: 'package/../../../escape' }]), /leads out of the package/],
+  ]
+  for (const [what, data, message] of bad) {
+    await t.test(what, async (t) => {
+      const installing = installIn(t, [{ json: json1, tarball: data }], files)
+      await t.rejects(installing, { exitCode: 4, code: 'unsafe-package', message })
+      t.ok((await measure(t.testdirName)).bytes < limits.unpackedBytes)
+    })
+  }
+})
+
+t.test('a dependency without a SHA-512 cannot be verified, and is refused', async (t) => {
+  const weak = [{ ...one, integrity: null }]
+  await t.rejects(installIn(t, weak, { 'package.json': json({ dependencies: { one: '1' } }) }), {
+    exitCode: 4,
+    code: 'integrity',
+    message: /no SHA-512/,
+  })
+})
+
+t.test('a dependency goes where its name says, under another name too, with what it bundles', async (t) => {
+  const bundling = published(
+    { name: 'bundling', version: '1.0.0', bundleDependencies: ['one'], dependencies: { one: '9' } },
+    { 'node_modules/one/index.js': 'bundled' },
+  )
+  const { directory } = await installIn(t, [one, bundling], {
+    'package.json': json({ dependencies: { bundling: '1', other: 'npm:one@1' } }),
+  })
+  const read = (path: string) => readFile(join(directory, 'node_modules', path), 'utf8')
+  t.equal(await read('other/index.js'), 'registry')
+  t.equal(await read('bundling/node_modules/one/index.js'), 'bundled')
+})
+
+t.test('no script of a dependency runs', async (t) => {
+  const touch = `node -e "require('fs').writeFileSync(${JSON.stringify(join(t.testdir({}), 'ran')).replaceAll('"', "'")}, '')"`
+  const names = ['preinstall', 'install', 'postinstall', 'prepare', 'dependencies']
+  const scripts = Object.fromEntries(names.map((name) => [name, touch]))
+  const scripted = published({ name: 'scripted', version: '1.0.0', scripts }, { 'binding.gyp': '{}' })
+  const ran = join(t.testdirName, 'ran')
+  await t.test('installed', async (t) => {
+    await installIn(t, [scripted], { 'package.json': json({ dependencies: { scripted: '1' }, scripts }) })
+  })
+  t.notOk(existsSync(ran))
 })

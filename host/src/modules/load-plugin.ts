@@ -40,7 +40,9 @@ export async function loadPlugin(
     throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')
   } catch (error) {
     if (error instanceof ModuleError) throw error
-    if (error instanceof SyntaxError) await locateSyntaxError(error, loadedFrom(directory))
+    if (error instanceof SyntaxError) {
+      error.stack = (await locateSyntaxError(error.message, loadedFrom(directory))) ?? error.stack ?? ''
+    }
     throw new ModuleError(id, `loading it failed: ${withPlace(error, directory)}`, { cause: error })
   } finally {
     clearTimeout(timer)

@@ -6,20 +6,24 @@ import { promisify } from 'node:util'
 const MAX_FILES = 20
 
 /**
- * Puts file and line into the stack of a SyntaxError: of an ES module Node tells them only where nobody catches
- * the error. `node --check` parses the files, and runs nothing.
+ * Finds file and line of a SyntaxError: of an ES module Node tells them only where nobody catches the error.
+ * `node --check` parses the files, and runs nothing. Where no process may be started, nothing is found.
+ * @param message of the error
  * @param urls what was loaded, the file in question among the last
+ * @returns Node's report of the error
  */
-export async function locateSyntaxError(error: SyntaxError, urls: readonly string[]): Promise<void> {
+export async function locateSyntaxError(
+  message: string,
+  urls: readonly string[],
+): Promise<string | undefined> {
   for (const url of urls.slice(-MAX_FILES).reverse()) {
     const file = fileURLToPath(url)
     try {
       await promisify(execFile)(process.execPath, ['--check', file], { timeout: 5_000 })
     } catch (failure) {
       const { stderr } = failure as { stderr?: string }
-      if (!stderr?.includes(error.message)) continue
-      error.stack = stderr
-      return
+      if (stderr?.includes(message)) return stderr
     }
   }
+  return undefined
 }

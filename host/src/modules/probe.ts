@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { ModuleError } from './host-module.ts'
+import { locateSyntaxError } from './locate-syntax-error.ts'
 import { placeOf } from './place-of.ts'
 
 /** A module as it would be activated: from the store, or from where it is staged. */
@@ -24,22 +25,38 @@ export interface ProbeRequest {
 export type ProbeMessage =
   | { readonly kind: 'began'; readonly module: string }
   | { readonly kind: 'done' }
-  | {
-      readonly kind: 'failed'
-      readonly module: string
-      readonly reason: string
-      readonly stack: string | undefined
-    }
+  | ProbeFailure
+
+export interface ProbeFailure {
+  readonly kind: 'failed'
+  readonly module: string
+  readonly reason: string
+  readonly stack: string | undefined
+  /** A SyntaxError without a place, and the files that it may be in. */
+  readonly unparsed: { readonly message: string; readonly urls: readonly string[] } | undefined
+}
 
 /** How long loading and registering all modules may take, in milliseconds. */
 export const PROBE_TIMEOUT = 20_000
+
+/** No processes, no writing but to the scratch folder: Node refuses what is not allowed here. */
+const limits = [
+  '--max-old-space-size=512',
+  '--no-warnings',
+  '--permission',
+  '--allow-fs-read=*',
+  ...['--allow-addons', '--allow-worker', '--allow-wasi', '--allow-net'].filter((flag) =>
+    process.allowedNodeEnvironmentFlags.has(flag),
+  ),
+]
 
 /**
  * Loads and registers `modules` in a child process, on an empty database with their migrations. Resolves
  * where they would serve; nothing of this process or of the application is touched.
  *
- * The child gets no environment but PATH and the like, and is killed with whatever it has started. That
- * guards against accidents: a module that means harm is stopped by the operator's reading of the plan.
+ * The child gets no environment but PATH and the like, starts no process, writes to its scratch folder only, and
+ * is killed where it takes too much memory, disk or time. That guards against accidents: a module that means
+ * harm is stopped by the operator's reading of the plan.
  *
  * @throws {ModuleError} naming the module that throws, hangs, ends the process, or is not what its manifest says
  */
@@ -48,7 +65,7 @@ export async function probe(
   modules: readonly ProbedModule[],
   timeout = PROBE_TIMEOUT,
 ): Promise<void> {
-  const scratch = await mkdtemp(join(tmpdir(), 'mortise-probe-'))
+  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'mortise-probe-')))
   try {
     await runChild({ config: { ...config, secret: undefined }, modules, scratch }, timeout)
   } finally {
@@ -60,17 +77,26 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
     cwd: request.scratch,
-    // A group of its own, so that what it starts is killed with it.
+    // A group of its own, so that what native code starts is killed with it.
     detached: true,
-    env: inherited('PATH', 'TMPDIR', 'TZ', 'LANG', 'SystemRoot'),
-    execArgv: ['--max-old-space-size=512'],
+    env: { ...inherited('PATH', 'TZ', 'LANG', 'SystemRoot'), TMPDIR: request.scratch },
+    execArgv: [...limits, `--allow-fs-write=${request.scratch}`],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let inHand = request.modules[0]?.id ?? ''
   let errors = ''
   const timer = setTimeout(() => fail(`it did not finish loading within ${timeout / 1000} s`), timeout)
-  const fail = (reason: string, stack?: string) => reject(new ModuleError(inHand, reason, causeOf(stack)))
+  const directory = () => request.modules.find(({ id }) => id === inHand)?.directory
+  const fail = (reason: string, stack?: string) =>
+    reject(new ModuleError(inHand, denialIn(stack, directory()) ?? reason, causeOf(stack)))
+  const told = async ({ reason, stack, unparsed }: ProbeFailure) => {
+    // That was its last word: how it ends, and when, is no news.
+    clearTimeout(timer)
+    child.removeAllListeners('close')
+    const located = unparsed && (await locateSyntaxError(unparsed.message, unparsed.urls))
+    fail(`${reason}${placeIn(directory(), located)}`, located ?? stack)
+  }
 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-8000)
@@ -78,13 +104,14 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
     inHand = message.module
-    if (message.kind === 'failed') fail(message.reason, message.stack)
+    if (message.kind === 'failed') told(message).catch(reject)
   })
   child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
   child.once('close', (code, signal) => {
+    const limit = /^LimitError: (.*)$/m.exec(errors)?.[1]
+    if (limit !== undefined) return fail(limit)
     const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
-    const directory = request.modules.find(({ id }) => id === inHand)?.directory
-    fail(`the process ${how} while it was loading${lastError(errors, directory)}`, errors)
+    fail(`the process ${how} while it was loading${lastError(errors, directory())}`, errors)
   })
   child.send(request)
 
@@ -98,8 +125,20 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
 /** The line of an uncaught error's report that names it, and its place in the module. */
 function lastError(output: string, directory: string | undefined): string {
   const line = output.split('\n').find((text) => /^\w*Error\b|^FATAL ERROR/.test(text))
-  const where = directory === undefined ? undefined : placeOf(output, directory)
-  return `${line ? `: ${line}` : ''}${where ? ` (${where})` : ''}`
+  return `${line ? `: ${line}` : ''}${placeIn(directory, output)}`
+}
+
+/** What Node has not allowed, where an error's report is about that. */
+function denialIn(report: string | undefined, directory: string | undefined): string | undefined {
+  const [, permission = '', resource = ''] =
+    /'ERR_ACCESS_DENIED',\s+permission: '(\w+)',\s+resource: '(.*)'/.exec(report ?? '') ?? []
+  const denied = { ChildProcess: 'starts a process', FileSystemWrite: `writes to ${resource}` }[permission]
+  return denied && `it ${denied} while it loads, and a module may not${placeIn(directory, report)}`
+}
+
+function placeIn(directory: string | undefined, report: string | undefined): string {
+  const where = directory === undefined ? undefined : placeOf(report, directory)
+  return where === undefined ? '' : ` (${where})`
 }
 
 /** What happened in the child, for whoever wants to see its stack. */

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { probe } from '../../src/modules/probe.ts'
@@ -108,6 +109,78 @@ t.test('a module that never finishes is ended, with what it has started', async 
   ]
   for (const [what, code] of endless) {
     await t.rejects(probeAll(t, [withCode(code)], 2000), { module: 'bad', message: /within 2 s/ }, what)
+  }
+})
+
+t.test('a module starts no process and writes nowhere but to where it runs', async (t) => {
+  const spawning = "import { spawn } from 'node:child_process'\nspawn('true')"
+  const bad: [string, string, RegExp][] = [
+    ['starts a process', spawning, /^it starts a process while it loads.*\(index\.js:2\)$/],
+    [
+      'starts one out of turn',
+      "import { spawn } from 'node:child_process'\nsetTimeout(() => spawn('true'))\nawait new Promise(() => {})",
+      /^it starts a process while it loads.*\(index\.js:2\)$/,
+    ],
+    [
+      'starts one in a thread',
+      "import { Worker } from 'node:worker_threads'\nnew Worker('require(`child_process`).spawn(`true`)', { eval: true })\nawait new Promise(() => {})",
+      /^it starts a process while it loads/,
+    ],
+    [
+      'writes into its package',
+      "import { writeFileSync } from 'node:fs'\nwriteFileSync(new URL('x', import.meta.url), '')",
+      /^it writes to .*\/x while it loads.*\(index\.js:2\)$/,
+    ],
+  ]
+  for (const [what, code, message] of bad) {
+    await t.rejects(probeAll(t, [withCode(code)]), { module: 'bad', message }, what)
+  }
+})
+
+t.test('what honest modules do while they load is allowed', async (t) => {
+  const code = `
+    import { execSync } from 'node:child_process'
+    import fs from 'node:fs'
+    import { tmpdir } from 'node:os'
+    import { join } from 'node:path'
+    import { Worker } from 'node:worker_threads'
+    import SQLite from ${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))}
+    fs.writeFileSync(join(tmpdir(), 'mine'), '')
+    fs.appendFileSync('module.log', 'begun')
+    new SQLite('own.db').exec('CREATE TABLE a (b)')
+    await new Promise((done) => new Worker('1', { eval: true }).once('exit', done))
+    await fetch('http://127.0.0.1:1').catch(() => {})
+    try { execSync('git rev-parse HEAD') } catch {}
+    process.send?.('ready')
+    globalThis.mine = Reflect.decorate = fs.mine = new Response(new Blob(['']))
+    const close = fs.close
+    fs.close = (...args) => close(...args)
+    console.table([crypto.subtle, navigator, performance.now(), new Intl.NumberFormat()])
+    export default async () => {}
+  `
+  await t.resolves(probeAll(t, [withCode(code)]))
+})
+
+t.test('what all code of the process shares stays as it is', async (t) => {
+  const bad: [string, RegExp][] = [
+    ['Object.prototype.shout = 1', /^it adds Object\.prototype\.shout, for the host and all modules$/],
+    ['JSON.parse = () => 1', /^it replaces JSON\.parse,/],
+    ['globalThis.fetch = () => 1', /^it replaces fetch,/],
+    ['delete Array.prototype.flat', /^it removes Array\.prototype\.flat,/],
+    ["process.on('uncaughtException', () => {})", /^it listens to "uncaughtException"/],
+  ]
+  for (const [code, message] of bad) {
+    const moments = {
+      loading: `${code}\nexport default async () => {}`,
+      registering: `export default async () => { ${code} }`,
+    }
+    for (const [when, main] of Object.entries(moments)) {
+      await t.rejects(
+        probeAll(t, [withCode(main), oneRoute('good', '')]),
+        { module: 'bad', message },
+        `${code}, ${when}`,
+      )
+    }
   }
 })
 

@@ -1,0 +1,83 @@
+import { EventEmitter } from 'node:events'
+import { IncomingMessage, OutgoingMessage, Server, ServerResponse } from 'node:http'
+import { Socket, Server as SocketServer } from 'node:net'
+import { Duplex, Readable, Stream, Transform, Writable } from 'node:stream'
+
+type Properties = ReadonlyMap<PropertyKey, unknown>
+
+/** Of Node, beside what is global. */
+const classes = {
+  Buffer,
+  EventEmitter,
+  IncomingMessage,
+  OutgoingMessage,
+  ServerResponse,
+  'http.Server': Server,
+  'net.Server': SocketServer,
+  Socket,
+  Stream,
+  Readable,
+  Writable,
+  Duplex,
+  Transform,
+}
+
+/** Whoever listens decides for the whole process what becomes of an error. */
+const errorEvents = ['uncaughtException', 'unhandledRejection'] as const
+
+/**
+ * Remembers what all code of this process shares: the functions and classes of the language and of Node's global
+ * objects, their prototypes, and who listens to errors. Adding to a global object is no change, adding to a
+ * prototype is. Exports of Node's modules (`fs.readFile`) are not looked at: widely used packages mend those.
+ *
+ * @returns what finds the first change since, in words: `it replaces JSON.parse`
+ */
+export function rememberSharedObjects(): () => string | undefined {
+  const remembered = new Map<object, { name: string; prototype: boolean; properties: Properties }>()
+  const remember = (name: string, value: unknown, prototype = false) => {
+    if (!isObject(value) || remembered.has(value)) return
+    remembered.set(value, { name, prototype, properties: propertiesOf(value, prototype) })
+    const { value: own } = Reflect.getOwnPropertyDescriptor(value, 'prototype') ?? {}
+    if (!prototype) remember(`${name}.prototype`, own, true)
+  }
+  remember('globalThis', globalThis)
+  for (const [name, value] of propertiesOf(globalThis, false)) remember(String(name), value)
+  for (const [name, value] of Object.entries(classes)) remember(name, value)
+  const listeners = errorEvents.map((event) => process.listenerCount(event))
+
+  return () => {
+    for (const [object, { name, prototype, properties }] of remembered) {
+      const now = propertiesOf(object, prototype)
+      for (const [key, value] of properties) {
+        if (now.get(key) === value) continue
+        return `it ${now.has(key) ? 'replaces' : 'removes'} ${pathOf(name, key)}`
+      }
+      const added = prototype && [...now.keys()].find((key) => !properties.has(key))
+      if (added) return `it adds ${pathOf(name, added)}`
+    }
+    const heard = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
+    if (heard !== undefined) return `it listens to "${heard}" of the process`
+    return process.hasUncaughtExceptionCaptureCallback() ? 'it captures uncaught exceptions' : undefined
+  }
+}
+
+/** What an object has of its own that may be called. Getters outside of prototypes are Node's, which replaces them at their first use. */
+function propertiesOf(object: object, prototype: boolean): Properties {
+  const properties = new Map<PropertyKey, unknown>()
+  for (const key of Reflect.ownKeys(object)) {
+    const { value, get } = Reflect.getOwnPropertyDescriptor(object, key) as PropertyDescriptor
+    if (prototype) properties.set(key, isObject(value) ? value : get)
+    else if (isObject(value)) properties.set(key, value)
+  }
+  return properties
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'function' || (typeof value === 'object' && value !== null)
+
+const pathOf = (name: string, key: PropertyKey) =>
+  typeof key === 'symbol'
+    ? `${name}[${key.description}]`
+    : name === 'globalThis'
+      ? key
+      : `${name}.${String(key)}`
