@@ -50,6 +50,7 @@ export {
   readLock,
   readPackage,
   restoreModule,
+  type Storage,
   StorageBusyError,
   secretFile,
   storeDirectory,
