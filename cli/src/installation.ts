@@ -36,7 +36,10 @@ export async function runInstallation(
 }
 
 /** What came of it, for people. */
-function describe({ switched, installed, unchanged, restored }: Installed, dryRun: boolean): string {
+function describe(
+  { switched, installed, disabled, unchanged, restored }: Installed,
+  dryRun: boolean,
+): string {
   const done = dryRun ? 'Would install' : 'Installed'
   const fetched = dryRun ? 'Would fetch again' : 'Fetched again'
   const lines = [
@@ -48,6 +51,7 @@ function describe({ switched, installed, unchanged, restored }: Installed, dryRu
       replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
     ),
   ]
-  if (switched) lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
+  if (disabled.length > 0) lines.push(`Switched off still. Next: app module-enable ${disabled.join(' ')}`)
+  else if (switched) lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
   return lines.length > 0 ? lines.join('\n') : 'Nothing to do: nothing is installed.'
 }

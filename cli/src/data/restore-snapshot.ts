@@ -58,16 +58,13 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
  * @throws {Failure} not confirmed, a host runs, or there is no such snapshot (4): nothing has changed then
  */
 export async function restoreSnapshot(restoration: SnapshotRestoration): Promise<RestoredSnapshot> {
-  const { directory, command, target, names, terminal } = restoration
+  const { directory, command, target, names } = restoration
   const snapshot = await findSnapshot(directory, names)
   if (snapshot === undefined) throw noSnapshot(target.generation)
   const { databaseFile } = await readConfig(directory)
   const { at } = snapshot
   const tables = changesBetween(readContents(databaseFile), contentsOf(snapshot.file))
-  const loss = lossOf(snapshot, tables)
-  terminal.note(loss)
-  await assertStopped(directory)
-  await confirm(restoration, loss)
+  await agreed(restoration, lossOf(snapshot, tables))
 
   const copy = await copied(directory, snapshot)
   const generation = (await readLock(directory)).generation + 1
@@ -126,15 +123,18 @@ function ago(milliseconds: number): string {
   return new Intl.RelativeTimeFormat('en').format(-Math.floor(milliseconds / length), unit)
 }
 
-async function confirm({ terminal, yes }: SnapshotRestoration, loss: string): Promise<void> {
-  if (yes) return
-  if (terminal.interactive && (await terminal.confirm('Put the snapshot back?'))) return
-  throw new Failure(
-    'refused',
-    'declined',
-    `The snapshot was not put back: it was not confirmed. ${loss}`,
-    terminal.interactive ? 'Answer y, or add --yes.' : 'If that may be lost, add --yes.',
-  )
+/** Says what is lost before anything else, so that nobody stops a host for what they do not want. @throws {Failure} */
+async function agreed({ directory, terminal, yes }: SnapshotRestoration, loss: string): Promise<void> {
+  if (!yes && !terminal.interactive) throw declined(loss, 'If that may be lost, add --yes.')
+  terminal.note(loss)
+  await assertStopped(directory)
+  if (yes || (await terminal.confirm('Put the snapshot back?'))) return
+  throw declined('', 'Answer y, or add --yes.')
+}
+
+function declined(loss: string, hint: string): Failure {
+  const message = `The snapshot was not put back: it was not confirmed. ${loss}`
+  return new Failure('refused', 'declined', message, hint)
 }
 
 function noSnapshot(generation: number): Failure {

@@ -19,9 +19,10 @@ import { type Journal, readJournal, removeJournal, writeJournal } from './journa
 import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 
-// Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate → lock (the
-// commit point) → the running host switches → what goes back is undone → journal gone. Before the commit the application runs as before,
-// on a schema that may be ahead of it; after it as changed. A journal that is found is completed.
+// Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
+// lock (the commit point) → the running host switches → what goes back is undone → journal gone. Before the commit
+// the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is found
+// is completed.
 
 export interface Change {
   readonly directory: string

@@ -37,6 +37,8 @@ export interface Installed {
   readonly generation: number
   /** What was installed; on a dry run what would be. */
   readonly installed: readonly Plan[]
+  /** The ids of those of them that stay switched off. */
+  readonly disabled: readonly string[]
   readonly unchanged: readonly string[]
   /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
   readonly restored: readonly string[]
@@ -85,7 +87,7 @@ export async function installSources(
     if (await isInstalled(candidate, lock, directory)) unchanged.push(candidate.package.manifest.id)
     else fresh.push(candidate)
   }
-  const nothing = { switched: undefined, generation: lock.generation, unchanged, restored: [] }
+  const nothing = { switched: undefined, generation: lock.generation, disabled: [], unchanged, restored: [] }
   if (fresh.length === 0) return { ...nothing, installed: [] }
 
   const others = await installedBeside(fresh, lock, directory)
@@ -116,7 +118,8 @@ export async function installSources(
   const switched = await terminal.during('Switching', () =>
     applyChange({ directory, command, former: lock, modules }),
   )
-  return { switched, generation: switched.generation, installed: plans, unchanged, restored: [] }
+  const disabled = Object.keys(entries).filter((id) => entries[id]?.enabled === false)
+  return { ...nothing, switched, generation: switched.generation, installed: plans, disabled }
 }
 
 async function stageAll(

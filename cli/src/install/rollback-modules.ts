@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
-import { Failure } from '../failure.ts'
+import { exitCodes, Failure } from '../failure.ts'
 import { type AppliedMigration, type Lock, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { type MigrationNames, migrationNames, migrationsBeyond, readLedger } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
-import { type Generation, readGenerations } from './generations.ts'
+import { type Generation, KEPT, readGenerations } from './generations.ts'
 import { npmOptions } from './npm-options.ts'
 import { restoreStore } from './restore-store.ts'
 
@@ -47,7 +47,7 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { modules, generation: to } = target
   const nothing = { switched: undefined, generation: lock.generation, to, undone: [], snapshot: null }
   if (isDeepStrictEqual(modules, lock.modules)) return nothing
-  await restoreStore(directory, target, Object.keys(modules), await npmOptions(directory))
+  await fetchAgain(directory, target)
   const names = await migrationNames(directory, modules)
   const undo = migrationsBeyond(names, await readLedger(directory))
   if (withSnapshot && undo.length > 0) {
@@ -67,13 +67,30 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   return { ...nothing, switched, generation: switched.generation, undone }
 }
 
+/** What is older than the last generations may have left the store. */
+async function fetchAgain(directory: string, target: Lock): Promise<void> {
+  try {
+    await restoreStore(directory, target, Object.keys(target.modules), await npmOptions(directory))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(
+      error.exitCode === exitCodes.refused ? 'refused' : 'notFound',
+      error.code,
+      `Generation ${target.generation} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
+      `Put back what it came from, or install another version. The store keeps the last ${KEPT} generations.`,
+      { cause: error },
+    )
+  }
+}
+
 async function irreversible(
   directory: string,
   to: number,
   { module, name }: AppliedMigration,
   names: MigrationNames,
 ): Promise<Failure> {
-  const snapshot = await findSnapshot(directory, names)
+  // One that cannot be read is no way back to offer.
+  const snapshot = await findSnapshot(directory, names).catch(() => undefined)
   return new Failure(
     'refused',
     'irreversible',

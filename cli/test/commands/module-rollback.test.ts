@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
@@ -91,4 +91,64 @@ t.test('packages that no recent generation has leave the store', async (t) => {
   }
   t.equal((await inStore()).length, 0)
   t.match(await run('module-list'), { exitCode: 0 })
+})
+
+t.test('a running host goes there and back, from a removal and a disabled module too', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const running = await runningHost(t, directory)
+  await run('module-install', v1)
+  await post(running.url)
+  await run('module-install', v2)
+  const [one, two] = [
+    { version: '1.0.0', notes: [{ body: 'kept' }] },
+    { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] },
+  ]
+  for (const expected of [one, two, one, two]) {
+    t.match(await run('module-rollback'), { exitCode: 0, json: { live: true } })
+    t.strictSame((await get(running, '/note')).body, expected)
+  }
+  for (const command of ['module-remove', 'module-disable']) {
+    await run(command, 'note')
+    t.equal((await get(running, '/note')).status, 404)
+    t.match(await run('module-rollback'), { exitCode: 0, json: { undone: [], live: true } })
+    t.strictSame((await get(running, '/note')).body, two)
+  }
+})
+
+t.test('an older package over a newer one leaves the schema ahead, and rolling back undoes it', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const running = await runningHost(t, directory)
+  await run('module-install', v2)
+  await post(running.url)
+  t.match(await run('module-install', v1), {
+    exitCode: 0,
+    json: { installed: [{ version: '1.0.0', replaces: '2.0.0' }], live: true },
+  })
+  await post(running.url)
+  t.match((await get(running, '/note')).body, { version: '1.0.0', notes: { length: 2 } })
+  t.match(await run('doctor'), { exitCode: 0, json: { findings: [{ id: 'schema-ahead' }] } })
+  t.match(await run('module-upgrade', 'note@2.0.0'), { exitCode: 2 }, 'a file has no other versions')
+  t.match(await run('module-rollback'), { json: { to: 1, undone: [] } })
+  t.match((await get(running, '/note')).body, {
+    version: '2.0.0',
+    notes: [{ colour: 'none' }, { colour: 'none' }],
+  })
+})
+
+t.test('what has left the store is fetched again; where that cannot be, nothing changes', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  await run('module-install', v1)
+  await run('module-install', v2)
+  for (const command of ['disable', 'enable', 'disable', 'enable']) await run(`module-${command}`, 'note')
+  const lock = await readLock(directory)
+  await rename(v1, `${v1}.away`)
+  t.match(await run('module-rollback', '1'), {
+    exitCode: 3,
+    json: { error: { message: /^Generation 1 cannot be gone back to.*note-1\.0\.0\.tgz/, hint: /last 5/ } },
+  })
+  await copyFile(v2, v1)
+  t.match(await run('module-rollback', '1'), { exitCode: 4, json: { error: { code: 'integrity' } } })
+  t.strictSame(await readLock(directory), lock)
+  await rename(`${v1}.away`, v1)
+  t.match(await run('module-rollback', '1'), { exitCode: 0, json: { undone: ['note/002-colour'] } })
 })
