@@ -18,11 +18,16 @@ export async function app(argv: readonly string[], streams: TerminalStreams): Pr
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
   const help: string[] = []
+  const root = program(terminal, help)
+  const isCommon = (word: string) => word === '--json' || word === '--verbose'
   try {
-    if (own.every((word) => word === '--json' || word === '--verbose')) throw missingCommand()
-    await program(terminal, help).parseAsync(argv, { from: 'user' })
+    if (own.every(isCommon)) throw missingCommand()
+    await root.parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {
+    // Commander answers the help of no command with its own.
+    const unknown = isHelp(error) ? unknownCommand(root.args) : undefined
+    if (unknown !== undefined) return await app([unknown, ...own.filter(isCommon)], streams)
     if (error instanceof CommanderError && error.exitCode === 0) {
       terminal.result({ text: help.join('') }, help.join(''))
       return 0
@@ -78,6 +83,16 @@ function prepare(
       writeOut: (text) => help.push(text),
       writeErr: () => {}, // `app` reports every failure
     })
+}
+
+function isHelp(error: unknown): boolean {
+  return error instanceof CommanderError && error.code.startsWith('commander.help')
+}
+
+/** @param words what is left of the call without the options of `app` itself */
+function unknownCommand(words: readonly string[]): string | undefined {
+  const name = words.find((word) => word !== 'help')
+  return name?.startsWith('-') || commands.some((command) => command.name === name) ? undefined : name
 }
 
 function missingCommand(): Failure {

@@ -66,9 +66,18 @@ t.test('no command at all is wrong usage', async (t) => {
 })
 
 t.test('a command that does not exist is wrong usage, and the nearest is named', async (t) => {
-  const { exitCode, json } = await runApp('module-instal', 'api-cart', '--json')
-  t.equal(exitCode, 2)
-  t.match(json.error.message, /module-install/)
+  const calls = [
+    ['module-instal', 'api-cart'],
+    ['module-instal', '--help'],
+    ['--dir', '.', 'module-instal', '--help'],
+    ['help', 'module-instal'],
+  ]
+  for (const call of calls) {
+    const { exitCode, json } = await runApp(...call, '--json')
+    t.equal(exitCode, 2, call.join(' '))
+    t.match(json.error.message, /module-install/)
+  }
+  t.equal((await runApp('help')).exitCode, 0)
 })
 
 t.test('a missing application says so in words, with what to do', async (t) => {

@@ -48,6 +48,7 @@ export { BrokenStorageError } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
 export { type DatabaseInspection, inspectDatabase } from './storage/sqlite/inspect-database.ts'
+export { type DatabaseContents, readContents } from './storage/sqlite/read-contents.ts'
 export {
   type AppliedMigration,
   type DatabaseSchema,

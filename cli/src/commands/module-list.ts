@@ -1,13 +1,26 @@
+import { gt } from 'semver'
 import type { Command } from '../command.ts'
-import { installedStates } from '../installed-state.ts'
+import { findNewer, type Newer } from '../install/find-newer.ts'
+import { type InstalledState, installedStates } from '../installed-state.ts'
 
 export const moduleList: Command = {
   name: 'module-list',
-  summary: 'list what is installed: name, version, state, routes',
-  examples: ['app module-list', 'app module-list --json'],
+  summary: 'list what is installed: name, version, state, routes; or what there are newer versions of',
+  options: [['--outdated', 'ask where each module was installed from for newer versions']],
+  examples: ['app module-list', 'app module-list --json', 'app module-list --outdated'],
 
-  async run({ terminal, application }) {
-    const states = await installedStates(await application())
+  async run({ options, terminal, application }) {
+    const directory = await application()
+    const states = await installedStates(directory)
+    const nothing = 'Nothing is installed. Next: app module-install api-cart'
+    if (options.outdated === true) {
+      const newer = await terminal.during('Asking for newer versions', () => findNewer(directory))
+      const modules = states.modules.map((state) => ({ ...state, ...newer.get(state.id) }))
+      const lines = states.modules.flatMap((state) => newerLines(state, newer.get(state.id)))
+      const text = lines.length > 0 ? lines.join('\n') : 'Nothing is outdated.'
+      terminal.result({ ...states, modules }, modules.length === 0 ? nothing : text)
+      return
+    }
     const lines = states.modules.flatMap(({ id, version, state, reason, routes }) => [
       `${id} ${version}  ${state}${reason === null ? '' : `: ${reason}`}`,
       ...routes.map((route) => `  ${route}`),
@@ -15,9 +28,20 @@ export const moduleList: Command = {
     const where = states.url === null ? 'no host is running' : `served at ${states.url}`
     terminal.result(
       states,
-      lines.length === 0
-        ? 'Nothing is installed. Next: app module-install api-cart'
-        : [...lines, `Generation ${states.generation}, ${where}.`].join('\n'),
+      lines.length === 0 ? nothing : [...lines, `Generation ${states.generation}, ${where}.`].join('\n'),
     )
   },
+}
+
+function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
+  if (newer === undefined) return []
+  const { wanted, latest, outdated, unreachable } = newer
+  if (unreachable !== null) return [`${id} ${version}  cannot be asked for: ${unreachable}`]
+  const files = wanted === version ? ', other files' : ''
+  return [
+    ...(outdated ? [`${id} ${version} → ${wanted}${files}  app module-upgrade ${id}`] : []),
+    ...(latest !== null && latest !== wanted && gt(latest, version)
+      ? [`${id} ${version} → ${latest}, outside of its range  app module-upgrade ${id}@${latest}`]
+      : []),
+  ]
 }

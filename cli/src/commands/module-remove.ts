@@ -1,6 +1,6 @@
 import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
-import { assertPurgeable, purgeModules } from '../data/purge-modules.ts'
+import { purgeModules, purgeOrder } from '../data/purge-modules.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
@@ -22,12 +22,9 @@ export const moduleRemove: Command = {
       command,
       terminal,
       async () => {
-        if (purge) await assertPurgeable(directory, names)
+        const doomed = purge ? await purgeOrder(directory, names) : []
         const done = await removeModules(directory, command, names)
-        return {
-          ...done,
-          purged: purge ? await purgeModules(directory, [...done.removed, ...done.absent]) : [],
-        }
+        return { ...done, purged: await purgeModules(directory, doomed) }
       },
     )
     await writeConfigSchema(directory)

@@ -2,32 +2,50 @@ import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { changeApplication } from '../install/change-application.ts'
-import { rollbackModules } from '../install/rollback-modules.ts'
+import { type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',
   summary: 'go back to the former generation, or to a named one',
   arguments: '[generation]',
-  examples: ['app module-rollback', 'app module-rollback 3'],
+  options: [
+    [
+      '--restore-snapshot',
+      'where migrations lie in between: the database too as it was before them; says first what is lost',
+    ],
+    ['--yes', 'do not ask whether that may be lost'],
+  ],
+  examples: ['app module-rollback', 'app module-rollback 3', 'app module-rollback 3 --restore-snapshot'],
 
-  async run({ arguments: [text], terminal, application }) {
+  async run({ arguments: [text], options, terminal, application }) {
     const directory = await application()
-    const number = numberOf(text)
-    const command = ['module-rollback', ...(text === undefined ? [] : [text])].join(' ')
+    const generation = numberOf(text)
+    const withSnapshot = options.restoreSnapshot === true
+    const words = [...(text === undefined ? [] : [text]), ...(withSnapshot ? ['--restore-snapshot'] : [])]
+    const command = ['module-rollback', ...words].join(' ')
+    const yes = options.yes === true
     const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
-      rollbackModules(directory, command, number),
+      rollbackModules({ directory, command, generation, terminal, withSnapshot, yes }),
     )
     await writeConfigSchema(directory)
-    terminal.result(
-      { ...rest, live: switched?.live ?? false },
-      switched === undefined
-        ? `Nothing to do: what generation ${rest.to} had is installed.`
-        : [
-            `Back to what generation ${rest.to} had, as generation ${rest.generation}.`,
-            ...rest.undone.map((migration) => `Undone: ${migration}`),
-          ].join('\n'),
-    )
+    terminal.result({ ...rest, live: switched?.live ?? false }, describe(rest, switched !== undefined))
   },
+}
+
+function describe(
+  { generation, to, undone, snapshot }: Omit<RolledBack, 'switched'>,
+  isNew: boolean,
+): string {
+  const back = `Back to what generation ${to} had, as generation ${generation}.`
+  if (snapshot !== null) {
+    return [
+      `${back} The database is that of ${snapshot.at}.`,
+      `What was there is kept as ${snapshot.former}: delete it when you do not need it.`,
+      'Next: app start',
+    ].join('\n')
+  }
+  if (!isNew) return `Nothing to do: what generation ${to} had is installed.`
+  return [back, ...undone.map((migration) => `Undone: ${migration}`)].join('\n')
 }
 
 function numberOf(text: string | undefined): number | undefined {

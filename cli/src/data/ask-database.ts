@@ -3,7 +3,9 @@ import { callRunningHost, StorageBusyError } from '../host.ts'
 
 export interface DatabaseRequest {
   readonly directory: string
-  readonly path: '/backup' | '/retired' | '/purge'
+  /** POST, where nothing else is said. */
+  readonly method?: 'GET'
+  readonly path: '/backup' | '/retired' | '/purge' | '/schema'
   readonly body?: unknown
 }
 
@@ -31,10 +33,11 @@ export async function askDatabase<Answer>(
 /** @returns undefined where no host runs */
 export async function askHost<Answer>({
   directory,
+  method,
   path,
   body,
 }: DatabaseRequest): Promise<Answer | undefined> {
-  const answer = await callRunningHost(directory, { method: 'POST', path, body })
+  const answer = await callRunningHost(directory, { method: method ?? 'POST', path, body })
   if (answer === undefined || answer.status === 200) return answer?.body as Answer | undefined
   const { reason } = answer.body as { reason?: string }
   throw new Failure(

@@ -13,6 +13,7 @@ import {
   openStorage,
   purgeModule,
   readLock,
+  type Storage,
   syncPath,
 } from '../host.ts'
 import { readGenerations } from '../install/generations.ts'
@@ -60,27 +61,51 @@ export async function purgeModules(directory: string, names: readonly string[]):
 
 /**
  * Tries to purge modules, installed or not, on an empty database with the schema of the application's.
+ * @returns their ids, those that others refer to last
  * @throws {Failure} where that is refused: nothing has changed then
  */
-export async function assertPurgeable(directory: string, names: readonly string[]): Promise<void> {
+export async function purgeOrder(directory: string, names: readonly string[]): Promise<string[]> {
   const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
   const schema = answer ? (answer.body as DatabaseSchema) : await databaseSchema(directory)
   const file = join(await privateStaging(directory), 'rehearsal.db')
   const storage = await openStorage({ file, schema, onFatal: rethrow })
+  const left = new Set(await idsOf(directory, await readLock(directory), names))
+  const order: string[] = []
   try {
-    for (const id of await idsOf(directory, await readLock(directory), names)) await storage.purge(id)
-  } catch (error) {
-    if (!(error instanceof MigrationError)) throw error
-    throw new Failure(
-      'refused',
-      'not-purgeable',
-      `The data cannot be dropped: ${error.message}.`,
-      'Nothing was changed. Mend what it says, or remove the module without --purge.',
-      { cause: error },
-    )
+    while (left.size > 0) {
+      const refusals: MigrationError[] = []
+      for (const id of left) {
+        const refusal = await purgeRefusal(storage, id)
+        if (refusal !== undefined) refusals.push(refusal)
+        else order.push(id)
+      }
+      if (refusals.length === left.size) throw notPurgeable(refusals[0] as MigrationError)
+      for (const id of order) left.delete(id)
+    }
+    return order
   } finally {
     await storage.close()
   }
+}
+
+async function purgeRefusal(storage: Storage, id: string): Promise<MigrationError | undefined> {
+  try {
+    await storage.purge(id)
+    return undefined
+  } catch (error) {
+    if (error instanceof MigrationError) return error
+    throw error
+  }
+}
+
+function notPurgeable(cause: MigrationError): Failure {
+  return new Failure(
+    'refused',
+    'not-purgeable',
+    `The data cannot be dropped: ${cause.message}.`,
+    'Nothing was changed. Mend what it says, or remove the module without --purge.',
+    { cause },
+  )
 }
 
 /** The ids of modules that are installed, or were once, under these names. */

@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, open, rename, rm } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { chmod } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { Failure } from '../failure.ts'
 import {
-  callRunningHost,
   configFile,
   damageOf,
   type Lock,
-  lockFile,
   MigrationError,
   readConfig,
   readLock,
@@ -15,12 +13,12 @@ import {
   StorageBusyError,
   secretFile,
   storedModule,
-  syncPath,
 } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
-import { carryOutRestoration, restoredFile, whileDatabaseLocked } from './restore-journal.ts'
+import { replaceData } from './replace-data.ts'
+import { assertStopped } from './restore-journal.ts'
 
 export interface Restore {
   readonly directory: string
@@ -76,22 +74,15 @@ async function restoreApplication(
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
   if (withSecret) sources.set(secretFile(directory), join(folder, SECRET))
 
-  const former = `${database}.before-generation-${lock.generation}`
-  // The lock comes first beside its place, and last into it: see `removeUndecided`.
-  return await whileDatabaseLocked([...new Set([present.databaseFile, database])], async () => {
-    const hadData = existsSync(database)
-    await writeBeside(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
-    for (const [place, source] of sources) await putBeside(place, source)
-    const files = [...sources.keys(), lockFile(directory)]
-    await carryOutRestoration(directory, { command, lock, database, former, files })
-    return {
-      kind: 'application',
-      generation: lock.generation,
-      restored: [DATA, LOCK, ...(withConfig ? [CONFIG] : []), ...(withSecret ? [SECRET] : [])],
-      former: hadData ? former : null,
-      missing: missingIn(directory, lock),
-    }
-  })
+  const others = [present.databaseFile]
+  const former = await replaceData({ directory, command, lock, database, sources, others })
+  return {
+    kind: 'application',
+    generation: lock.generation,
+    restored: [DATA, LOCK, ...(withConfig ? [CONFIG] : []), ...(withSecret ? [SECRET] : [])],
+    former,
+    missing: missingIn(directory, lock),
+  }
 }
 
 /** @throws {Failure} where lock or configuration are none */
@@ -115,43 +106,8 @@ async function restorePurged({ directory, file }: Restore, folder: string): Prom
   }
 }
 
-async function assertStopped(directory: string): Promise<void> {
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return
-  throw new Failure(
-    'refused',
-    'host-running',
-    'A host runs this application, and data are restored only into one that is stopped.',
-    'Stop it, then give the same command again.',
-  )
-}
-
 const missingIn = (directory: string, { modules }: Lock) =>
   Object.entries(modules).flatMap(([id, locked]) => (existsSync(storedModule(directory, locked)) ? [] : [id]))
-
-/** Puts a verified part beside its place, on the same file system, on the disk. */
-async function putBeside(place: string, source: string): Promise<void> {
-  const beside = restoredFile(place)
-  await rm(beside, { force: true })
-  try {
-    await rename(source, beside)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-    await copyFile(source, beside)
-  }
-  await syncPath(beside)
-  await syncPath(dirname(beside))
-}
-
-async function writeBeside(place: string, text: string): Promise<void> {
-  const handle = await open(restoredFile(place), 'w', 0o644)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await syncPath(dirname(place))
-}
 
 function refused(file: string, reason: string): Failure {
   return new Failure(

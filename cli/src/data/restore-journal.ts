@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import {
   acquireFileLock,
+  callRunningHost,
   configFile,
   databaseLockFile,
   type Lock,
@@ -65,19 +66,26 @@ export async function whileDatabaseLocked<Result>(
   if (file === undefined) return await work()
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(databaseLockFile(file))
-  if (lock === undefined) {
-    throw new Failure(
-      'refused',
-      'host-running',
-      'A host runs this application, and data are restored only into one that is stopped.',
-      'Stop it, then give the same command again.',
-    )
-  }
+  if (lock === undefined) throw hostRunning()
   try {
     return await whileDatabaseLocked(others, work)
   } finally {
     lock.release()
   }
+}
+
+/** @throws {Failure} where a host runs */
+export async function assertStopped(directory: string): Promise<void> {
+  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) throw hostRunning()
+}
+
+function hostRunning(): Failure {
+  return new Failure(
+    'refused',
+    'host-running',
+    'A host runs this application, and data are restored only into one that is stopped.',
+    'Stop it, then give the same command again.',
+  )
 }
 
 /** What a restoration that was killed before it was decided has put beside its place. */

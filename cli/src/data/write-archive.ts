@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { link, open, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { create } from 'tar'
 import { Failure } from '../failure.ts'
 import { syncPath } from '../host.ts'
@@ -27,6 +27,7 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
   for (const name of names) parts[name] = await measurePart(join(folder, name))
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(newManifest({ ...about, parts }), null, 2)}\n`)
 
+  await removeLeft(file)
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)
@@ -44,6 +45,13 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
   } finally {
     await rm(temporary, { force: true })
   }
+}
+
+/** Removes what archives of this name that were killed have left. */
+async function removeLeft(file: string): Promise<void> {
+  const isLeft = (name: string) =>
+    name.startsWith(basename(file)) && /^\.[0-9a-f]{12}\.tmp$/.test(name.slice(basename(file).length))
+  for (const name of (await readdir(dirname(file))).filter(isLeft)) await rm(join(dirname(file), name))
 }
 
 /** @throws {Failure} */

@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts'
 import { type LockedModule, type ModulePackage, readLock, readPackage, storedModule } from '../host.ts'
 import { missingContracts } from '../install/checks/contracts.ts'
 import { checkHostRange } from '../install/checks/host-range.ts'
-import { pruneStore, unusedPackages } from '../install/generations.ts'
+import { pruneStore, unreachable } from '../install/generations.ts'
 import { npmOptions } from '../install/npm-options.ts'
 import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
 import { holds, removeLeftovers } from '../install/staging.ts'
@@ -83,13 +83,13 @@ const contractTrouble = (active: readonly ModulePackage[]): Trouble[] =>
   }))
 
 async function unused(directory: string): Promise<Trouble[]> {
-  const folders = await unusedPackages(directory, await readLock(directory))
+  const folders = await unreachable(directory, await readLock(directory))
   if (folders.length === 0) return []
   return [
     {
       id: 'store-unused',
       severity: 'warning',
-      message: `No generation that can be gone back to has ${folders.map((path) => basename(path)).join(', ')}: they only take space in the store.`,
+      message: `No generation that can be gone back to has ${folders.map((path) => basename(path)).join(', ')}: they only take space.`,
       hint: 'The next change removes them, as does "app doctor --fix".',
       async mend() {
         await pruneStore(directory, await readLock(directory))

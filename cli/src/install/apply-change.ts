@@ -1,6 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { Failure } from '../failure.ts'
+import { asFailure } from '../explain.ts'
+import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
@@ -15,10 +16,13 @@ import {
 } from '../host.ts'
 import { pruneStore, readGenerations, recordGeneration } from './generations.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
+import { removeSnapshot } from './snapshots.ts'
+import { takeSnapshot } from './take-snapshot.ts'
 
-// Every change of what is installed, in the one order that can be killed anywhere: journal → migrate → lock (the
-// commit point) → the running host switches → what goes back is undone → journal gone. Before the commit the application runs as before,
-// on a schema that may be ahead of it; after it as changed. A journal that is found is completed.
+// Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
+// lock (the commit point) → the running host switches → what goes back is undone → journal gone. Before the commit
+// the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is found
+// is completed.
 
 export interface Change {
   readonly directory: string
@@ -78,9 +82,15 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   }
   let migrations: Applied = []
   if (generation < next.generation) {
+    const fresh = freshIn(next, former)
+    let isCopied = false
     try {
-      migrations = await migrate(directory, freshIn(next, former))
+      isCopied = await takeSnapshot(directory, former.generation, fresh)
+      migrations = await migrate(directory, fresh)
     } catch (error) {
+      if (isCopied && asFailure(error).exitCode === exitCodes.refused) {
+        await removeSnapshot(directory, former.generation)
+      }
       await removeJournal(directory)
       throw error
     }

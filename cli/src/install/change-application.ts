@@ -1,8 +1,12 @@
-import { completeRestoration } from '../data/restore-journal.ts'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
 import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
+import { readJournal } from './journal.ts'
 import { removeLeftovers } from './staging.ts'
 
 /** What cannot be completed is taken back, and no reason not to go on. */
@@ -41,4 +45,39 @@ export async function changeApplication<Result>(
       await removeLeftovers(directory)
     }
   })
+}
+
+/**
+ * Works out a change in a folder of its own that is gone afterwards, while no command changes the application.
+ * Nothing is completed or removed either.
+ * @throws {Failure} where a change that was killed is to be completed first
+ */
+export async function planChange<Result>(
+  directory: string,
+  command: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  return await whileLocked(directory, command, async () => {
+    if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
+    return await inTemporaryFolder(work)
+  })
+}
+
+function interrupted(): Failure {
+  return new Failure(
+    'refused',
+    'interrupted',
+    'A command was interrupted, and the next one completes its change; a dry run changes nothing.',
+    'Run "app doctor --fix", which completes it, then try again.',
+  )
+}
+
+/** Does `work` in a folder outside of any application, which is gone afterwards. */
+export async function inTemporaryFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'mortise-')))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }

@@ -1,11 +1,8 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { emptyLock, type LockedModule, readConfig, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { stage } from './candidate.ts'
-import { changeApplication } from './change-application.ts'
+import { changeApplication, inTemporaryFolder } from './change-application.ts'
 import { readPackageJson } from './dependencies.ts'
 import { readInstalled } from './installed-packages.ts'
 import { indexedPackage } from './module-index.ts'
@@ -69,12 +66,7 @@ export async function describeModule(
 export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
   const cwd = process.cwd()
   const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLock, aliases: {} }) as Source
-  const directory = await realpath(await mkdtemp(join(tmpdir(), 'mortise-info-')))
-  try {
-    return await describeSource(source, directory, terminal)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+  return await inTemporaryFolder((folder) => describeSource(source, folder, terminal))
 }
 
 /** @param directory where it is staged */

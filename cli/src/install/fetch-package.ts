@@ -217,7 +217,8 @@ function noIntegrity(what: string): Failure {
   )
 }
 
-function registryFailure(error: Error & { code?: string }, target: string): Failure {
+/** What an error of npm's library means. */
+export function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
   if (error.code === 'EINTEGRITY') {
     return new Failure(

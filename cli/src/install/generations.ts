@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Lock, storeDirectory, storedModule, writeDurably } from '../host.ts'
+import { readSnapshots } from './snapshots.ts'
 
 /** What was installed once, and the command that made it so. */
 export interface Generation {
@@ -10,7 +11,7 @@ export interface Generation {
   readonly lock: Lock
 }
 
-/** Generations whose packages stay in the store, the present one included: as far as rolling back reaches. */
+/** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
 export const KEPT = 5
 
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
@@ -37,22 +38,26 @@ export async function readGenerations(directory: string, lock: Lock): Promise<Ge
   )
 }
 
-/** Removes packages from the store that none of the last generations has. */
+/** Removes packages and snapshots that none of the last generations has. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {
-  for (const folder of await unusedPackages(directory, lock))
-    await rm(folder, { recursive: true, force: true })
+  for (const path of await unreachable(directory, lock)) await rm(path, { recursive: true, force: true })
 }
 
-/** The packages in the store that none of the last generations has. */
-export async function unusedPackages(directory: string, lock: Lock): Promise<string[]> {
-  const generations = await readGenerations(directory, lock)
+/** The packages in the store, and the snapshots, that none of the last generations has. */
+export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
+  const last = (await readGenerations(directory, lock)).slice(-KEPT)
+  const locks = [lock, ...last.map((generation) => generation.lock)]
   const kept = new Set(
-    [lock, ...generations.slice(-KEPT).map((generation) => generation.lock)].flatMap(({ modules }) =>
-      Object.values(modules).map((locked) => storedModule(directory, locked)),
-    ),
+    locks.flatMap(({ modules }) => Object.values(modules).map((locked) => storedModule(directory, locked))),
   )
   const store = storeDirectory(directory)
   const names = await readdir(store).catch(() => [])
   const folders = names.filter((name) => !name.startsWith('.')).map((name) => join(store, name))
-  return folders.filter((folder) => !kept.has(folder))
+  const snapshots = await readSnapshots(directory)
+  return [
+    ...folders.filter((folder) => !kept.has(folder)),
+    ...snapshots.flatMap(({ generation, file }) =>
+      locks.some((past) => past.generation === generation) ? [] : [file],
+    ),
+  ]
 }

@@ -11,7 +11,7 @@ import { installedBeside, isInstalled, lockedModule } from './installed-packages
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import { probeCandidates } from './probe-candidates.ts'
-import { restoreStore, takeUpRestored } from './restore-store.ts'
+import { missingInStore, restoreStore, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { stageSource } from './stage-source.ts'
 import { moveToStore } from './staging.ts'
@@ -25,6 +25,8 @@ export interface InstallRequest {
   readonly yes: boolean
   /** Stop after the plan, with nothing changed. */
   readonly dryRun: boolean
+  /** In whose store packages are staged: the application's, or that of a folder which is gone after a dry run. */
+  readonly staging: string
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
 }
@@ -35,13 +37,16 @@ export interface Installed {
   readonly generation: number
   /** What was installed; on a dry run what would be. */
   readonly installed: readonly Plan[]
+  /** The ids of those of them that stay switched off. */
+  readonly disabled: readonly string[]
   readonly unchanged: readonly string[]
-  /** What was missing or damaged in the store, and is there again. */
+  /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
   readonly restored: readonly string[]
 }
 
 /**
- * Installs modules as one change: all of them or none. Run it while the application is locked.
+ * Installs modules as one change: all of them or none. Without specs, brings the store in line with the lock.
+ * Run it while the application is locked.
  * @throws {Failure}
  */
 export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
@@ -50,29 +55,31 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
   const resolved = specs.map((spec) => resolveSpec(spec, lookup))
-  const pinned = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
+  const named = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
+  const pinned = specs.length === 0 ? Object.keys(lock.modules) : named
   const sources = resolved.filter((found): found is Source => !('installed' in found))
   const restored = dryRun
-    ? []
+    ? await missingInStore(directory, lock, pinned)
     : await terminal.during('Checking the store', async () =>
         restoreStore(directory, lock, pinned, await npmOptions(directory, process.env, offline)),
       )
   const outcome = await installSources(request, lock, sources)
-  const unchanged = [...new Set([...pinned, ...outcome.unchanged])]
-  if (outcome.installed.length > 0) return { ...outcome, unchanged, restored }
+  const sound = pinned.filter((id) => !restored.includes(id))
+  const unchanged = [...new Set([...sound, ...outcome.unchanged])]
+  if (dryRun || outcome.installed.length > 0) return { ...outcome, unchanged, restored }
   const switched = await takeUpRestored(directory, command, lock, restored)
   return { ...outcome, switched, generation: switched?.generation ?? lock.generation, unchanged, restored }
 }
 
 /** Installs what `sources` hold now, instead of what is installed of the same modules. @throws {Failure} */
 export async function installSources(
-  { directory, command, terminal, yes, dryRun, offline }: InstallRequest,
+  { directory, command, terminal, yes, dryRun, staging, offline }: InstallRequest,
   lock: Lock,
   sources: readonly Source[],
 ): Promise<Installed> {
   const config = await readConfig(directory)
   const npm = await npmOptions(directory, process.env, offline)
-  const candidates = await stageAll(sources, { directory, npm, terminal })
+  const candidates = await stageAll(sources, { directory: staging, npm, terminal })
   const fresh: Candidate[] = []
   const unchanged: string[] = []
   for (const candidate of candidates) {
@@ -80,7 +87,7 @@ export async function installSources(
     if (await isInstalled(candidate, lock, directory)) unchanged.push(candidate.package.manifest.id)
     else fresh.push(candidate)
   }
-  const nothing = { switched: undefined, generation: lock.generation, unchanged, restored: [] }
+  const nothing = { switched: undefined, generation: lock.generation, disabled: [], unchanged, restored: [] }
   if (fresh.length === 0) return { ...nothing, installed: [] }
 
   const others = await installedBeside(fresh, lock, directory)
@@ -111,7 +118,8 @@ export async function installSources(
   const switched = await terminal.during('Switching', () =>
     applyChange({ directory, command, former: lock, modules }),
   )
-  return { switched, generation: switched.generation, installed: plans, unchanged, restored: [] }
+  const disabled = Object.keys(entries).filter((id) => entries[id]?.enabled === false)
+  return { ...nothing, switched, generation: switched.generation, installed: plans, disabled }
 }
 
 async function stageAll(

@@ -7,7 +7,7 @@ import ssri from 'ssri'
 import { Parser } from 'tar'
 import { largestTarball } from './unpack.ts'
 
-interface Description {
+export interface Description {
   readonly name: string
   readonly version: string
 }
@@ -101,7 +101,7 @@ async function readPackages(directory: string): Promise<Packed[]> {
 }
 
 /** The package.json of a tarball, read without unpacking it; undefined where it has none that names a package. */
-function readDescription(data: Buffer): Description | undefined {
+export function readDescription(data: Buffer): Description | undefined {
   let text: string | undefined
   let failed = false
   const parser = new Parser()

@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, type Lock, storedModule } from '../host.ts'
+import { callRunningHost, type Lock, type LockedModule, storedModule } from '../host.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -20,12 +20,10 @@ export async function restoreStore(
   ids: readonly string[],
   npm: NpmOptions,
 ): Promise<string[]> {
-  const restored: string[] = []
-  for (const id of ids) {
-    const locked = lock.modules[id]
-    if (locked === undefined) continue
+  const missing = await missingInStore(directory, lock, ids)
+  for (const id of missing) {
+    const locked = lock.modules[id] as LockedModule
     const place = storedModule(directory, locked)
-    if (await holds(place, locked.tree)) continue
     const { integrity, dependencies } = locked
     const candidate = await stage(lockedSource(locked, directory), {
       directory,
@@ -42,9 +40,22 @@ export async function restoreStore(
       )
     }
     await moveToStore(candidate.package.directory, place, locked.tree)
-    restored.push(id)
   }
-  return restored
+  return missing
+}
+
+/** The modules among `ids` that the store has not, or not as they were installed. */
+export async function missingInStore(
+  directory: string,
+  lock: Lock,
+  ids: readonly string[],
+): Promise<string[]> {
+  const missing: string[] = []
+  for (const id of ids) {
+    const locked = lock.modules[id]
+    if (locked !== undefined && !(await holds(storedModule(directory, locked), locked.tree))) missing.push(id)
+  }
+  return missing
 }
 
 /**

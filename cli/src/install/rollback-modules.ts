@@ -1,13 +1,26 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { Failure } from '../failure.ts'
-import { callRunningHost, type DatabaseSchema, databaseSchema, type Lock, readLock } from '../host.ts'
+import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
+import { exitCodes, Failure } from '../failure.ts'
+import { type AppliedMigration, type Lock, readLock } from '../host.ts'
+import type { Terminal } from '../terminal.ts'
+import { type MigrationNames, migrationNames, migrationsBeyond, readLedger } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
-import { type Generation, readGenerations } from './generations.ts'
-import { readInstalled } from './installed-packages.ts'
+import { type Generation, KEPT, readGenerations } from './generations.ts'
 import { npmOptions } from './npm-options.ts'
 import { restoreStore } from './restore-store.ts'
+
+export interface Rollback {
+  readonly directory: string
+  /** As it was called, for the history. */
+  readonly command: string
+  /** The one before the last change, where it is undefined. */
+  readonly generation: number | undefined
+  readonly terminal: Terminal
+  /** Put the snapshot back that goes before the first migration in between, whether it can be undone or not. */
+  readonly withSnapshot: boolean
+  /** Do not ask. */
+  readonly yes: boolean
+}
 
 export interface RolledBack {
   readonly switched: Switched | undefined
@@ -16,37 +29,33 @@ export interface RolledBack {
   readonly to: number
   /** The migrations that were undone: `api-cart/002-note`. */
   readonly undone: readonly string[]
+  /** What came back instead, and what was lost. */
+  readonly snapshot: Omit<RestoredSnapshot, 'generation'> | null
 }
 
 /**
- * Installs what a former generation had: the one before the last change, or a named one. The migrations that its
- * packages do not have are undone by what the ledger recorded of them, so no module's code is needed. Data of
- * modules that it does not have stay, as when they are removed. Run it while the application is locked.
+ * Installs what a former generation had. The migrations that its packages do not have are undone by what the ledger
+ * recorded of them, so no module's code is needed. Data of modules that it does not have stay, as when they are
+ * removed. Run it while the application is locked.
  *
  * @throws {Failure} where there is no such generation (3), or a migration in between cannot be undone (4)
  */
-export async function rollbackModules(
-  directory: string,
-  command: string,
-  generation: number | undefined,
-): Promise<RolledBack> {
+export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
+  const { directory, command, withSnapshot } = rollback
   const lock = await readLock(directory)
-  const target = find(await readGenerations(directory, lock), lock, generation)
-  const { modules, generation: to } = target.lock
-  if (isDeepStrictEqual(modules, lock.modules)) {
-    return { switched: undefined, generation: lock.generation, to, undone: [] }
+  const target = find(await readGenerations(directory, lock), lock, rollback.generation).lock
+  const { modules, generation: to } = target
+  const nothing = { switched: undefined, generation: lock.generation, to, undone: [], snapshot: null }
+  if (isDeepStrictEqual(modules, lock.modules)) return nothing
+  await fetchAgain(directory, target)
+  const names = await migrationNames(directory, modules)
+  const undo = migrationsBeyond(names, await readLedger(directory))
+  if (withSnapshot && undo.length > 0) {
+    const { generation, ...snapshot } = await restoreSnapshot({ ...rollback, target, names })
+    return { ...nothing, generation, snapshot }
   }
-  await restoreStore(directory, target.lock, Object.keys(modules), await npmOptions(directory))
-  const undo = await migrationsBeyond(directory, target.lock)
   const stuck = undo.find(({ down }) => down === null)
-  if (stuck) {
-    throw new Failure(
-      'refused',
-      'irreversible',
-      `Generation ${to} cannot be gone back to: the migration ${stuck.name} of ${stuck.module} cannot be undone.`,
-      `Go on with a newer version of ${stuck.module} instead, or restore a backup that was made before it.`,
-    )
-  }
+  if (stuck) throw await irreversible(directory, to, stuck, names)
   const switched = await applyChange({
     directory,
     command,
@@ -55,7 +64,41 @@ export async function rollbackModules(
     undo: undo.map(({ module, name }) => ({ module, name })),
   })
   const undone = undo.map(({ module, name }) => `${module}/${name}`)
-  return { switched, generation: switched.generation, to, undone }
+  return { ...nothing, switched, generation: switched.generation, undone }
+}
+
+/** What is older than the last generations may have left the store. */
+async function fetchAgain(directory: string, target: Lock): Promise<void> {
+  try {
+    await restoreStore(directory, target, Object.keys(target.modules), await npmOptions(directory))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(
+      error.exitCode === exitCodes.refused ? 'refused' : 'notFound',
+      error.code,
+      `Generation ${target.generation} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
+      `Put back what it came from, or install another version. The store keeps the last ${KEPT} generations.`,
+      { cause: error },
+    )
+  }
+}
+
+async function irreversible(
+  directory: string,
+  to: number,
+  { module, name }: AppliedMigration,
+  names: MigrationNames,
+): Promise<Failure> {
+  // One that cannot be read is no way back to offer.
+  const snapshot = await findSnapshot(directory, names).catch(() => undefined)
+  return new Failure(
+    'refused',
+    'irreversible',
+    `Generation ${to} cannot be gone back to: the migration ${name} of ${module} cannot be undone.`,
+    snapshot === undefined
+      ? `Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
+      : `Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
+  )
 }
 
 /** Without a number: the last generation that had something else installed. */
@@ -73,17 +116,4 @@ function find(generations: readonly Generation[], lock: Lock, number: number | u
       : `There is no generation ${number}.`,
     'See what there was: app module-history',
   )
-}
-
-/** What the database has of the modules of `lock`, and their packages do not. */
-async function migrationsBeyond(directory: string, lock: Lock): Promise<DatabaseSchema['ledger']> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
-  const { ledger } = answer ? (answer.body as DatabaseSchema) : await databaseSchema(directory)
-  const own = new Map<string, Set<string>>()
-  for (const [id, locked] of Object.entries(lock.modules)) {
-    const { directory: folder, manifest } = await readInstalled(id, locked, directory)
-    const files = manifest.migrations === undefined ? [] : await readdir(join(folder, manifest.migrations))
-    own.set(id, new Set(files.map((file) => file.slice(0, file.indexOf('.')))))
-  }
-  return ledger.filter(({ module, name }) => own.get(module)?.has(name) === false)
 }

@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
+import { isSnapshot, snapshotsFolder } from './snapshots.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -41,6 +42,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     ...(await namesIn(own, isTemporary)),
     ...(await namesIn(join(own, 'generations'), isTemporary)),
     ...(await namesIn(join(own, 'purged'), isTemporary)),
+    ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
   ]
 }
 

@@ -15,11 +15,12 @@ export async function upgradeModules(request: InstallRequest, names: readonly st
   const lock = await readLock(request.directory)
   const wanted = names.length > 0 ? names : Object.keys(lock.modules)
   const { aliases } = await readConfig(request.directory)
-  const sources = wanted.map((name) => sourceOf(name, lock, request.directory, aliases))
+  const sources = wanted.map((name) => upgradeSource(name, lock, request.directory, aliases))
   return await installSources(request, lock, sources)
 }
 
-function sourceOf(
+/** Where an installed module is upgraded from. @param text an id or a package name, with `@version` or without */
+export function upgradeSource(
   text: string,
   lock: Lock,
   directory: string,

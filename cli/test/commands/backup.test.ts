@@ -5,7 +5,9 @@ import t, { type Test } from 'tap'
 import { list } from 'tar'
 import { damageOf, readLock } from '../../src/host.ts'
 import { entryModule } from '../entry-module.ts'
+import { killBefore } from '../kill-before.ts'
 import { runApp, testApplication } from '../run-app.ts'
+import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -138,4 +140,16 @@ t.test('nothing is overwritten, and no folder made', async (t) => {
     json: { error: { code: 'no-folder' } },
   })
   t.match(await run('backup'), { exitCode: 2 })
+})
+
+t.test('what a backup to that file has left that was killed is removed by the next one', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = join(root, 'backup.tgz')
+  const killed = startApp(t, ['backup', file, '--dir', directory], killBefore(2))
+  t.equal(await killed.ended, 'SIGKILL')
+  const left = async () => (await readdir(root)).filter((name) => /^backup/.test(name))
+  t.match(await left(), [/^backup\.tgz\.[0-9a-f]{12}\.tmp$/])
+  await writeFile(`${file}.tmp`, 'mine')
+  t.equal((await run('backup', file)).exitCode, 0)
+  t.strictSame(await left(), ['backup.tgz', 'backup.tgz.tmp'])
 })

@@ -1,46 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { readLock } from '../../src/host.ts'
-import { testApplication } from '../run-app.ts'
+import { noteVersions } from '../note-versions.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
-
-/** A module with a table; version 2 adds a column, with or without a way back. */
-async function versions(t: Test, down: string | undefined) {
-  const application = await testApplication(t)
-  const first = {
-    'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)',
-    'migrations/001-note.down.sql': 'DROP TABLE note',
-  }
-  const second = {
-    ...first,
-    'migrations/002-colour.sql': "ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'none'",
-    ...(down && { 'migrations/002-colour.down.sql': down }),
-  }
-  const note = (version: string, files: Record<string, string>) =>
-    sampleTarball(join(application.root, `note-${version}.tgz`), {
-      id: 'note',
-      version,
-      manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note', 'POST /note'] },
-      files,
-      main: `import { defineModule, sql, run } from '@mortise/module-sdk'
-        export default defineModule('note', async (app, { database }) => {
-          const config = { access: 'public' }
-          app.get('/note', { config }, async () => ({ version: '${version}', notes: await database.many(sql\`SELECT * FROM note\`) }))
-          app.post('/note', { config }, async () => {
-            await database.transaction(() => run(sql\`INSERT INTO note (body) VALUES ('kept')\`))
-            return {}
-          })
-        })`,
-    })
-  return { ...application, v1: await note('1.0.0', first), v2: await note('2.0.0', second) }
-}
 
 const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
 
 t.test('the former version is back at once, its schema too, and the data stay', async (t) => {
-  const { directory, run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const running = await runningHost(t, directory)
   await run('module-install', v1)
   await post(running.url)
@@ -57,7 +26,7 @@ t.test('the former version is back at once, its schema too, and the data stay', 
 })
 
 t.test('without a running host too, and down to nothing', async (t) => {
-  const { directory, run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   await run('module-install', v1)
   await run('module-install', v2)
   t.match(await run('module-rollback', '1'), {
@@ -69,7 +38,7 @@ t.test('without a running host too, and down to nothing', async (t) => {
 })
 
 t.test('a migration that cannot be undone is in the way, and nothing changes', async (t) => {
-  const { directory, run, v1, v2 } = await versions(t, undefined)
+  const { directory, run, v1, v2 } = await noteVersions(t, undefined)
   await run('module-install', v1)
   await run('module-install', v2)
   const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
@@ -81,7 +50,7 @@ t.test('a migration that cannot be undone is in the way, and nothing changes', a
 })
 
 t.test('what never was is not found', async (t) => {
-  const { run, v1 } = await versions(t, undefined)
+  const { run, v1 } = await noteVersions(t, undefined)
   t.match(await run('module-rollback'), { exitCode: 3, json: { error: { code: 'no-such-generation' } } })
   await run('module-install', v1)
   t.match(await run('module-rollback', '7'), { exitCode: 3 })
@@ -89,7 +58,7 @@ t.test('what never was is not found', async (t) => {
 })
 
 t.test('the history tells when, by which command, and what changed', async (t) => {
-  const { run, v1, v2 } = await versions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   t.match((await run('module-history')).json, { generation: 0, generations: [] })
   await run('module-install', v1)
   await run('module-install', v2)
@@ -109,7 +78,7 @@ t.test('the history tells when, by which command, and what changed', async (t) =
 })
 
 t.test('packages that no recent generation has leave the store', async (t) => {
-  const { root, directory, run, v1 } = await versions(t, undefined)
+  const { root, directory, run, v1 } = await noteVersions(t, undefined)
   await run('module-install', v1)
   await run('module-remove', 'note')
   const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
@@ -122,4 +91,64 @@ t.test('packages that no recent generation has leave the store', async (t) => {
   }
   t.equal((await inStore()).length, 0)
   t.match(await run('module-list'), { exitCode: 0 })
+})
+
+t.test('a running host goes there and back, from a removal and a disabled module too', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const running = await runningHost(t, directory)
+  await run('module-install', v1)
+  await post(running.url)
+  await run('module-install', v2)
+  const [one, two] = [
+    { version: '1.0.0', notes: [{ body: 'kept' }] },
+    { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] },
+  ]
+  for (const expected of [one, two, one, two]) {
+    t.match(await run('module-rollback'), { exitCode: 0, json: { live: true } })
+    t.strictSame((await get(running, '/note')).body, expected)
+  }
+  for (const command of ['module-remove', 'module-disable']) {
+    await run(command, 'note')
+    t.equal((await get(running, '/note')).status, 404)
+    t.match(await run('module-rollback'), { exitCode: 0, json: { undone: [], live: true } })
+    t.strictSame((await get(running, '/note')).body, two)
+  }
+})
+
+t.test('an older package over a newer one leaves the schema ahead, and rolling back undoes it', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const running = await runningHost(t, directory)
+  await run('module-install', v2)
+  await post(running.url)
+  t.match(await run('module-install', v1), {
+    exitCode: 0,
+    json: { installed: [{ version: '1.0.0', replaces: '2.0.0' }], live: true },
+  })
+  await post(running.url)
+  t.match((await get(running, '/note')).body, { version: '1.0.0', notes: { length: 2 } })
+  t.match(await run('doctor'), { exitCode: 0, json: { findings: [{ id: 'schema-ahead' }] } })
+  t.match(await run('module-upgrade', 'note@2.0.0'), { exitCode: 2 }, 'a file has no other versions')
+  t.match(await run('module-rollback'), { json: { to: 1, undone: [] } })
+  t.match((await get(running, '/note')).body, {
+    version: '2.0.0',
+    notes: [{ colour: 'none' }, { colour: 'none' }],
+  })
+})
+
+t.test('what has left the store is fetched again; where that cannot be, nothing changes', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  await run('module-install', v1)
+  await run('module-install', v2)
+  for (const command of ['disable', 'enable', 'disable', 'enable']) await run(`module-${command}`, 'note')
+  const lock = await readLock(directory)
+  await rename(v1, `${v1}.away`)
+  t.match(await run('module-rollback', '1'), {
+    exitCode: 3,
+    json: { error: { message: /^Generation 1 cannot be gone back to.*note-1\.0\.0\.tgz/, hint: /last 5/ } },
+  })
+  await copyFile(v2, v1)
+  t.match(await run('module-rollback', '1'), { exitCode: 4, json: { error: { code: 'integrity' } } })
+  t.strictSame(await readLock(directory), lock)
+  await rename(`${v1}.away`, v1)
+  t.match(await run('module-rollback', '1'), { exitCode: 0, json: { undone: ['note/002-colour'] } })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readLock } from '../../src/host.ts'
 import { fakeRegistry, published } from '../fake-registry.ts'
-import { testApplication } from '../run-app.ts'
+import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleFiles, sampleFolder } from '../sample-module.ts'
 
@@ -46,6 +46,15 @@ t.test('a version that is named, outside the range too, which is the range from 
     json: { installed: [{ version: '2.0.0' }] },
   })
   t.match((await readLock(directory)).modules, { hello: { version: '2.0.0' } })
+  t.match(
+    await run('module-upgrade', 'hello@1.0.0'),
+    { exitCode: 0, json: { installed: [{ version: '1.0.0', replaces: '2.0.0' }] } },
+    'an older one too',
+  )
+  await run('module-disable', 'hello')
+  const disabled = await runApp('module-upgrade', 'hello@2.0.0', '--dir', directory)
+  t.match(disabled.stdout, /Switched off still\. Next: app module-enable hello/)
+  await run('module-enable', 'hello')
   t.match(await run('module-upgrade', 'hello@9.9.9'), { exitCode: 3 })
   t.match(await run('module-upgrade', 'hello@new'), { exitCode: 2 })
 })

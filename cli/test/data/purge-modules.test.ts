@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
+import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -69,10 +70,30 @@ t.test('what others refer to is not purged, and the module not removed', async (
   })
   t.strictSame(Object.keys((await readLock(directory)).modules), ['entry', 'other'])
   t.ok(await hasTables(directory))
-  t.match(await run('module-remove', '--purge', 'other', 'entry'), {
+  t.match(await run('module-remove', '--purge', 'entry', 'other'), {
     exitCode: 0,
     json: { purged: [{ module: 'other' }, { module: 'entry' }] },
   })
+  t.notOk(await hasTables(directory))
+})
+
+t.test('modules that refer to each other are not purged, and not removed', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const referring = (id: string, other: string) =>
+    sampleTarball(join(root, `${id}.tgz`), {
+      id,
+      manifest: { tables: id, migrations: 'migrations' },
+      files: {
+        'migrations/001-first.sql': `CREATE TABLE ${id} (id INTEGER PRIMARY KEY, other INTEGER REFERENCES ${other} (id))`,
+      },
+    })
+  const files = [await referring('one', 'two'), await referring('two', 'one')]
+  t.equal((await run('module-install', ...files)).exitCode, 0)
+  t.match(await run('module-remove', '--purge', 'one', 'two'), {
+    exitCode: 4,
+    json: { error: { code: 'not-purgeable', message: /"two" refers to "one"/ } },
+  })
+  t.strictSame(Object.keys((await readLock(directory)).modules), ['one', 'two'])
 })
 
 t.test('without --purge the data stay, and are found again', async (t) => {

@@ -24,7 +24,8 @@ export async function copyDatabase(source: SqliteDatabase.Database, file: string
     try {
       await backUp(source, temporary, handle)
       // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
-      const copy = new SqliteDatabase(temporary)
+      // Gone: the command that asked for it was killed, and the next one has removed what it left.
+      const copy = new SqliteDatabase(temporary, { fileMustExist: true })
       copy.pragma('journal_mode = DELETE')
       copy.close()
       await handle.sync()

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { readMigrations } from '../migration-files.ts'
 import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
+import { openBeside } from './open-connections.ts'
 
 /** What is amiss with a database; all empty where nothing is. */
 export interface DatabaseInspection {
@@ -32,11 +33,8 @@ export async function inspectDatabase(
 ): Promise<DatabaseInspection | undefined> {
   const nothing = { damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
   if (!existsSync(file)) return undefined
-  // Not read-only: the log that a killed host has left could not be read then.
-  const database = new SqliteDatabase(file, { fileMustExist: true, timeout: 5000 })
+  const database = openBeside(file)
   try {
-    database.pragma('query_only = 1')
-    database.pragma('trusted_schema = 0')
     const damage = damageIn(database)
     if (damage.length > 0) return { ...nothing, damage }
     const ledger = readLedger(new Connection(database))

@@ -19,6 +19,15 @@ export function openReader(file: string): Connection {
   return configured(database, { query_only: 1, trusted_schema: 0 })
 }
 
+/** A connection that writes nothing, beside those of a host that may serve from the file. */
+export function openBeside(file: string): SqliteDatabase.Database {
+  // Not read-only: the log that a killed host has left could not be read then.
+  const database = new SqliteDatabase(file, { fileMustExist: true, timeout: 5000 })
+  database.pragma('query_only = 1')
+  database.pragma('trusted_schema = 0')
+  return database
+}
+
 function configured(
   database: SqliteDatabase.Database,
   pragmas: Readonly<Record<string, string | number>>,

@@ -1,0 +1,156 @@
+import { constants } from 'node:fs'
+import { chmod, copyFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { Failure } from '../failure.ts'
+import { type DatabaseContents, damageOf, type Lock, readConfig, readContents, readLock } from '../host.ts'
+import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
+import { pruneStore } from '../install/generations.ts'
+import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
+import { makeStaging } from '../install/staging.ts'
+import { assertRoom } from '../install/take-snapshot.ts'
+import type { Terminal } from '../terminal.ts'
+import { DATA } from './archive-manifest.ts'
+import { replaceData } from './replace-data.ts'
+import { assertStopped } from './restore-journal.ts'
+
+export interface SnapshotRestoration {
+  readonly directory: string
+  /** As it was called, for the history. */
+  readonly command: string
+  /** The generation whose modules are installed again. */
+  readonly target: Lock
+  /** The migrations that the packages of its modules have. */
+  readonly names: MigrationNames
+  readonly terminal: Terminal
+  /** Do not ask. */
+  readonly yes: boolean
+}
+
+export interface RestoredSnapshot {
+  /** Of the lock from now on. */
+  readonly generation: number
+  /** When the snapshot was taken: what was written since is lost. RFC 3339, UTC. */
+  readonly at: string
+  /** The tables that had another number of rows then. */
+  readonly tables: readonly TableChange[]
+  /** Where the data are that were there before, relative to the application folder. */
+  readonly former: string | null
+}
+
+interface TableChange {
+  readonly table: string
+  readonly now: number
+  readonly snapshot: number
+}
+
+/**
+ * The newest snapshot of a database that had nothing beyond these migrations: the one that loses least.
+ * @throws {Failure} where one cannot be read
+ */
+export async function findSnapshot(directory: string, names: MigrationNames): Promise<Snapshot | undefined> {
+  const snapshots = await readSnapshots(directory)
+  return snapshots.findLast(({ file }) => migrationsBeyond(names, contentsOf(file).ledger).length === 0)
+}
+
+/**
+ * Installs what `target` had, on the database of the snapshot before the first migration that it does not have.
+ * Says first what is lost, and asks. Run it while the application is locked.
+ * @throws {Failure} not confirmed, a host runs, or there is no such snapshot (4): nothing has changed then
+ */
+export async function restoreSnapshot(restoration: SnapshotRestoration): Promise<RestoredSnapshot> {
+  const { directory, command, target, names } = restoration
+  const snapshot = await findSnapshot(directory, names)
+  if (snapshot === undefined) throw noSnapshot(target.generation)
+  const { databaseFile } = await readConfig(directory)
+  const { at } = snapshot
+  const tables = changesBetween(readContents(databaseFile), contentsOf(snapshot.file))
+  await agreed(restoration, lossOf(snapshot, tables))
+
+  const copy = await copied(directory, snapshot)
+  const generation = (await readLock(directory)).generation + 1
+  const lock: Lock = { ...target, generation }
+  const sources = new Map([[databaseFile, copy]])
+  const former = await replaceData({ directory, command, lock, database: databaseFile, sources })
+  await pruneStore(directory, lock)
+  return { generation, at, tables, former: former === null ? null : relative(directory, former) }
+}
+
+/** The snapshot stays: what is moved into place is a copy of it. */
+async function copied(directory: string, { file, bytes }: Snapshot): Promise<string> {
+  const folder = await makeStaging(directory)
+  await chmod(folder, 0o700)
+  const copy = join(folder, DATA)
+  try {
+    await assertRoom(folder, bytes)
+    await copyFile(file, copy, constants.COPYFILE_FICLONE)
+  } catch (error) {
+    throw unusable(file, (error as Error).message, 'Make room for it, then try again.')
+  }
+  const damage = damageOf(copy)
+  if (damage !== undefined) throw unusable(file, `it is damaged: ${damage}`, 'Restore a backup: app restore')
+  return copy
+}
+
+function contentsOf(file: string): DatabaseContents {
+  try {
+    return readContents(file)
+  } catch (error) {
+    throw unusable(file, (error as Error).message, 'Check the disk, or restore a backup: app restore')
+  }
+}
+
+function changesBetween(now: DatabaseContents, then: DatabaseContents): TableChange[] {
+  const tables = [...new Set([...Object.keys(now.rows), ...Object.keys(then.rows)])].sort()
+  return tables
+    .map((table) => ({ table, now: now.rows[table] ?? 0, snapshot: then.rows[table] ?? 0 }))
+    .filter((change) => change.now !== change.snapshot)
+}
+
+function lossOf({ at }: Snapshot, tables: readonly TableChange[]): string {
+  const counts = tables.map(({ table, now, snapshot }) => `${table} ${now} (then ${snapshot})`)
+  const rows = counts.length === 0 ? 'Every table has as many rows as then' : `Rows now: ${counts.join(', ')}`
+  return `All that was written since ${at}, ${ago(Date.now() - Date.parse(at))}, is lost with this. ${rows}; rows that were changed since are put back too.`
+}
+
+function ago(milliseconds: number): string {
+  const units = [
+    ['day', 86_400_000],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+    ['second', 1000],
+  ] as const
+  const [unit, length] = units.find(([, size]) => milliseconds >= size) ?? units[3]
+  return new Intl.RelativeTimeFormat('en').format(-Math.floor(milliseconds / length), unit)
+}
+
+/** Says what is lost before anything else, so that nobody stops a host for what they do not want. @throws {Failure} */
+async function agreed({ directory, terminal, yes }: SnapshotRestoration, loss: string): Promise<void> {
+  if (!yes && !terminal.interactive) throw declined(loss, 'If that may be lost, add --yes.')
+  terminal.note(loss)
+  await assertStopped(directory)
+  if (yes || (await terminal.confirm('Put the snapshot back?'))) return
+  throw declined('', 'Answer y, or add --yes.')
+}
+
+function declined(loss: string, hint: string): Failure {
+  const message = `The snapshot was not put back: it was not confirmed. ${loss}`
+  return new Failure('refused', 'declined', message, hint)
+}
+
+function noSnapshot(generation: number): Failure {
+  return new Failure(
+    'refused',
+    'no-snapshot',
+    `Generation ${generation} cannot be gone back to: no snapshot is left of a database that fits it.`,
+    'Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
+  )
+}
+
+function unusable(file: string, reason: string, hint: string): Failure {
+  return new Failure(
+    'refused',
+    'snapshot-unusable',
+    `The snapshot ${file} cannot be put back: ${reason}.`,
+    `Nothing was changed. ${hint}`,
+  )
+}

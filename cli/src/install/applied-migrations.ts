@@ -1,0 +1,40 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { askDatabase } from '../data/ask-database.ts'
+import { type DatabaseSchema, databaseSchema, type Lock } from '../host.ts'
+import { readInstalled } from './installed-packages.ts'
+
+export type Ledger = DatabaseSchema['ledger']
+
+/** What was applied to the database, by its running host or by the command. */
+export async function readLedger(directory: string): Promise<Ledger> {
+  const { ledger } = await askDatabase<DatabaseSchema>({ directory, method: 'GET', path: '/schema' }, () =>
+    databaseSchema(directory),
+  )
+  return ledger
+}
+
+/** The names of the migrations that stored packages have, by module. */
+export type MigrationNames = ReadonlyMap<string, ReadonlySet<string>>
+
+/** @throws {Failure} where the store has them not */
+export async function migrationNames(directory: string, modules: Lock['modules']): Promise<MigrationNames> {
+  const names = new Map<string, ReadonlySet<string>>()
+  for (const [id, locked] of Object.entries(modules)) {
+    const { directory: folder, manifest } = await readInstalled(id, locked, directory)
+    const files = manifest.migrations === undefined ? [] : await readdir(join(folder, manifest.migrations))
+    names.set(id, new Set(files.map((file) => file.slice(0, file.indexOf('.')))))
+  }
+  return names
+}
+
+/** What the database has of the modules that are named, and their packages do not. */
+export function migrationsBeyond(names: MigrationNames, ledger: Ledger): Ledger {
+  return ledger.filter(({ module, name }) => names.get(module)?.has(name) === false)
+}
+
+/** Whether packages have what the database does not. */
+export function isPending(names: MigrationNames, ledger: Ledger): boolean {
+  const applied = new Set(ledger.map(({ module, name }) => `${module}/${name}`))
+  return [...names].some(([id, own]) => [...own].some((name) => !applied.has(`${id}/${name}`)))
+}

@@ -1,0 +1,62 @@
+import pacote from 'pacote'
+import { asFailure } from '../explain.ts'
+import { type LockedModule, readConfig, readLock } from '../host.ts'
+import { fetchPackage, registryFailure } from './fetch-package.ts'
+import { readDescription } from './local-registry.ts'
+import { type NpmOptions, npmOptions } from './npm-options.ts'
+import type { Source } from './source.ts'
+import { upgradeSource } from './upgrade-modules.ts'
+
+/** What there is of a module where it was installed from. */
+export interface Newer {
+  /** What `module-upgrade` would install: the newest in the range; of a folder or file what it holds now. */
+  readonly wanted: string | null
+  /** What its registry calls the latest, whatever the range. */
+  readonly latest: string | null
+  /** Whether `module-upgrade` would change anything; also other files of the same version. */
+  readonly outdated: boolean
+  /** Why its source could not be asked. */
+  readonly unreachable: string | null
+}
+
+/** Asks where every installed module came from, by module. A source that cannot be asked is no failure. */
+export async function findNewer(directory: string): Promise<ReadonlyMap<string, Newer>> {
+  const lock = await readLock(directory)
+  const { aliases } = await readConfig(directory)
+  const npm = await npmOptions(directory)
+  const entries = Object.entries(lock.modules).map(async ([id, locked]) => {
+    try {
+      const source = upgradeSource(id, lock, directory, aliases)
+      return [id, await ask(source, locked, npm)] as const
+    } catch (error) {
+      const unreachable = asFailure(error).message
+      return [id, { wanted: null, latest: null, outdated: false, unreachable }] as const
+    }
+  })
+  return new Map(await Promise.all(entries))
+}
+
+async function ask(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
+  return source.kind === 'registry'
+    ? await askRegistry(source, locked, npm)
+    : await lookAgain(source, locked, npm)
+}
+
+async function askRegistry({ target }: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
+  // One request for both.
+  const options = { ...npm, packumentCache: new Map() }
+  try {
+    const wanted = await pacote.manifest(target, options)
+    const latest = await pacote.manifest(`${locked.package}@latest`, options)
+    const outdated = wanted.version !== locked.version
+    return { wanted: wanted.version, latest: latest.version, outdated, unreachable: null }
+  } catch (error) {
+    throw registryFailure(error as Error, target)
+  }
+}
+
+async function lookAgain(source: Source, locked: LockedModule, npm: NpmOptions): Promise<Newer> {
+  const { data, integrity } = await fetchPackage(source, npm)
+  const version = readDescription(data)?.version ?? null
+  return { wanted: version, latest: version, outdated: integrity !== locked.integrity, unreachable: null }
+}

@@ -1,0 +1,37 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+// Before a change migrates the database, a copy of it is made: `.app/snapshots/<generation>.db`, by the generation
+// that it served until then. It goes when that generation cannot be gone back to any more.
+
+export interface Snapshot {
+  readonly generation: number
+  readonly file: string
+  /** RFC 3339, UTC. */
+  readonly at: string
+  readonly bytes: number
+}
+
+export const snapshotsFolder = (directory: string) => join(directory, '.app', 'snapshots')
+export const snapshotFile = (directory: string, generation: number) =>
+  join(snapshotsFolder(directory), `${generation}.db`)
+
+export const isSnapshot = (name: string) => /^\d+\.db$/.test(name)
+
+/** All that there are, oldest first. */
+export async function readSnapshots(directory: string): Promise<Snapshot[]> {
+  const names = await readdir(snapshotsFolder(directory)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const snapshots = names.filter(isSnapshot).map(async (name): Promise<Snapshot> => {
+    const file = join(snapshotsFolder(directory), name)
+    const { mtime, size } = await stat(file)
+    return { generation: Number.parseInt(name, 10), file, at: mtime.toISOString(), bytes: size }
+  })
+  return (await Promise.all(snapshots)).sort((one, other) => one.generation - other.generation)
+}
+
+export async function removeSnapshot(directory: string, generation: number): Promise<void> {
+  await rm(snapshotFile(directory, generation), { force: true })
+}

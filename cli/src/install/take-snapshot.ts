@@ -1,0 +1,54 @@
+import { mkdir, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { askDatabase } from '../data/ask-database.ts'
+import { Failure } from '../failure.ts'
+import { copyDatabase, type Lock, readConfig, syncPath } from '../host.ts'
+import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
+import { snapshotFile, snapshotsFolder } from './snapshots.ts'
+
+/**
+ * Copies the database, unless `modules` bring no migration that it lacks, or it is a new one.
+ * @param generation the one that is left
+ * @returns whether it was copied
+ * @throws {Failure} where it cannot be: nothing is left then
+ */
+export async function takeSnapshot(
+  directory: string,
+  generation: number,
+  modules: Lock['modules'],
+): Promise<boolean> {
+  const names = await migrationNames(directory, modules)
+  if ([...names.values()].every(({ size }) => size === 0)) return false
+  const ledger = await readLedger(directory)
+  if (ledger.length === 0 || !isPending(names, ledger)) return false
+  const folder = snapshotsFolder(directory)
+  const file = snapshotFile(directory, generation)
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await syncPath(dirname(folder))
+    await assertRoom(folder, await sizeOf(directory))
+    await askDatabase({ directory, path: '/backup', body: { file } }, () => copyDatabase(directory, file))
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'snapshot-failed',
+      `The database would be migrated, and the snapshot that goes before cannot be taken: ${(error as Error).message}`,
+      'Nothing was changed. A snapshot is as large as the database: make room for it, then try again.',
+      { cause: error },
+    )
+  }
+  return true
+}
+
+/** A disk that is filled to the last byte would fail the requests of a running host. @throws {Error} */
+export async function assertRoom(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bytes > bavail * bsize) throw new Error(`it needs ${bytes} bytes, and ${bavail * bsize} are free`)
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  const { databaseFile } = await readConfig(directory)
+  const files = [databaseFile, `${databaseFile}-wal`]
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file).catch(() => undefined))?.size))
+  return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
+}

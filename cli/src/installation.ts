@@ -1,0 +1,57 @@
+import { writeConfigSchema } from './application-folder.ts'
+import type { Call } from './command.ts'
+import { changeApplication, planChange } from './install/change-application.ts'
+import type { Installed, InstallRequest } from './install/install-modules.ts'
+import { isServed } from './installed-state.ts'
+
+/** The options of every command that installs. */
+export const installationOptions = [
+  [
+    '--yes',
+    'do not ask about an origin that nothing installed has; asked on a terminal only, never when piped',
+  ],
+  ['--dry-run', 'print the plan and change nothing'],
+  ['--offline', "no network: folders, files, bundles, directories of tarballs, and npm's cache"],
+] as const
+
+/** Does the work of a command that installs, and answers what came of it. */
+export async function runInstallation(
+  { arguments: words, options, terminal, application }: Call,
+  name: string,
+  work: (request: InstallRequest) => Promise<Installed>,
+): Promise<void> {
+  const directory = await application()
+  const command = [name, ...words].join(' ')
+  const dryRun = options.dryRun === true
+  const yes = options.yes === true
+  const request = { directory, command, terminal, yes, dryRun, offline: options.offline === true }
+  const result = dryRun
+    ? await planChange(directory, command, (staging) => work({ ...request, staging }))
+    : await changeApplication(directory, command, terminal, () => work({ ...request, staging: directory }))
+  if (!dryRun) await writeConfigSchema(directory)
+  const { switched, ...rest } = result
+  const live = switched?.live ?? (await isServed(directory, result.generation))
+  const migrations = switched?.migrations ?? []
+  terminal.result({ ...rest, dryRun, live, migrations }, describe(result, dryRun))
+}
+
+/** What came of it, for people. */
+function describe(
+  { switched, installed, disabled, unchanged, restored }: Installed,
+  dryRun: boolean,
+): string {
+  const done = dryRun ? 'Would install' : 'Installed'
+  const fetched = dryRun ? 'Would fetch again' : 'Fetched again'
+  const lines = [
+    ...restored.map((id) => `${fetched}: ${id}`),
+    ...unchanged
+      .filter((id) => !restored.includes(id))
+      .map((id) => `Nothing to do: ${id} is installed already.`),
+    ...installed.map(({ id, version, replaces }) =>
+      replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
+    ),
+  ]
+  if (disabled.length > 0) lines.push(`Switched off still. Next: app module-enable ${disabled.join(' ')}`)
+  else if (switched) lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
+  return lines.length > 0 ? lines.join('\n') : 'Nothing to do: nothing is installed.'
+}

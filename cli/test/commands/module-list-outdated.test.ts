@@ -1,0 +1,109 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { fakeRegistry, published } from '../fake-registry.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
+
+const version = (id: string, number: string) => {
+  const { 'package.json': json, ...files } = sampleFiles({ id, version: number }) as {
+    'package.json': string
+  }
+  return published(JSON.parse(json), files)
+}
+
+t.test('the newest in the range and the newest at all, of each registry', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const packages = [version('hello', '1.0.0'), version('still', '1.0.0')]
+  const { registry, requests } = await fakeRegistry(t, packages)
+  process.env.npm_config_registry = registry
+  await mkdir(join(root, 'packages'))
+  const pack = (number: string) =>
+    sampleTarball(join(root, 'packages', `near-${number}.tgz`), {
+      name: '@near/x',
+      id: 'near',
+      version: number,
+    })
+  await pack('1.0.0')
+  await writeFile(join(directory, '.npmrc'), '@near:registry=file:../packages\n')
+  t.equal((await run('module-install', '@acme/hello', '@acme/still', '@near/x@~1.0.0')).exitCode, 0)
+  t.match((await runApp('module-list', '--outdated', '--dir', directory)).stdout, /^Nothing is outdated\.$/m)
+
+  packages.push(version('hello', '1.2.0'), version('hello', '2.0.0'))
+  await pack('1.0.1')
+  await pack('1.1.0')
+  requests.length = 0
+  t.match(await run('module-list', '--outdated'), {
+    exitCode: 0,
+    json: {
+      modules: [
+        {
+          id: 'hello',
+          version: '1.0.0',
+          wanted: '1.2.0',
+          latest: '2.0.0',
+          outdated: true,
+          unreachable: null,
+        },
+        {
+          id: 'still',
+          version: '1.0.0',
+          wanted: '1.0.0',
+          latest: '1.0.0',
+          outdated: false,
+          unreachable: null,
+        },
+        { id: 'near', version: '1.0.0', wanted: '1.0.1', latest: '1.1.0', outdated: true, unreachable: null },
+      ],
+    },
+  })
+  t.strictSame(requests.sort(), ['/@acme/hello', '/@acme/still'], 'one request for each, and no package')
+  const { stdout } = await runApp('module-list', '--outdated', '--dir', directory)
+  t.match(stdout, /^hello 1\.0\.0 → 1\.2\.0 {2}app module-upgrade hello$/m)
+  t.match(stdout, /^hello 1\.0\.0 → 2\.0\.0, outside of its range {2}app module-upgrade hello@2\.0\.0$/m)
+  t.notMatch(stdout, /still/)
+  t.match(await run('module-upgrade'), {
+    json: {
+      installed: [
+        { id: 'hello', version: '1.2.0' },
+        { id: 'near', version: '1.0.1' },
+      ],
+    },
+  })
+})
+
+t.test('folders and files are looked at again; what cannot be asked is told of that module', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const { registry } = await fakeRegistry(t, [version('hello', '1.0.0')])
+  process.env.npm_config_registry = registry
+  const folder = await sampleFolder(join(root, 'mine'), { id: 'mine' })
+  const file = await sampleTarball(join(root, 'packed.tgz'), { id: 'packed' })
+  const gone = await sampleTarball(join(root, 'gone.tgz'), { id: 'gone' })
+  await run('module-install', folder, file, gone, '@acme/hello')
+  await sampleFolder(folder, { id: 'mine', files: { 'note.txt': 'new' } })
+  await sampleTarball(file, { id: 'packed', version: '0.9.0' })
+  await rm(gone)
+  process.env.npm_config_registry = 'http://127.0.0.1:1/'
+  process.env.npm_config_fetch_retries = '0'
+  t.teardown(() => delete process.env.npm_config_fetch_retries)
+  t.match(await run('module-list', '--outdated'), {
+    exitCode: 0,
+    json: {
+      modules: [
+        { id: 'mine', wanted: '1.0.0', outdated: true },
+        { id: 'packed', wanted: '0.9.0', outdated: true },
+        { id: 'gone', wanted: null, latest: null, outdated: false, unreachable: /does not exist/ },
+        { id: 'hello', wanted: null, outdated: false, unreachable: /cannot be fetched/ },
+      ],
+    },
+  })
+  const { stdout } = await runApp('module-list', '--outdated', '--dir', directory)
+  t.match(stdout, /^mine 1\.0\.0 → 1\.0\.0, other files {2}app module-upgrade mine$/m)
+  t.match(stdout, /^packed 1\.0\.0 → 0\.9\.0 {2}/m)
+  t.match(stdout, /^hello 1\.0\.0 {2}cannot be asked for: /m)
+})
+
+t.test('where nothing is installed, nothing is asked', async (t) => {
+  const { run } = await testApplication(t)
+  t.match(await run('module-list', '--outdated'), { exitCode: 0, json: { modules: [] } })
+})

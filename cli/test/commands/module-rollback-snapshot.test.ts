@@ -1,0 +1,182 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { cp, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { app } from '../../src/app.ts'
+import { Application, readConfig, readContents, readLock } from '../../src/host.ts'
+import { killBefore } from '../kill-before.ts'
+import { noteVersions } from '../note-versions.ts'
+import { startApp } from '../run-process.ts'
+import { get, runningHost } from '../running-host.ts'
+
+// A process for each moment.
+t.setTimeout(600_000)
+
+const snapshotsIn = (directory: string) => readdirSync(join(directory, '.app', 'snapshots'))
+
+/** Has the application write notes. @returns what it answers then */
+async function write(directory: string, times: number) {
+  const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+  try {
+    for (let time = 0; time < times; time++) await fetch(`${host.url}/note`, { method: 'POST' })
+    return (await get(host, '/note')).body
+  } finally {
+    await host.close()
+  }
+}
+
+/** How many notes the database has. */
+async function count(directory: string): Promise<number | undefined> {
+  return readContents((await readConfig(directory)).databaseFile).rows.note
+}
+
+/** Version 1 with two notes, then version 2, which cannot be undone, with three more. */
+async function upgraded(t: Test) {
+  const application = await noteVersions(t, undefined)
+  const { directory, run, v1, v2 } = application
+  await run('module-install', v1)
+  await write(directory, 2)
+  await run('module-install', v2)
+  await write(directory, 3)
+  return application
+}
+
+t.test('the snapshot brings data and modules back together, and keeps what was there', async (t) => {
+  const { directory, run } = await upgraded(t)
+  const file = join(directory, '.app', 'snapshots', '1.db')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.match(await run('module-rollback'), {
+    exitCode: 4,
+    json: { error: { code: 'irreversible', hint: /app module-rollback 1 --restore-snapshot/ } },
+  })
+  const tables = [{ table: 'note', now: 5, snapshot: 2 }]
+  const former = join('data', 'app.db.before-generation-3')
+  const done = await run('module-rollback', '--restore-snapshot', '--yes')
+  t.match(done, {
+    exitCode: 0,
+    json: { to: 1, generation: 3, undone: [], live: false, snapshot: { at: /Z$/, tables, former } },
+  })
+  t.match(done.stderr, /is lost with this\. Rows now: note 5 \(then 2\)/, 'it is said before')
+  t.ok(existsSync(join(directory, former)))
+  t.ok(existsSync(file), 'the snapshot stays')
+  t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
+  t.strictSame(await write(directory, 1), {
+    version: '1.0.0',
+    notes: [{ body: 'kept' }, { body: 'kept' }, { body: 'kept' }],
+  })
+  t.match(
+    await run('module-rollback', '2'),
+    { exitCode: 0, json: { to: 2, generation: 4 } },
+    'there again: the migration is applied once more, after a snapshot of its own',
+  )
+  t.strictSame(snapshotsIn(directory), ['1.db', '3.db'])
+  t.equal(await count(directory), 3)
+  t.match(
+    await run('module-rollback', '1', '--restore-snapshot', '--yes'),
+    { json: { snapshot: { tables: [] } } },
+    'the newest that fits is taken',
+  )
+  t.equal(await count(directory), 3)
+})
+
+t.test('nothing is lost that nobody has agreed to', async (t) => {
+  const { directory, run } = await upgraded(t)
+  const lock = await readLock(directory)
+  t.match(await run('module-rollback', '--restore-snapshot'), {
+    exitCode: 4,
+    json: { error: { code: 'declined', message: /note 5 \(then 2\)/, hint: /--yes/ } },
+  })
+  for (const [answer, exitCode] of [
+    ['n', 4],
+    ['y', 0],
+  ] as const) {
+    t.strictSame(await readLock(directory), lock)
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const said = text(stderr)
+    stdin.end(`${answer}\n`)
+    const streams = {
+      stdin: Object.assign(stdin, { isTTY: true }),
+      stdout,
+      stderr: Object.assign(stderr, { isTTY: true }),
+    }
+    t.equal(await app(['module-rollback', '--restore-snapshot', '--dir', directory], streams), exitCode)
+    stderr.end()
+    t.match(await said, /note 5 \(then 2\).*Put the snapshot back\? \[y\/N\]/s)
+  }
+  t.equal(await count(directory), 2)
+})
+
+t.test('a running host is told of, after what would be lost, and goes on', async (t) => {
+  const { directory, run } = await upgraded(t)
+  const host = await runningHost(t, directory)
+  const refused = await run('module-rollback', '--restore-snapshot', '--yes')
+  t.match(refused, { exitCode: 4, json: { error: { code: 'host-running', hint: /Stop it/ } } })
+  t.match(refused.stderr, /note 5 \(then 2\)/)
+  t.equal((await get(host, '/note')).body.notes.length, 5)
+})
+
+t.test('where no migration lies in between, the data stay', async (t) => {
+  const { directory, run } = await upgraded(t)
+  await run('module-disable', 'note')
+  t.match(await run('module-rollback', '2', '--restore-snapshot'), {
+    exitCode: 0,
+    json: { generation: 4, snapshot: null },
+  })
+  t.equal(await count(directory), 5)
+})
+
+t.test('what a reversible migration dropped comes back too, where that is asked for', async (t) => {
+  const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  await run('module-install', v1)
+  await run('module-install', v2)
+  await write(directory, 1)
+  t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
+    exitCode: 0,
+    json: { undone: [], snapshot: { tables: [{ table: 'note', now: 1, snapshot: 0 }] } },
+  })
+  t.strictSame(await write(directory, 0), { version: '1.0.0', notes: [] })
+})
+
+t.test('a snapshot that is damaged or gone is not put back, and nothing changes', async (t) => {
+  const { directory, run } = await upgraded(t)
+  const lock = await readLock(directory)
+  const file = join(directory, '.app', 'snapshots', '1.db')
+  await truncate(file, statSync(file).size - 5000)
+  t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
+    exitCode: 4,
+    json: { error: { code: 'snapshot-unusable' } },
+  })
+  for (const command of ['disable', 'enable', 'disable', 'enable']) await run(`module-${command}`, 'note')
+  t.strictSame(snapshotsIn(directory), [], 'it goes when its generation cannot be gone back to any more')
+  t.match(await run('module-rollback', '1', '--restore-snapshot', '--yes'), {
+    exitCode: 4,
+    json: { error: { code: 'no-snapshot', hint: /backup/ } },
+  })
+  t.strictSame((await readLock(directory)).modules, lock.modules)
+  t.equal(await count(directory), 5)
+})
+
+t.test('kill -9 at any moment leaves data and lock as before or as after', async (t) => {
+  const { root, directory, run } = await upgraded(t)
+  const saved = join(root, 'saved')
+  await cp(directory, saved, { recursive: true })
+  let completed = 0
+  let ended: unknown = 'SIGKILL'
+  for (let moment = 1; ended === 'SIGKILL'; moment++) {
+    await rm(directory, { recursive: true })
+    await cp(saved, directory, { recursive: true })
+    const command = ['module-rollback', '1', '--restore-snapshot', '--yes', '--dir', directory]
+    ended = await startApp(t, command, killBefore(moment)).ended
+    const isDecided = existsSync(join(directory, '.app', 'restore.json'))
+    t.equal(/Completed "module-rollback/.test((await run('module-remove', 'nothing')).stderr), isDecided)
+    const isBack = (await readLock(directory)).generation === 3
+    if (isDecided || ended === 0) t.ok(isBack, `killed before ${moment}`)
+    t.equal(await count(directory), isBack ? 2 : 5, `killed before ${moment}`)
+    t.match(await run('doctor'), { exitCode: 0 })
+    if (isDecided) completed += 1
+  }
+  t.equal(ended, 0)
+  t.ok(completed >= 4, `${completed} were completed`)
+})
