@@ -1,6 +1,13 @@
 import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
-import { ConfigError, ManifestError, MigrationError, ModuleError, StorageBusyError } from './host.ts'
+import {
+  ConfigError,
+  HostGoneError,
+  ManifestError,
+  MigrationError,
+  ModuleError,
+  StorageBusyError,
+} from './host.ts'
 
 /** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
 export function asFailure(error: unknown): Failure {
@@ -53,6 +60,15 @@ export function asFailure(error: unknown): Failure {
       'database-in-use',
       'The database of this application is in use by another process: a host that starts or stops, or a command.',
       'Wait until it is done, or stop it, then try again.',
+      { cause },
+    )
+  }
+  if (error instanceof HostGoneError) {
+    return new Failure(
+      'unexpected',
+      'host-gone',
+      `${cause.message.charAt(0).toUpperCase()}${cause.message.slice(1)}`,
+      'See why in its log and start it again, then repeat the command: a change that had begun is completed or taken back first.',
       { cause },
     )
   }

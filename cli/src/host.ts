@@ -22,6 +22,7 @@ export {
   describeApplication,
   emptyLock,
   extractModule,
+  HostGoneError,
   hashTree,
   hostMigrations,
   hostVersion,

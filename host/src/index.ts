@@ -3,7 +3,12 @@ export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export { type Config, moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
 export { configSchema } from './config-schema.ts'
-export { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
+export {
+  type ControlAnswer,
+  type ControlRequest,
+  callRunningHost,
+  HostGoneError,
+} from './control/call-running-host.ts'
 export type { ApplicationState } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { createHost, type HostParts } from './create-host.ts'

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { callRunningHost, type DatabaseSchema, readLock, writeLock } from '../../src/host.ts'
+import { callRunningHost, controlSocket, type DatabaseSchema, readLock, writeLock } from '../../src/host.ts'
 import { readJournal, writeJournal } from '../../src/install/journal.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -150,6 +152,21 @@ t.test(
     t.notMatch(statements.join(), /more/)
   },
 )
+
+t.test('a host that ends while it migrates leaves the former modules, and the command says so', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  const dying = createServer((socket) => socket.once('data', () => socket.destroy()))
+  await once(dying.listen(controlSocket(directory)), 'listening')
+  t.match(await run('module-install', file), {
+    exitCode: 1,
+    json: { error: { code: 'host-gone', message: /^The running host ended before it had answered/ } },
+  })
+  await new Promise((resolve) => dying.close(resolve))
+  t.strictSame((await readLock(directory)).modules, {})
+  t.equal(await readJournal(directory), undefined)
+  t.match(await run('module-install', file), { exitCode: 0 })
+})
 
 t.test('a change that was killed is completed by the next command, whatever it had reached', async (t) => {
   for (const reached of ['the journal', 'the lock']) {

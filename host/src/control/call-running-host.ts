@@ -22,9 +22,14 @@ export interface ControlAnswer {
   readonly body: unknown
 }
 
+/** The running host has gone before it had answered: what it was asked for may have been done, or not. */
+export class HostGoneError extends Error {
+  override readonly name = 'HostGoneError'
+}
+
 /**
  * Asks the host that runs the application in `directory`; undefined where none does.
- * @throws {Error} where it goes away before it has answered
+ * @throws {HostGoneError}
  */
 export function callRunningHost(
   directory: string,
@@ -34,12 +39,18 @@ export function callRunningHost(
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
   const call = request({ socketPath: controlSocket(directory), method, path, headers, agent: false })
   call.once('response', (response) => {
-    json(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+    json(response).then(
+      (answer) => resolve({ status: response.statusCode ?? 0, body: answer }),
+      (error) => reject(gone(error)),
+    )
   })
   call.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined)
-    else reject(new Error(`the running host did not answer: ${error.message}`, { cause: error }))
+    else reject(gone(error))
   })
   call.end(body === undefined ? undefined : JSON.stringify(body))
   return promise
 }
+
+const gone = (error: Error) =>
+  new HostGoneError(`the running host ended before it had answered (${error.message})`, { cause: error })
