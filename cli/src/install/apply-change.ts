@@ -14,7 +14,7 @@ import {
   writeDurably,
   writeLock,
 } from '../host.ts'
-import { pruneStore, readGenerations, recordGeneration } from './generations.ts'
+import { readGenerations, recordGeneration } from './generations.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
@@ -103,7 +103,6 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
     throw await takeBack(directory, journal, migrations, outcome.reason)
   if (journal.undo.length > 0) await undoMigrations(directory, journal.undo)
   await removeJournal(directory)
-  await pruneStore(directory, next)
   return { generation: next.generation, live: outcome === 'served', migrations: namesOf(migrations) }
 }
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
+import { readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
+import { pruneStore } from './generations.ts'
 import { readJournal } from './journal.ts'
 import { removeLeftovers } from './staging.ts'
 
@@ -40,7 +42,10 @@ export async function changeApplication<Result>(
     if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
     await completeOrSay(directory, terminal)
     try {
-      return await work()
+      const result = await work()
+      // Those of older generations, and of a command that was killed before it had written its journal.
+      await pruneStore(directory, await readLock(directory))
+      return result
     } finally {
       await removeLeftovers(directory)
     }

@@ -1,5 +1,5 @@
 import { watch } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
@@ -68,6 +68,18 @@ t.test(
     t.notOk((await readdir(directory)).some((name) => name.endsWith('.tmp')))
     t.notOk((await readdir(join(directory, '.app'))).includes('lock.owner'))
     t.equal((await readLock(directory)).generation, 1)
+  },
+)
+
+t.test(
+  'what was killed between the store and its journal leaves the store with the next command',
+  async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
+    const stored = await storeOf(directory)
+    await mkdir(join(directory, '.app', 'store', '@acme+b@1.0.0-0123456789abcdef'))
+    t.equal((await run('module-install')).exitCode, 0)
+    t.strictSame(await storeOf(directory), stored)
   },
 )
 
