@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Observation, observe, startQuietly, steadyPaths } from './observe.ts'
+import { succeed } from './run-app.ts'
+
+/** What is killed: a command, by its name here, and the state of the application that it begins with. */
+const commands = {
+  'module-install': { from: 'empty', argv: ['module-install', '@sample/note@1.0.0'] },
+  'module-upgrade': { from: 'installed', argv: ['module-upgrade', 'note@2.0.0'] },
+  'module-rollback': { from: 'upgraded', argv: ['module-rollback', '2'] },
+  'module-remove': { from: 'upgraded', argv: ['module-remove', 'note'] },
+  'module-remove --purge': { from: 'upgraded', argv: ['module-remove', '--purge', 'note'] },
+} as const
+
+export type CommandName = keyof typeof commands
+export const commandNames = Object.keys(commands) as CommandName[]
+
+/** A command and all that can be known of it before it is killed. */
+export interface Prepared {
+  readonly name: CommandName
+  readonly argv: readonly string[]
+  /** The application that it begins with. */
+  readonly directory: string
+  readonly before: Observation
+  readonly after: Observation
+  /** What is there once it has succeeded. */
+  readonly paths: readonly string[]
+}
+
+/** How an application comes into a state, from the state before it. */
+const states = {
+  async empty(directory: string) {
+    await succeed(directory, 'init')
+    await succeed(directory, 'module-install', '@sample/hello')
+  },
+  async installed(directory: string) {
+    await succeed(directory, 'module-install', '@sample/note@1.0.0')
+    await write(directory, 3)
+  },
+  async upgraded(directory: string) {
+    await succeed(directory, 'module-upgrade', 'note@2.0.0')
+    await write(directory, 2)
+  },
+}
+
+/** Makes the applications that `names` begin with, below `folder`, and lets each run once undisturbed. */
+export async function prepare(folder: string, names: readonly CommandName[]): Promise<Prepared[]> {
+  const prepared: Prepared[] = []
+  const made = join(folder, 'made')
+  await mkdir(made)
+  for (const [state, make] of Object.entries(states)) {
+    await make(made)
+    for (const name of names) {
+      const { from, argv } = commands[name]
+      if (from !== state) continue
+      const directory = await copy(made, join(folder, name))
+      const before = await observe(await copy(made, join(folder, `${name}, before`)))
+      const done = await copy(made, join(folder, `${name}, after`))
+      await succeed(done, ...argv)
+      const after = await observe(done)
+      prepared.push({ name, argv, directory, before, after, paths: await steadyPaths(done) })
+    }
+    if (prepared.length === names.length) break
+  }
+  return prepared
+}
+
+/** Copies an application as it is, the socket of a dead host included. @returns the copy */
+export async function copy(directory: string, to: string): Promise<string> {
+  await promisify(execFile)('cp', ['-a', directory, to])
+  return to
+}
+
+async function write(directory: string, rows: number): Promise<void> {
+  const running = await startQuietly(directory)
+  try {
+    for (let row = 0; row < rows; row++) {
+      const { status } = await fetch(`${running.url}/note`, { method: 'POST' })
+      if (status !== 201) throw new Error(`POST /note answers ${status}`)
+    }
+  } finally {
+    await running.close()
+  }
+}

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+
+/** The system calls that change what is on the disk. The memory that SQLite shares (`-shm`) is rebuilt after a crash. */
+const changing =
+  'open,openat,creat,write,writev,pwrite64,pwritev,pwritev2,truncate,ftruncate,fallocate,sendfile,copy_file_range,' +
+  'fsync,fdatasync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,' +
+  'chmod,fchmod,fchmodat,chown,fchown,lchown,fchownat,utimensat'
+
+export interface Traced {
+  readonly child: ChildProcess
+  /** What it, or strace, has written so far. */
+  said(): string
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+}
+
+/** Whether there is strace, and it may trace: some containers forbid it. */
+export const hasStrace = () => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
+
+/**
+ * Runs `argv` under strace. After every system call that has changed something below `folder`, the process stands
+ * still, all its threads, until `onCall` has said whether it is killed (SIGKILL) or goes on.
+ * @param onCall is given the call as strace writes it
+ */
+export function trace(
+  argv: readonly string[],
+  folder: string,
+  onCall: (call: string) => boolean | Promise<boolean>,
+): Traced {
+  // With -D the traced process is a child of this one, so that it can be signalled.
+  const options = ['-D', '-f', '-y', '-q', '-s', '0', '-o', '|exec cat >&3']
+  const injected = ['-e', `trace=${changing}`, '-e', `inject=${changing}:signal=STOP`]
+  const child = spawn('strace', [...options, ...injected, '--', ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    // One thread for file calls: in the order in which the program makes them.
+    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  }
+  const closed = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  return { child, said: () => said, ended: follow(child, folder, onCall).then(() => closed) }
+}
+
+async function follow(
+  child: ChildProcess,
+  folder: string,
+  onCall: Parameters<typeof trace>[2],
+): Promise<void> {
+  const unfinished = new Map<string, string>()
+  const stopping = new Set<string>()
+  let changed: string | undefined
+  for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
+    const [, thread = '', event = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
+    if (event.startsWith('--- SIGSTOP')) stopping.add(thread)
+    // The thread that made the call says so first, the others after it.
+    else if (event === '--- stopped by SIGSTOP ---' && stopping.delete(thread)) {
+      const call = changed
+      changed = undefined
+      if (call !== undefined) {
+        await standsStill(thread)
+        if (await onCall(call)) {
+          child.kill('SIGKILL')
+          continue
+        }
+      }
+      resume(Number(thread))
+    } else {
+      const call = (unfinished.get(thread) ?? '') + event.replace(/^<\.\.\. \w+ resumed>/, '')
+      unfinished.delete(thread)
+      if (event.endsWith('<unfinished ...>'))
+        unfinished.set(thread, event.replace(/ ?<unfinished \.\.\.>$/, ''))
+      else if (isChange(call, folder)) changed = call
+    }
+  }
+}
+
+/** Whether a call has succeeded and was for something in `folder`. Opening in order to read changes nothing. */
+function isChange(call: string, folder: string): boolean {
+  if (!/^\w+\(/.test(call) || call.includes(' = -1 ') || !call.includes(folder)) return false
+  return !/^open(at)?\(/.test(call) || /O_CREAT|O_TRUNC/.test(call)
+}
+
+/** Resolves when no thread of the process is running. */
+async function standsStill(thread: string): Promise<void> {
+  for (;;) {
+    const threads = await readdir(`/proc/${thread}/task`).catch(() => [])
+    const states = await Promise.all(
+      threads.map(async (name) => {
+        const stat = await readFile(`/proc/${thread}/task/${name}/stat`, 'latin1').catch(() => ') Z')
+        return stat.slice(stat.lastIndexOf(')') + 2)[0] ?? ''
+      }),
+    )
+    if (states.every((state) => 'tTZX'.includes(state))) return
+    await setTimeout(1)
+  }
+}
+
+function resume(thread: number): void {
+  try {
+    process.kill(thread, 'SIGCONT')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it was killed meanwhile
+  }
+}

@@ -1,0 +1,10 @@
+import t from 'tap'
+import { commandNames } from '../../src/kill-points/commands.ts'
+import { hasStrace } from '../../src/kill-points/trace.ts'
+import { holdsAtSome } from './holds-at-some.ts'
+
+t.test(
+  'kill -9 of a command leaves the application as before or as after',
+  { skip: hasStrace() ? false : 'strace is missing: apt-get install strace' },
+  (t) => holdsAtSome(t, { commands: commandNames, victims: ['command'], every: 100 }),
+)
