@@ -108,12 +108,10 @@ async function download(
   expected: string | undefined,
 ): Promise<FetchedPackage> {
   const spec = `${name}@${version}`
-  const integrity =
-    expected ??
-    ssri
-      .parse(published ?? '')
-      ?.sha512?.map(String)
-      .join(' ')
+  const integrity = ssri
+    .parse(expected ?? published ?? '')
+    ?.sha512?.map(String)
+    .join(' ')
   if (!integrity) throw noIntegrity(spec)
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
     throw refused(spec, `its registry sends to ${resolved}, which is no web address`)
