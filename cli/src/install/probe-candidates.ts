@@ -122,8 +122,10 @@ function breaksFormer(
   return new Failure(
     'refused',
     'breaks-former',
-    `The upgrade of ${module} to ${next} is refused: on the schema that its migrations make, version ${old} fails: ${message}. Requests would fail until the switch, and all of them after a rollback.`,
-    `Nothing was changed. ${own.has(module) ? 'Leave' : 'Tell the author of the module to leave'} what ${old} uses in place in this version, and to take it away in a later one.`,
+    `The upgrade of ${module} to ${next} is refused: on the schema that its migrations make, version ${old} fails: ${message}. Requests would fail until the switch, and after a rollback.`,
+    own.has(module)
+      ? `Nothing was changed. Leave what ${old} uses in place in this version, and take it away in a later one.`
+      : `Nothing was changed. Tell the author of the module: what ${old} uses stays in this version, and goes in a later one.`,
     { cause: unfit },
   )
 }

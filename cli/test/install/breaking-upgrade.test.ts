@@ -176,7 +176,7 @@ t.test('an older version changes no table: the schema stays ahead of it', async 
   await sampleTarball(join(root, 'shop.tgz'), first)
   const { json } = await run('module-upgrade', '--dry-run')
   t.match(json, {
-    installed: [{ version: '1.0.0', schemaChanges: [], breaking: [{ code: 'route-removed' }] }],
+    installed: [{ version: '1.0.0', schemaChanges: [], breaking: [{ code: 'contract-changed' }] }],
   })
   t.match(await readLock(directory), { modules: { shop: { version: '2.0.0' } } })
 })

@@ -34,7 +34,13 @@ export function valuesOf(schema: JsonSchema): unknown[] | undefined {
 /** The JSON types that are allowed; undefined where any is. */
 export function typesOf(schema: JsonSchema): string[] | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
-  return valuesOf(schema)?.map((value) => (value === null ? 'null' : typeof value))
+  return valuesOf(schema)?.map(typeOfValue)
+}
+
+function typeOfValue(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
 }
 
 function followed(schema: JsonSchema, { components }: OpenapiDocument): JsonSchema {

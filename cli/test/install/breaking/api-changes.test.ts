@@ -186,6 +186,7 @@ const fine: Readonly<Record<string, [former: Served, next: Served]>> = {
     body(Type.Object({ size: Type.Integer({ default: 1 }) })),
   ],
   'integers become numbers': [body(Type.Integer()), body(Type.Number())],
+  'a listed number becomes any integer': [body({ const: 1 }), body({ type: 'integer' })],
   'a limit is nought': [body(Type.String()), body(Type.String({ minLength: 0 }))],
   'a listed value becomes any': [body(choice('a')), body(Type.Object({ choice: Type.String() }))],
   'an answer has a field more': [
