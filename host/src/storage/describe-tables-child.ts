@@ -1,3 +1,4 @@
+import { endWithParent } from '../end-with-parent.ts'
 import type { Table, TablesAnswer } from './describe-tables.ts'
 import { readMigrations } from './migration-files.ts'
 import { tablesAlone } from './sqlite/tables-alone.ts'
@@ -15,4 +16,6 @@ async function answer(set: MigrationSet): Promise<TablesAnswer> {
   }
 }
 
-process.stdout.write(JSON.stringify(await answer(JSON.parse(process.argv[2] ?? ''))))
+const [, , set = '', parent] = process.argv
+await endWithParent(Number(parent))
+process.stdout.write(JSON.stringify(await answer(JSON.parse(set))))

@@ -35,7 +35,8 @@ export async function describeTables(
   let output: string
   try {
     const options = { timeout, killSignal: 'SIGKILL', env: {}, maxBuffer: 16 * 1024 * 1024 } as const
-    output = (await promisify(execFile)(process.execPath, [child, JSON.stringify(set)], options)).stdout
+    const call = [child, JSON.stringify(set), String(process.pid)]
+    output = (await promisify(execFile)(process.execPath, call, options)).stdout
   } catch (error) {
     const { killed, stderr = '' } = error as ExecFileException
     const reason = killed ? `did not end within ${timeout / 1000} s` : `could not be run: ${stderr.trim()}`

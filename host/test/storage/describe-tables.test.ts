@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { describeTables } from '../../src/storage/describe-tables.ts'
 import { MigrationError } from '../../src/storage/storage.ts'
@@ -40,6 +43,37 @@ t.test('migrations that are refused or fail are told as when they are applied', 
     t.match(error.message, message)
   }
 })
+
+t.test('a statement without an end does not outlive whoever asked', async (t) => {
+  const { write } = await temporaryMigrations(t)
+  const text = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
+  const set = write('note', { '001-note.sql': text })
+  const file = new URL('../../src/storage/describe-tables.ts', import.meta.url)
+  const asking = `import { describeTables } from '${file}'; describeTables(${JSON.stringify(set)}, 600_000)`
+  const asker = spawn(process.execPath, ['--input-type=module', '--eval', asking], { stdio: 'ignore' })
+  t.teardown(() => asker.kill('SIGKILL'))
+  const child = await until(() => childOf(asker.pid as number))
+  asker.kill('SIGKILL')
+  await until(() => isGone(child) || undefined)
+})
+
+/** The first child of a process, by what Linux says. */
+function childOf(pid: number): string | undefined {
+  const file = `/proc/${pid}/task/${pid}/children`
+  return readFileSync(file, 'utf8').trim().split(' ')[0] || undefined
+}
+
+/** A process that nobody has waited for stays in the list, without its command. */
+const isGone = (pid: string) =>
+  !existsSync(`/proc/${pid}/cmdline`) || readFileSync(`/proc/${pid}/cmdline`, 'utf8') === ''
+
+async function until<Found>(look: () => Found | undefined): Promise<Found> {
+  for (;;) {
+    const found = look()
+    if (found !== undefined) return found
+    await setTimeout(50)
+  }
+}
 
 t.test('a statement without an end, or without a limit, is ended', async (t) => {
   const { write } = await temporaryMigrations(t)
