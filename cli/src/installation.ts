@@ -8,7 +8,7 @@ import { isServed } from './installed-state.ts'
 export const installationOptions = [
   [
     '--yes',
-    'do not ask about an origin that nothing installed has; asked on a terminal only, never when piped',
+    'do not ask: about an origin that nothing installed has, and about what breaks; asked on a terminal only, never when piped',
   ],
   ['--dry-run', 'print the plan and change nothing'],
   ['--offline', "no network: folders, files, bundles, directories of tarballs, and npm's cache"],

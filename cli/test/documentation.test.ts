@@ -7,6 +7,7 @@ import t from 'tap'
 import { commands } from '../src/commands/index.ts'
 import { exitCodes } from '../src/failure.ts'
 import { Application, readLock } from '../src/host.ts'
+import { breakingCodes } from '../src/install/breaking/breaking-change.ts'
 import { fakeRegistry, published } from './fake-registry.ts'
 import { runApp, testApplication } from './run-app.ts'
 
@@ -94,6 +95,16 @@ t.test('errors.md has every exit code', async (t) => {
   const page = await readFile(join(docs, 'errors.md'), 'utf8')
   const documented = Array.from(page.matchAll(/^\| (\d{1,2}) \|/gm), ([, code]) => Number(code))
   t.same(documented, [0, ...Object.values(exitCodes)])
+})
+
+t.test('writing-a-module.md has every code of a breaking change', async (t) => {
+  const page = await readFile(join(docs, 'writing-a-module.md'), 'utf8')
+  const section = page.slice(page.indexOf('### Upgrades'), page.indexOf('### Tests'))
+  const documented = Array.from(
+    section.matchAll(/^\| (`.*?) \|/gm),
+    ([, codes]) => codes?.match(/[a-z-]+/g) ?? [],
+  )
+  t.strictSame(documented.flat().slice(1), breakingCodes)
 })
 
 t.test('the note example passes its own tests', (t) => {

@@ -1,3 +1,4 @@
+import type { Access } from '@mortise/module-sdk'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from './callers/access.ts'
 import { callers } from './callers/callers.ts'
@@ -39,6 +40,8 @@ export interface HostParts {
   readonly notReady: () => string | undefined
   /** Told of each module before it is registered. */
   readonly onRegister?: (id: string) => void
+  /** Told who may use which of its routes (`GET /cart`). */
+  readonly onRegistered?: (id: string, access: ReadonlyMap<string, Access>) => void
 }
 
 /**
@@ -93,13 +96,14 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
 /** Active modules first: a failed one answers only for what nobody else has taken. */
 async function registerModules(
   api: FastifyInstance,
-  { modules, storage, onRegister }: HostParts,
+  { modules, storage, onRegister, onRegistered }: HostParts,
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {
     if (module.state !== 'active') continue
     onRegister?.(module.id)
-    await registerModule(api, module, { database: storage, contracts })
+    const access = await registerModule(api, module, { database: storage, contracts })
+    onRegistered?.(module.id, access)
   }
   for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)
 }

@@ -31,7 +31,7 @@ export {
   writeLock,
 } from './modules/lock.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
-export { type ProbedModule, probe } from './modules/probe.ts'
+export { type ProbedModule, type ProbeReport, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export { writeDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
@@ -46,7 +46,9 @@ export {
   restoreModule,
   undoMigrations,
 } from './offline.ts'
+export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
+export { type Column, describeTables, type Table } from './storage/describe-tables.ts'
 export { databaseLockFile, openStorage } from './storage/open-storage.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
 export { BrokenStorageError } from './storage/sqlite/database-error.ts'

@@ -5,7 +5,7 @@ import { planText } from '../install/plan.ts'
 
 export const moduleInfo: Command = {
   name: 'module-info',
-  summary: 'show a module: manifest, routes, tables, contracts, size, origin and hashes, installed or not',
+  summary: 'show a module: routes, access, tables, contracts, size, origin and hashes, installed or not',
   arguments: '<spec>',
   examples: [
     'app module-info api-cart',
@@ -16,15 +16,8 @@ export const moduleInfo: Command = {
   async run(call) {
     const { terminal } = call
     const description = await describe(call)
-    const { installed, tree } = description
-    terminal.result(
-      description,
-      [
-        planText(description),
-        `  ${'tree'.padEnd(11)} ${tree}`,
-        installed ? 'Installed.' : 'Not installed.',
-      ].join('\n'),
-    )
+    const state = description.installed ? 'Installed.' : 'Not installed.'
+    terminal.result(description, `${planText(description)}\n${state}`)
   },
 }
 

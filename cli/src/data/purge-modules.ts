@@ -3,10 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import {
-  callRunningHost,
   copyDatabase,
-  type DatabaseSchema,
-  databaseSchema,
   extractModule,
   type Lock,
   MigrationError,
@@ -19,6 +16,7 @@ import {
 import { readGenerations } from '../install/generations.ts'
 import { installedId } from '../install/source.ts'
 import { makeStaging } from '../install/staging.ts'
+import { applicationSchema } from './application-schema.ts'
 import { DATA } from './archive-manifest.ts'
 import { askDatabase, askHost } from './ask-database.ts'
 import { writeArchive } from './write-archive.ts'
@@ -65,8 +63,7 @@ export async function purgeModules(directory: string, names: readonly string[]):
  * @throws {Failure} where that is refused: nothing has changed then
  */
 export async function purgeOrder(directory: string, names: readonly string[]): Promise<string[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
-  const schema = answer ? (answer.body as DatabaseSchema) : await databaseSchema(directory)
+  const schema = await applicationSchema(directory)
   const file = join(await privateStaging(directory), 'rehearsal.db')
   const storage = await openStorage({ file, schema, onFatal: rethrow })
   const left = new Set(await idsOf(directory, await readLock(directory), names))

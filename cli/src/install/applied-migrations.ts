@@ -1,17 +1,14 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { askDatabase } from '../data/ask-database.ts'
-import { type DatabaseSchema, databaseSchema, type Lock } from '../host.ts'
+import { applicationSchema } from '../data/application-schema.ts'
+import type { DatabaseSchema, Lock } from '../host.ts'
 import { readInstalled } from './installed-packages.ts'
 
 export type Ledger = DatabaseSchema['ledger']
 
 /** What was applied to the database, by its running host or by the command. */
 export async function readLedger(directory: string): Promise<Ledger> {
-  const { ledger } = await askDatabase<DatabaseSchema>({ directory, method: 'GET', path: '/schema' }, () =>
-    databaseSchema(directory),
-  )
-  return ledger
+  return (await applicationSchema(directory)).ledger
 }
 
 /** The names of the migrations that stored packages have, by module. */

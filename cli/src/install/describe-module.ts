@@ -4,6 +4,7 @@ import type { Terminal } from '../terminal.ts'
 import { stage } from './candidate.ts'
 import { changeApplication, inTemporaryFolder } from './change-application.ts'
 import { readPackageJson } from './dependencies.ts'
+import { installedAccess } from './installed-access.ts'
 import { readInstalled } from './installed-packages.ts'
 import { indexedPackage } from './module-index.ts'
 import { npmOptions } from './npm-options.ts'
@@ -14,8 +15,6 @@ import { measure } from './staging.ts'
 /** All that is known of a module without running it. */
 export interface ModuleDescription extends Plan {
   readonly installed: boolean
-  /** SHA-512 over every file, dependencies included (SRI). */
-  readonly tree: string
   /** What the lock records, or would, of where it comes from. */
   readonly spec: string
   readonly manifest: unknown
@@ -79,10 +78,8 @@ async function describeSource(
   const candidate = await terminal.during(`Fetching ${source.target}`, () =>
     stage(source, { directory, npm }),
   )
-  const { tree } = candidate
   const { manifest, version } = candidate.package
-  const spec = source.record(version)
-  return { ...(await planOf(candidate, null)), installed: false, tree, spec, manifest }
+  return { ...(await planOf(candidate)), installed: false, spec: source.record(version), manifest }
 }
 
 const isBare = (text: string) => /^[a-z0-9-]+$/.test(text)
@@ -92,10 +89,11 @@ async function describeInstalled(
   id: string,
   locked: LockedModule,
 ): Promise<ModuleDescription> {
-  const { integrity, tree, spec } = locked
+  const { integrity, tree, spec, signed } = locked
   const found = await readInstalled(id, locked, directory)
   const json = await readPackageJson(found.directory)
   const size = await measure(found.directory)
-  const plan = await planOf({ package: found, json, from: spec, integrity, ...size }, null)
-  return { ...plan, installed: true, tree, spec, manifest: found.manifest }
+  const plan = await planOf({ package: found, json, from: spec, integrity, tree, signed, ...size })
+  const access = await installedAccess(directory, id)
+  return { ...plan, access, installed: true, spec, manifest: found.manifest }
 }

@@ -1,16 +1,26 @@
 import { Failure } from '../failure.ts'
-import { type Lock, type LockedModule, readConfig, readLock, storedModule } from '../host.ts'
+import {
+  type Lock,
+  type LockedModule,
+  type ModulePackage,
+  readConfig,
+  readLock,
+  storedModule,
+} from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { applyChange, type Switched } from './apply-change.ts'
+import { askAboutBreaking } from './ask-about-breaking.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
+import { apiChanges } from './breaking/api-changes.ts'
 import type { Candidate } from './candidate.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkEntry } from './checks/entry.ts'
 import { checkSignatureKept } from './checks/signature.ts'
+import { formerOf } from './former.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
-import { type Plan, planOf, planText } from './plan.ts'
-import { probeCandidates } from './probe-candidates.ts'
+import { type Plan, planOf, planText, probedText } from './plan.ts'
+import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
 import { missingInStore, restoreStore, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { stageSource } from './stage-source.ts'
@@ -93,20 +103,22 @@ export async function installSources(
   const others = await installedBeside(fresh, lock, directory)
   fresh.forEach(checkEntry)
   checkModules(fresh, others, config)
-  const plans = await Promise.all(
-    fresh.map((candidate) =>
-      planOf(candidate, lockedModule(lock, candidate.package.manifest.id)?.version ?? null),
-    ),
-  )
-  for (const plan of plans) terminal.note(planText(plan))
-  if (dryRun) return { ...nothing, installed: plans }
+  const packages = fresh.map((candidate) => candidate.package)
+  const formers = await Promise.all(packages.map(({ manifest }) => formerOf(manifest.id, lock, directory)))
+  const planned = await Promise.all(fresh.map((candidate, index) => planOf(candidate, formers[index])))
+  for (const plan of planned) terminal.note(planText(plan))
+  if (dryRun) return { ...nothing, installed: planned }
   await askAboutOrigins(fresh, lock, terminal, yes)
 
-  const packages = fresh.map((candidate) => candidate.package)
   const own = new Set(
     fresh.filter(({ source }) => isOwnFolder(source)).map((candidate) => candidate.package.manifest.id),
   )
-  await terminal.during('Probing', () => probeCandidates(config, others, packages, own))
+  const replaced = formers.flatMap((former) => (former?.enabled && former.package ? [former.package] : []))
+  const probed = await terminal.during('Probing', () =>
+    probeCandidates(config, others, packages, replaced, own),
+  )
+  const plans = planned.map((plan) => completePlan(plan, replaced, probed, terminal))
+  await askAboutBreaking(plans, terminal, yes)
   const entries = Object.fromEntries(
     fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
   )
@@ -120,6 +132,21 @@ export async function installSources(
   )
   const disabled = Object.keys(entries).filter((id) => entries[id]?.enabled === false)
   return { ...nothing, switched, generation: switched.generation, installed: plans, disabled }
+}
+
+/** The plan with what the probe has found, which is said. */
+function completePlan(
+  plan: Plan,
+  replaced: readonly ModulePackage[],
+  { former, next }: ProbedChange,
+  terminal: Terminal,
+): Plan {
+  const before = replaced.find(({ manifest }) => manifest.id === plan.id)
+  const found = before && former ? apiChanges(before.manifest, former, next) : []
+  const access = next.access[plan.id] ?? {}
+  const complete = { ...plan, access, breaking: [...plan.breaking, ...found] }
+  terminal.note(probedText(complete, found))
+  return complete
 }
 
 async function stageAll(

@@ -1,9 +1,23 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ModulePackage, Table } from '../host.ts'
+import type { BreakingChange } from './breaking/breaking-change.ts'
+import { manifestChanges } from './breaking/manifest-changes.ts'
+import {
+  changeText,
+  contractions,
+  described,
+  type TableChange,
+  tableChanges,
+} from './breaking/table-changes.ts'
 import type { Candidate } from './candidate.ts'
 import { type Peer, peersOf } from './checks/host-range.ts'
+import type { Former } from './former.ts'
+import { isOwnFolder } from './source.ts'
+import { tablesOf } from './tables-of.ts'
+import type { Signed } from './verify-signature.ts'
 
-/** What installing one module will do, from its files alone: nothing of it has run. */
+/** What installing one module will do, from its files alone: none of its code has run. */
 export interface Plan {
   readonly id: string
   readonly package: string
@@ -11,7 +25,14 @@ export interface Plan {
   /** The version that it takes the place of. */
   readonly replaces: string | null
   readonly routes: readonly string[]
+  /** Who may use which route (`GET /cart`); null as long as none of its code has run. */
+  readonly access: Readonly<Record<string, string>> | null
+  /** The prefix of its tables. */
   readonly tables: string | null
+  /** Its tables, as all its migrations make them. */
+  readonly schema: readonly Table[]
+  /** What an upgrade changes in them. */
+  readonly schemaChanges: readonly TableChange[]
   readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
   /** The names of its settings. */
   readonly settings: readonly string[]
@@ -23,26 +44,41 @@ export interface Plan {
   readonly origin: string
   readonly files: number
   readonly bytes: number
+  /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
+  /** SHA-512 over every file, dependencies included (SRI). */
+  readonly tree: string
+  /** The key of its registry whose signature was verified, and whether its provenance was. */
+  readonly signed: Signed | null
+  /** What whoever uses the former version may have relied on; after the probe, of what it serves too. */
+  readonly breaking: readonly BreakingChange[]
 }
 
-export async function planOf(
-  candidate: Pick<Candidate, 'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity'>,
-  replaces: string | null,
-): Promise<Plan> {
-  const { name, version, manifest, directory, settingsSchema } = candidate.package
-  const migrations =
-    manifest.migrations === undefined ? [] : await readdir(join(directory, manifest.migrations))
+type Planned = Pick<
+  Candidate,
+  'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'
+> &
+  Partial<Pick<Candidate, 'source'>>
+
+/** @throws {Failure} where its migrations fail on an empty database */
+export async function planOf(candidate: Planned, former?: Former): Promise<Plan> {
+  const { name, version, manifest, settingsSchema } = candidate.package
+  const migrations = await migrationFiles(candidate.package)
+  const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))
+  const known = former?.package
+  const schemaChanges = known ? await changesSince(known, migrations, schema) : []
   return {
     id: manifest.id,
     package: name,
     version,
-    replaces,
+    replaces: former?.version ?? null,
     routes: manifest.routes,
+    access: null,
     tables: manifest.tables ?? null,
+    schema,
+    schemaChanges,
     migrations: migrations
       .filter((file) => file.endsWith('.sql') && !file.includes('.down.'))
-      .sort()
       .map((file) => ({ file, reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')) })),
     settings: Object.keys(settingsSchema?.properties ?? {}),
     events: manifest.events ?? [],
@@ -54,16 +90,42 @@ export async function planOf(
     files: candidate.files,
     bytes: candidate.bytes,
     integrity: candidate.integrity,
+    tree: candidate.tree,
+    signed: candidate.signed ?? null,
+    breaking: known
+      ? [...manifestChanges(known, candidate.package), ...contractions(manifest.id, schemaChanges)]
+      : [],
   }
+}
+
+/** An older version changes nothing: the schema stays ahead of it. */
+async function changesSince(
+  former: ModulePackage,
+  migrations: readonly string[],
+  schema: readonly Table[],
+): Promise<TableChange[]> {
+  const applied = await migrationFiles(former)
+  if (migrations.every((file) => applied.includes(file))) return []
+  const tables = await tablesOf(former).catch(() => undefined)
+  return tables ? tableChanges(tables, schema) : []
+}
+
+async function migrationFiles({ manifest, directory }: ModulePackage): Promise<string[]> {
+  if (manifest.migrations === undefined) return []
+  return (await readdir(join(directory, manifest.migrations))).sort()
 }
 
 /** The plan for people. */
 export function planText(plan: Plan): string {
   const contracts = (contracts: Readonly<Record<string, string>>) =>
     Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
-  const rows: [string, readonly string[]][] = [
-    ['routes', plan.routes],
+  const { access, signed } = plan
+  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
+  return listed(title, [
+    ['routes', access === null ? plan.routes : accessRows(access)],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
+    ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],
+    ['changes', plan.schemaChanges.map(changeText)],
     [
       'migrations',
       plan.migrations.map(({ file, reversible }) => (reversible ? file : `${file} (cannot be undone)`)),
@@ -77,8 +139,30 @@ export function planText(plan: Plan): string {
     ['origin', [plan.origin]],
     ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
     ['integrity', [plan.integrity]],
-  ]
-  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
+    ['tree', [plan.tree]],
+    [
+      'signed',
+      signed ? [`by ${signed.keyid}, provenance ${signed.provenance ? 'verified' : 'none'}`] : ['no'],
+    ],
+    ['breaking', plan.breaking.map(({ message }) => message)],
+  ])
+}
+
+/** What the probe has found, for people. */
+export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
+  return listed(`${id} ${version} as it has loaded`, [
+    ['access', accessRows(access ?? {})],
+    ['breaking', breaking.map(({ message }) => message)],
+  ])
+}
+
+const accessRows = (access: Readonly<Record<string, string>>) =>
+  Object.entries(access).map(([route, who]) => `${route} (${who})`)
+
+function listed(
+  title: string,
+  rows: readonly (readonly [label: string, values: readonly string[]])[],
+): string {
   const lines = rows.flatMap(([label, values]) =>
     values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
   )

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
@@ -27,6 +27,39 @@ t.test('an installed module is described by its id and its package name', async 
     t.strictSame([json.integrity, json.tree], [integrity, tree])
   }
 })
+
+t.test('tables, and who may use which route, are described; the latter of what is installed', async (t) => {
+  const { root, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), {
+    manifest: { tables: 'hello', migrations: 'migrations' },
+    files: { 'migrations/001-hello.sql': 'CREATE TABLE hello (id TEXT PRIMARY KEY, size BIGINT NOT NULL)' },
+  })
+  const schema = [
+    {
+      name: 'hello',
+      columns: [
+        { name: 'id', type: 'TEXT', required: false },
+        { name: 'size', type: 'BIGINT', required: true },
+      ],
+    },
+  ]
+  t.match((await run('module-info', file)).json, { schema, access: null, signed: null, breaking: [] })
+  const bad = await sampleTarball(join(root, 'bad.tgz'), {
+    id: 'bad',
+    plugin: openWhileThere(join(root, 'up')),
+  })
+  await writeFile(join(root, 'up'), '')
+  t.match(await run('module-install', file, bad), { exitCode: 0 })
+  await rm(join(root, 'up'))
+  t.match((await run('module-info', 'hello')).json, { schema, access: { 'GET /hello': 'public' } })
+  t.match((await run('module-info', 'bad')).json, { access: null }, 'it cannot be loaded any more')
+  await run('module-disable', 'hello')
+  t.match((await run('module-info', 'hello')).json, { schema, access: null })
+})
+
+const openWhileThere = (file: string) => `
+  if (!(await import('node:fs')).existsSync('${file}')) throw new Error('down')
+  app.get('/bad', { config: { access: 'public' } }, async () => ({}))`
 
 t.test('a package that is not installed is described, not installed, and none of it runs', async (t) => {
   const { root, directory, run } = await testApplication(t)

@@ -148,29 +148,35 @@ export const hostileModules: Corpus = {
     /makes the table "other"/,
     migration('CREATE TABLE other (a TEXT);'),
   ),
-  'a migration that drops a table of another module': probed(
+  'a migration that drops a table of another module': module(
+    'migration-failed',
     /no such table: kept_row/,
     migration('DROP TABLE kept_row;'),
   ),
-  'a migration that alters a table of another module': probed(
+  'a migration that alters a table of another module': module(
+    'migration-failed',
     /no such table: kept_row/,
     migration('ALTER TABLE kept_row ADD COLUMN stolen TEXT;'),
   ),
-  'a migration that drops the ledger': probed(
+  'a migration that drops the ledger': module(
+    'migration-failed',
     /no such table: mortise_migration/,
     migration('DROP TABLE mortise_migration;'),
   ),
-  'a trigger on a table of another module': probed(
+  'a trigger on a table of another module': module(
+    'migration-failed',
     /no such table: (main\.)?kept_row/,
     migration(
       'CREATE TABLE hello (a TEXT);\nCREATE TRIGGER hello_spy AFTER INSERT ON kept_row BEGIN INSERT INTO hello VALUES (NEW.a); END;',
     ),
   ),
-  'an index on a table of another module': probed(
+  'an index on a table of another module': module(
+    'migration-failed',
     /no such table: (main\.)?kept_row/,
     migration('CREATE INDEX hello_i ON kept_row (a);'),
   ),
-  "a migration that changes another module's rows": probed(
+  "a migration that changes another module's rows": module(
+    'migration-failed',
     /no such table: kept_row/,
     migration("UPDATE kept_row SET a = 'stolen';"),
   ),
@@ -178,19 +184,23 @@ export const hostileModules: Corpus = {
     /temporary table "kept_row"/,
     migration('CREATE TEMP TABLE kept_row (a TEXT);'),
   ),
-  'a migration that attaches a file': probed(
+  'a migration that attaches a file': module(
+    'migration-failed',
     /ATTACH belongs to the storage engine/,
     migration("ATTACH DATABASE '/tmp/stolen.db' AS stolen;"),
   ),
-  'a migration that sets a pragma': probed(
+  'a migration that sets a pragma': module(
+    'migration-failed',
     /PRAGMA belongs to the storage engine/,
     migration('/* */ PRAGMA writable_schema = ON;'),
   ),
-  'a migration that ends the transaction': probed(
+  'a migration that ends the transaction': module(
+    'migration-failed',
     /COMMIT belongs/,
     migration('COMMIT; DROP TABLE kept_row;'),
   ),
-  'a migration that writes the schema table': probed(
+  'a migration that writes the schema table': module(
+    'migration-failed',
     /sqlite_(master|schema) may not be modified/,
     migration("UPDATE sqlite_schema SET sql = 'CREATE TABLE kept_row (b)' WHERE name = 'kept_row';"),
   ),

@@ -112,7 +112,10 @@ t.test(
   async (t) => {
     const { root, directory, run } = await testApplication(t)
     const running = await runningHost(t, directory)
-    const note = (version: string, more: object, query: string) =>
+    // Passes the probe, whose environment is empty, and fails in the host.
+    process.env.MORTISE_TEST_FAIL = '1'
+    t.teardown(() => delete process.env.MORTISE_TEST_FAIL)
+    const note = (version: string, more: object, first = '') =>
       sampleTarball(join(root, `note-${version}.tgz`), {
         id: 'note',
         version,
@@ -124,15 +127,18 @@ t.test(
         },
         main: `import { defineModule, sql } from '@mortise/module-sdk'
         export default defineModule('note', async (app, { database }) => {
-          app.get('/note', { config: { access: 'public' } }, async () => ({ data: await database.many(sql\`${query}\`) }))
+          app.get('/note', { config: { access: 'public' } }, async () => {
+            ${first}
+            return { data: await database.many(sql\`SELECT body FROM note\`) }
+          })
         })`,
       })
-    await run('module-install', await note('1.0.0', {}, 'SELECT body FROM note'))
+    await run('module-install', await note('1.0.0', {}))
     const more = {
       'migrations/002-more.sql': 'ALTER TABLE note ADD COLUMN more TEXT',
       'migrations/002-more.down.sql': 'ALTER TABLE note DROP COLUMN more',
     }
-    const broken = await note('2.0.0', more, 'SELECT no_such_column FROM note')
+    const broken = await note('2.0.0', more, `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here')`)
     t.match(await run('module-install', broken), {
       exitCode: 5,
       json: {

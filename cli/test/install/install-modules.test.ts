@@ -63,8 +63,8 @@ const refusals: Readonly<
       manifest: { tables: 'hello', migrations: 'migrations' },
       files: { 'migrations/001-x.sql': 'CREATE TABLE' },
     },
-    'probe-failed',
-    /001-x/,
+    'migration-failed',
+    /: migrations\/001-x/,
   ],
   'settings that are wrong': [{}, 'invalid-settings', /modules\.hello/],
 }

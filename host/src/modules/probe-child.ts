@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { extname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import type { FastifyInstance } from 'fastify'
+import { mintToken } from '../callers/mint-token.ts'
 import { createTokenVerifier } from '../callers/tokens.ts'
-import { moduleSettings, tokenIssuers } from '../config.ts'
+import { moduleSettings } from '../config.ts'
 import { createHost } from '../create-host.ts'
 import { createLogger } from '../logger.ts'
 import { openStorage } from '../storage/open-storage.ts'
@@ -14,8 +17,9 @@ import { loadedFrom } from './lend-peers.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { hostMigrations, moduleMigrations } from './migration-sets.ts'
 import { placeOf } from './place-of.ts'
-import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeRequest } from './probe.ts'
+import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeReport, ProbeRequest } from './probe.ts'
 import { readPackage } from './read-package.ts'
+import { selfCheck } from './self-check.ts'
 import { rememberSharedObjects } from './shared-objects.ts'
 
 // The child process of a probe: does what activation would do, in a place where nothing can break.
@@ -47,7 +51,7 @@ process.once('message', (request: ProbeRequest) => {
   )
 })
 
-async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void> {
+async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
   await once(watchdog, 'online')
   watchdog.unref()
   const storage = await openStorage({
@@ -55,6 +59,7 @@ async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void>
     onFatal: (error) => {
       throw error
     },
+    ...(schema && { schema }),
   })
   await storage.migrate([hostMigrations])
   const active: ActiveModule[] = []
@@ -63,20 +68,63 @@ async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void>
     active.push(await load(module))
     await storage.migrate(moduleMigrations([await readPackage(module.directory)]))
   }
+  const issuer = { issuer: 'urn:mortise:probe', secret: randomBytes(32) }
+  const access: Record<string, ProbeReport['access'][string]> = {}
+  let failure = ''
   const app = await createHost({
     config,
     storage,
-    logger: createLogger({ ...config.log, level: 'silent' }),
-    tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+    logger: createLogger({ ...config.log, level: 'error' }, { write: remember }),
+    tokens: createTokenVerifier({ issuers: [issuer] }),
     modules: inContractOrder(active),
     notReady: () => undefined,
-    onRegister: begin,
+    onRegister: (id) => begin(id),
+    onRegistered: (id, routes) => {
+      access[id] = Object.fromEntries(routes)
+    },
   })
   // What a module has begun while it loaded may fail a moment later.
   await setTimeout(LINGER)
   refuseChangeOfShared()
+  const admin = await mintToken({ ...issuer, subject: 'self-check', scope: 'admin', expiresIn: '1h' })
+  const document = await describe(app, config.basePath)
+  const asked = active.filter(({ id }) => ask.includes(id))
+
+  const well: ActiveModule[] = []
+  for (const module of asked) {
+    const failed = await answers(module).catch((error: Error) => error)
+    if (failed === undefined) well.push(module)
+    else if (upgrades.length === 0) throw failed
+  }
+  tell({ kind: 'report', report: { document, access } })
+  const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
+  const applied = await storage.migrate(moduleMigrations(packages))
+  if (applied.length > 0) for (const module of well) await answers(module)
+  // How what serves now would end is no matter of the upgrade.
+  if (upgrades.length > 0) return
   await app.close()
   await storage.close()
+
+  /** A guest seldom gets as far as somebody who may do everything, and may get elsewhere. */
+  async function answers(module: ActiveModule): Promise<undefined> {
+    begin(module.id, 'answering')
+    failure = ''
+    try {
+      await selfCheck(app, config.basePath, module)
+      await selfCheck(app, config.basePath, module, { authorization: `Bearer ${admin}` })
+    } catch (error) {
+      if (!(error instanceof ModuleError) || failure === '') throw error
+      const where = placeOf(failure, module.directory)
+      const what = failure.slice(0, failure.search(/\n +at /)).replace(/\s+/g, ' ')
+      throw new ModuleError(module.id, `${error.message}: ${what}${where ? ` (${where})` : ''}`)
+    }
+  }
+
+  /** The stack of what made a request fail, which is told to the log alone. */
+  function remember(line: string): void {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { stack?: string } }
+    if (msg === 'a request failed') failure = err?.stack ?? ''
+  }
 
   async function load({ id, directory }: ProbedModule): Promise<ActiveModule> {
     const { name, version, manifest, settingsSchema } = await readPackage(directory)
@@ -85,6 +133,12 @@ async function tryOut({ config, modules, scratch }: ProbeRequest): Promise<void>
     refuseChangeOfShared()
     return { id, package: name, version, manifest, state: 'active', directory, settings, plugin }
   }
+}
+
+async function describe(app: FastifyInstance, basePath: string): Promise<ProbeReport['document']> {
+  const answer = await app.inject(`${basePath}/openapi.json`)
+  if (answer.statusCode === 200) return answer.json()
+  throw new Error(`with it the OpenAPI document cannot be made (${answer.statusCode})`)
 }
 
 /** Where the module went wrong, rather than where the host found out. */
@@ -104,10 +158,10 @@ function refuseChangeOfShared(): void {
   if (change !== undefined) throw new ModuleError(inHand, `${change}, for the host and all modules`)
 }
 
-function begin(module: string): void {
+function begin(module: string, doing: 'loading' | 'answering' = 'loading'): void {
   refuseChangeOfShared()
   inHand = module
-  tell({ kind: 'began', module })
+  tell({ kind: 'began', module, doing })
 }
 
 function tell(message: ProbeMessage): void {

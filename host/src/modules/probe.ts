@@ -2,7 +2,10 @@ import { fork } from 'node:child_process'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
+import type { Access } from '@mortise/module-sdk'
 import type { Config } from '../config.ts'
+import type { OpenapiDocument } from '../operations/openapi-document.ts'
+import type { DatabaseSchema } from '../storage/storage.ts'
 import { ModuleError } from './host-module.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
 import { placeOf } from './place-of.ts'
@@ -13,17 +16,38 @@ export interface ProbedModule {
   readonly directory: string
 }
 
+export interface ProbeOptions {
+  /** What its database begins with; empty where undefined. */
+  readonly schema?: DatabaseSchema
+  /** The ids of modules whose GET routes are asked. */
+  readonly ask?: readonly string[]
+  /** Other versions, whose migrations are applied once the modules have answered. None of their code runs. */
+  readonly upgrades?: readonly ProbedModule[]
+  /** In milliseconds. */
+  readonly timeout?: number
+}
+
+/** What the modules would serve. */
+export interface ProbeReport {
+  /** The OpenAPI document. */
+  readonly document: OpenapiDocument
+  /** Who may use which route (`GET /cart`), by module id. */
+  readonly access: Readonly<Record<string, Readonly<Record<string, Access>>>>
+}
+
 /** What the child is asked: all modules of the next generation, since they must get along with each other. */
-export interface ProbeRequest {
+export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades'>> {
   readonly config: Config
   readonly modules: readonly ProbedModule[]
+  readonly schema: DatabaseSchema | undefined
   /** An empty folder for its database; removed afterwards. */
   readonly scratch: string
 }
 
-/** What the child says: which module it has in hand, and how it ended. */
+/** What the child says: which module it has in hand, what all of them serve, and how it ended. */
 export type ProbeMessage =
-  | { readonly kind: 'began'; readonly module: string }
+  | { readonly kind: 'began'; readonly module: string; readonly doing: 'loading' | 'answering' }
+  | { readonly kind: 'report'; readonly report: ProbeReport }
   | { readonly kind: 'done' }
   | ProbeFailure
 
@@ -51,29 +75,44 @@ const limits = [
 ]
 
 /**
- * Loads and registers `modules` in a child process, on an empty database with their migrations. Resolves
- * where they would serve; nothing of this process or of the application is touched.
+ * Loads and registers `modules` in a child process, on a database of its own with their migrations, and asks the
+ * GET routes of those in `ask`. Resolves where they would serve; nothing of this process or of the application is
+ * touched.
  *
  * The child gets no environment but PATH and the like, starts no process, writes to its scratch folder only, and
  * is killed where it takes too much memory, disk or time. That guards against accidents: a module that means
  * harm is stopped by the operator's reading of the plan.
  *
- * @throws {ModuleError} naming the module that throws, hangs, ends the process, or is not what its manifest says
+ * @returns `unfit` where one of `ask` that answers well fails once `upgrades` have migrated; those that fail
+ *   before as well are let be then
+ * @throws {ModuleError} naming the module that throws, hangs, ends the process, is not what its manifest says, or
+ *   (without `upgrades`) answers with a failure
  */
 export async function probe(
   config: Config,
   modules: readonly ProbedModule[],
-  timeout = PROBE_TIMEOUT,
-): Promise<void> {
+  { schema, ask = [], upgrades = [], timeout = PROBE_TIMEOUT }: ProbeOptions = {},
+): Promise<ProbeReport & { readonly unfit?: ModuleError }> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'mortise-probe-')))
+  const reports: ProbeReport[] = []
   try {
-    await runChild({ config: { ...config, secret: undefined }, modules, scratch }, timeout)
+    const request = { config: { ...config, secret: undefined }, modules, schema, ask, upgrades, scratch }
+    await runChild(request, timeout, (report) => reports.push(report))
+    return reports[0] as ProbeReport
+  } catch (error) {
+    const [report] = reports
+    if (error instanceof ModuleError && report && upgrades.length > 0) return { ...report, unfit: error }
+    throw error
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
 }
 
-function runChild(request: ProbeRequest, timeout: number): Promise<void> {
+function runChild(
+  request: ProbeRequest,
+  timeout: number,
+  onReport: (report: ProbeReport) => void,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
     cwd: request.scratch,
@@ -85,8 +124,9 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let inHand = request.modules[0]?.id ?? ''
+  let doing = 'loading'
   let errors = ''
-  const timer = setTimeout(() => fail(`it did not finish loading within ${timeout / 1000} s`), timeout)
+  const timer = setTimeout(() => fail(`it did not finish ${doing} within ${timeout / 1000} s`), timeout)
   const directory = () => request.modules.find(({ id }) => id === inHand)?.directory
   const fail = (reason: string, stack?: string) =>
     reject(new ModuleError(inHand, denialIn(stack, directory()) ?? reason, causeOf(stack)))
@@ -103,7 +143,9 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
   })
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
+    if (message.kind === 'report') return onReport(message.report)
     inHand = message.module
+    if (message.kind === 'began') doing = message.doing
     if (message.kind === 'failed') told(message).catch(reject)
   })
   child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
@@ -111,7 +153,7 @@ function runChild(request: ProbeRequest, timeout: number): Promise<void> {
     const limit = /^LimitError: (.*)$/m.exec(errors)?.[1]
     if (limit !== undefined) return fail(limit)
     const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
-    fail(`the process ${how} while it was loading${lastError(errors, directory())}`, errors)
+    fail(`the process ${how} while it was ${doing}${lastError(errors, directory())}`, errors)
   })
   child.send(request)
 

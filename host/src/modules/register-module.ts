@@ -1,4 +1,4 @@
-import type { Database, ModuleContext } from '@mortise/module-sdk'
+import type { Access, Database, ModuleContext } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { ContractBoard } from './contract-registry.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
@@ -16,15 +16,16 @@ declare module 'fastify' {
  * declares and no other. The instance is unusable after a failure and must be dropped as a whole: Fastify
  * keeps half-registered routes.
  *
+ * @returns who may use its routes
  * @throws {ModuleError}
  */
 export async function registerModule(
   app: FastifyInstance,
   module: ActiveModule,
   lent: { readonly database: Database; readonly contracts: ContractBoard },
-): Promise<void> {
+): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
-  const registered = new Set<string>()
+  const registered = new Map<string, Access>()
   try {
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -33,7 +34,7 @@ export async function registerModule(
           if (!manifest.routes.includes(name)) {
             throw new ModuleError(id, `it registers ${name}, which its manifest does not declare`)
           }
-          registered.add(name)
+          registered.set(name, route.config?.access as Access)
         }
         route.config = { ...route.config, module: id }
       })
@@ -55,6 +56,7 @@ export async function registerModule(
   if (missing.length > 0) {
     throw new ModuleError(id, `its manifest declares ${missing.join(', ')}, which it does not register`)
   }
+  return registered
 }
 
 /** The methods of a route, without the HEAD that Fastify adds to a GET. */

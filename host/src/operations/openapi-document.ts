@@ -8,9 +8,16 @@ export interface OpenapiDocument {
 export interface Operation {
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly parameters?: readonly Parameter[]
   readonly requestBody?: { required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
+}
+
+export interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly required?: boolean
+  readonly schema?: JsonSchema
 }
 
 export interface Response {

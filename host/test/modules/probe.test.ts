@@ -1,15 +1,15 @@
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import { probe } from '../../src/modules/probe.ts'
+import { type ProbeOptions, probe } from '../../src/modules/probe.ts'
 import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
 
-async function probeAll(t: Test, modules: FixtureModule[], timeout?: number): Promise<void> {
+async function probeAll(t: Test, modules: FixtureModule[], options: ProbeOptions = {}) {
   const config = await readConfig(await applicationFolder(t), {})
   const probed = []
   for (const module of modules)
     probed.push({ id: module.manifest.id, directory: await modulePackage(t, module) })
-  return probe(config, probed, timeout)
+  return probe(config, probed, options)
 }
 
 /** A module whose entry is `code`, and which declares `routes`. */
@@ -108,7 +108,11 @@ t.test('a module that never finishes is ended, with what it has started', async 
     ],
   ]
   for (const [what, code] of endless) {
-    await t.rejects(probeAll(t, [withCode(code)], 2000), { module: 'bad', message: /within 2 s/ }, what)
+    await t.rejects(
+      probeAll(t, [withCode(code)], { timeout: 2000 }),
+      { module: 'bad', message: /within 2 s/ },
+      what,
+    )
   }
 })
 

@@ -26,7 +26,7 @@ function checkRoute(module: ModulePackage, route: string, all: readonly ModulePa
 }
 
 /** A route without the names of its parameters: `/x/:id` and `/x/:other` are one. */
-function shapeOf(route: string): string {
+export function shapeOf(route: string): string {
   return route.replace(/:\w+/g, ':')
 }
 

@@ -8,6 +8,7 @@ import type { Connection } from './connection.ts'
 import { BrokenStorageError, toDatabaseError } from './database-error.ts'
 import { foreignChange } from './foreign-change.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
+import { runAlone } from './run-alone.ts'
 import { readSchema } from './schema.ts'
 
 /** What `applyMigrations` would apply. `files` are those of `sets`, in the same order. */
@@ -105,19 +106,8 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
  */
 function rehearseAlone(set: MigrationSet, files: readonly MigrationFile[]): void {
   const database = new SqliteDatabase(':memory:')
-  database.pragma('foreign_keys = OFF')
   try {
-    for (const file of files) {
-      try {
-        database.exec(file.up)
-      } catch (cause) {
-        throw new MigrationError(
-          `${file.path} of ${set.module} failed: ${(cause as Error).message}. A migration sees "${set.tables}" and ` +
-            `what begins with "${set.tables}_", and nothing else. Nothing was changed; correct the file`,
-          { cause },
-        )
-      }
-    }
+    runAlone(database, set, files)
   } finally {
     database.close()
   }

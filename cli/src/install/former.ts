@@ -1,0 +1,22 @@
+import { type Lock, type ModulePackage, readPackage, storedModule } from '../host.ts'
+import { lockedModule } from './installed-packages.ts'
+import { holds } from './staging.ts'
+
+/** What an upgrade takes the place of. */
+export interface Former {
+  readonly version: string
+  /** Undefined where it is missing in the store, or damaged: it does not stand in the way of its own upgrade then. */
+  readonly package: ModulePackage | undefined
+  /** Whether it is switched on. */
+  readonly enabled: boolean
+}
+
+/** What is installed of a module; undefined where nothing is. */
+export async function formerOf(id: string, lock: Lock, directory: string): Promise<Former | undefined> {
+  const locked = lockedModule(lock, id)
+  if (locked === undefined) return undefined
+  const { version, enabled, tree } = locked
+  const place = storedModule(directory, locked)
+  const found = (await holds(place, tree)) ? await readPackage(place).catch(() => undefined) : undefined
+  return { version, package: found, enabled }
+}

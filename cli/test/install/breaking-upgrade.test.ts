@@ -1,0 +1,192 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import t, { type Test } from 'tap'
+import { app } from '../../src/app.ts'
+import { readLock } from '../../src/host.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { type SampleOptions, sampleTarball } from '../sample-module.ts'
+
+/** Upgrades as somebody at a terminal who answers `answer`. */
+async function upgradeAt(answer: string, ...argv: string[]) {
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
+  const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal() }
+  streams.stdin.end(`${answer}\n`)
+  const exitCode = await app(['module-upgrade', ...argv], streams)
+  return { exitCode, said: String(streams.stderr.read()) }
+}
+
+const post = (path: string, access: string, body: string) =>
+  `app.post('${path}', { config: { access: '${access}' }, schema: { body: ${body} } }, async () => ({}))`
+
+const shop = (
+  version: string,
+  manifest: object,
+  plugin: readonly string[],
+  more: SampleOptions = {},
+): SampleOptions => ({
+  id: 'shop',
+  version,
+  manifest: { ...manifest },
+  main: `import { defineModule } from '@mortise/module-sdk'
+    import { Type } from '@sinclair/typebox'
+    export default defineModule('shop', async (app) => {
+      ${plugin.join('\n')}
+    })`,
+  json: { peerDependencies: { '@mortise/module-sdk': '^1.0.0', '@sinclair/typebox': '*' } },
+  ...more,
+})
+
+const settings = (...names: string[]) => ({
+  'settings.json': JSON.stringify({
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  }),
+})
+
+const tables = { tables: 'shop', migrations: 'migrations' }
+const first = shop(
+  '1.0.0',
+  {
+    ...tables,
+    routes: ['POST /shop', 'POST /shop/:id', 'POST /shop/gone'],
+    provides: { stock: '1.2.0', price: '1.0.0' },
+    events: ['shop.opened', 'shop.closed'],
+    config: 'settings.json',
+  },
+  [
+    post('/shop', 'public', 'Type.Object({ text: Type.Optional(Type.String()) })'),
+    post('/shop/:id', 'caller', 'Type.Object({})'),
+    post('/shop/gone', 'public', 'Type.Object({})'),
+  ],
+  {
+    files: {
+      ...settings('name', 'color'),
+      'migrations/001-shop.sql':
+        'CREATE TABLE shop (id TEXT PRIMARY KEY, name TEXT); CREATE TABLE shop_old (id TEXT);',
+    },
+  },
+)
+const second = shop(
+  '2.0.0',
+  {
+    ...tables,
+    routes: ['POST /shop', 'POST /shop/:key'],
+    provides: { stock: '2.0.0' },
+    events: ['shop.opened'],
+    config: 'settings.json',
+  },
+  [
+    post('/shop', 'public', 'Type.Object({ text: Type.String() })'),
+    post('/shop/:key', 'shop:write', 'Type.Object({})'),
+  ],
+  {
+    files: {
+      ...settings('name'),
+      'migrations/001-shop.sql': first.files?.['migrations/001-shop.sql'] ?? '',
+      'migrations/002-shop.sql': `DROP TABLE shop_old;
+        DROP TABLE shop;
+        CREATE TABLE shop (id TEXT PRIMARY KEY, name TEXT NOT NULL, size BIGINT);`,
+    },
+  },
+)
+
+const byManifest = [
+  { module: 'shop', code: 'route-removed', message: 'The route POST /shop/gone is removed.' },
+  {
+    module: 'shop',
+    code: 'contract-changed',
+    message: 'The contract stock is provided as 2.0.0, which is not ^1.2.0.',
+  },
+  { module: 'shop', code: 'contract-changed', message: 'The contract price is no longer provided.' },
+  { module: 'shop', code: 'event-removed', message: 'The event shop.closed is removed.' },
+  { module: 'shop', code: 'setting-removed', message: 'The setting color is removed.' },
+  {
+    module: 'shop',
+    code: 'table-changed',
+    message: 'shop.name has to be given now: the former version could not add a row.',
+  },
+  {
+    module: 'shop',
+    code: 'table-changed',
+    message: 'shop_old is dropped: statements of the former version that name it would fail.',
+  },
+]
+const byProbe = [
+  { module: 'shop', code: 'input-narrowed', message: 'POST /shop: the body has to have "text" now.' },
+  {
+    module: 'shop',
+    code: 'access-tightened',
+    message: 'POST /shop/:id: it takes the scope shop:write now (caller before).',
+  },
+]
+
+/** An application with the first version, whose file is the second by now. */
+async function outdated(t: Test) {
+  const application = await testApplication(t)
+  const file = join(application.root, 'shop.tgz')
+  t.equal((await application.run('module-install', await sampleTarball(file, first))).exitCode, 0)
+  await sampleTarball(file, second)
+  return application
+}
+
+t.test('what breaks is told before it happens: some by --dry-run, the rest after the probe', async (t) => {
+  const { directory, run } = await outdated(t)
+  const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
+  const dry = await run('module-upgrade', '--dry-run')
+  t.equal(dry.exitCode, 0)
+  t.strictSame(dry.json.installed[0].breaking, byManifest)
+  t.equal(dry.json.installed[0].access, null)
+  t.match(dry.stderr, /^ {2}breaking +The route POST \/shop\/gone is removed\.$/m)
+  t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), before)
+
+  const done = await run('module-upgrade')
+  t.equal(done.exitCode, 0, done.stdout)
+  const [{ breaking, access, schema, schemaChanges }] = done.json.installed
+  t.strictSame(breaking, [...byManifest, ...byProbe])
+  t.strictSame(access, { 'POST /shop': 'public', 'POST /shop/:key': 'shop:write' })
+  t.match(schema, [
+    { name: 'shop', columns: [{ name: 'id', type: 'TEXT' }, { required: true }, { required: false }] },
+  ])
+  t.strictSame(schemaChanges, [
+    { table: 'shop', column: 'name', from: 'TEXT', to: 'TEXT NOT NULL' },
+    { table: 'shop', column: 'size', from: null, to: 'BIGINT' },
+    { table: 'shop_old', column: null, from: '(id TEXT)', to: null },
+  ])
+  t.match(done.stderr, /^ {2}changes +~ shop\.name TEXT, then TEXT NOT NULL$/m)
+  t.match(done.stderr, /^ {2}access +POST \/shop \(public\)$/m)
+  t.match(done.stderr, /^ {2}breaking +POST \/shop: the body has to have "text" now\.$/m)
+  t.match(done.stderr, /Goes on although shop 2\.0\.0 breaks/)
+})
+
+t.test('on a terminal it is asked; anything but yes changes nothing; --yes answers', async (t) => {
+  const { directory } = await outdated(t)
+  const before = await readLock(directory)
+  const declined = await upgradeAt('n', '--dir', directory)
+  t.equal(declined.exitCode, 4)
+  t.match(declined.said, /"text" now[\s\S]*shop 2\.0\.0 breaks what is listed above.*\[y\/N\]/)
+  t.strictSame(await readLock(directory), before)
+  t.equal((await upgradeAt('n', '--yes', '--dir', directory)).exitCode, 0)
+})
+
+t.test('an older version changes no table: the schema stays ahead of it', async (t) => {
+  const { root, directory, run } = await outdated(t)
+  t.equal((await run('module-upgrade')).exitCode, 0)
+  await sampleTarball(join(root, 'shop.tgz'), first)
+  const { json } = await run('module-upgrade', '--dry-run')
+  t.match(json, {
+    installed: [{ version: '1.0.0', schemaChanges: [], breaking: [{ code: 'contract-changed' }] }],
+  })
+  t.match(await readLock(directory), { modules: { shop: { version: '2.0.0' } } })
+})
+
+t.test('an upgrade that breaks nothing does not ask', async (t) => {
+  const { root, directory } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  t.equal((await runApp('module-install', file, '--dir', directory)).exitCode, 0)
+  await sampleTarball(file, { version: '1.1.0' })
+  const { exitCode, said } = await upgradeAt('n', '--dir', directory)
+  t.equal(exitCode, 0)
+  t.notMatch(said, /\[y\/N\]|^ {2}breaking|Goes on/m)
+})

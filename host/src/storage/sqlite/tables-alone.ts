@@ -1,0 +1,48 @@
+import SqliteDatabase from 'better-sqlite3'
+import type { Column, Table } from '../describe-tables.ts'
+import type { MigrationFile } from '../migration-files.ts'
+import type { MigrationSet } from '../storage.ts'
+import { runAlone } from './run-alone.ts'
+
+/** The most that migrations may write into an empty database: 256 MiB, in pages of 4 KiB. */
+const PAGES = 65_536
+
+/** The tables that migrations make where nothing else is, by name. @throws {MigrationError} */
+export function tablesAlone(set: MigrationSet, files: readonly MigrationFile[]): Table[] {
+  const database = new SqliteDatabase(':memory:')
+  try {
+    database.pragma(`max_page_count = ${PAGES}`)
+    runAlone(database, set, files)
+    const names = database
+      .prepare(
+        `SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT GLOB 'sqlite_*' ORDER BY name`,
+      )
+      .pluck()
+      .all() as string[]
+    return names.map((name) => ({ name, columns: columnsOf(database, name) }))
+  } finally {
+    database.close()
+  }
+}
+
+function columnsOf(database: SqliteDatabase.Database, table: string): Column[] {
+  const columns = database
+    .prepare(
+      `SELECT name, type, "notnull" AS strict, dflt_value AS fallback, pk, hidden FROM pragma_table_xinfo(?)
+      WHERE hidden <> 1`,
+    )
+    .all(table) as {
+    name: string
+    type: string
+    strict: number
+    fallback: unknown
+    pk: number
+    hidden: number
+  }[]
+  return columns.map(({ name, type, strict, fallback, pk, hidden }) => {
+    // SQLite numbers rows by itself; a column that is computed (hidden) takes no value at all.
+    const isNumbered = pk === 1 && type.toUpperCase() === 'INTEGER'
+    return { name, type, required: strict === 1 && fallback === null && hidden === 0 && !isNumbered }
+  })
+}
