@@ -48,7 +48,7 @@ async function pack(
   )
   const files = await Promise.all(names.map(async (name) => [name, await readFile(join(own, name), 'utf8')]))
   const tarball = packed({ 'package.json': JSON.stringify(json), ...Object.fromEntries(files), ...more })
-  await writeFile(join(folder, `${json.name.split('/')[1]}-${json.version}.tgz`), tarball)
+  await writeFile(join(folder, `mortise-${json.name.split('/')[1]}-${json.version}.tgz`), tarball)
 }
 
 /** An application with the module hello (host ^1.0.0), and a registry that has one release. */

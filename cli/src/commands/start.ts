@@ -35,7 +35,8 @@ export const start: Command = {
     terminal.result(
       { pid, host, url, generation, modules },
       [
-        `Serving ${url} with host ${host}`,
+        `Serving ${url}`,
+        `Host ${host}`,
         ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
         lines.length > 0
           ? `Try: curl ${url}/ or open ${url}/docs`

@@ -139,7 +139,7 @@ t.test('a host that cannot take over is refused before anything changes', async 
   t.match((await run('host-upgrade', '1.3.0')).json, {
     error: { code: 'no-host', message: /it is 1\.3\.0, and the @mortise\/host that it brings is 1\.1\.0/ },
   })
-  await rm(join(root, 'packages', 'cli-1.3.0.tgz'))
+  await rm(join(root, 'packages', 'mortise-cli-1.3.0.tgz'))
   await packRelease(join(root, 'packages'), '1.2.0', { cli: { 'dist/app.js': 'throw new Error("broken")' } })
   t.match(await run('host-upgrade'), {
     exitCode: 4,
