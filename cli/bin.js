@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The door: syntax that Node 14 parses. On a Node that Mortise does not run on, it continues on the one
+// The door: syntax that Node 14.8 parses. On a Node that Mortise does not run on, it continues on the one
 // that the checkout pins (the `node` package). That second process dies with this one, whatever ends it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -23,7 +23,7 @@ else if (!existsSync(program)) {
     process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
     process.channel.unref()
   }
-  import(pathToFileURL(program).href)
+  await import(pathToFileURL(program).href)
 }
 
 /** ^22.22.2 || ^24.15 || >=26, the `engines` of package.json. */

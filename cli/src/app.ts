@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command as Commander, CommanderError } from 'commander'
 import { findApplication } from './application.ts'
 import type { Command } from './command.ts'
+import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
 import { asFailure } from './explain.ts'
 import { Failure } from './failure.ts'
@@ -12,13 +13,18 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 /**
  * Runs the `app` command and says on `streams` what came of it.
  * @param argv without the program's own name
+ * @param pinned why the host that the application pins cannot run it: only what may mend that does then
  * @returns the exit code
  */
-export async function app(argv: readonly string[], streams: TerminalStreams): Promise<number> {
+export async function app(
+  argv: readonly string[],
+  streams: TerminalStreams,
+  pinned?: Failure,
+): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
   const help: string[] = []
-  const root = program(terminal, help)
+  const root = program(terminal, help, pinned)
   const isCommon = (word: string) => word === '--json' || word === '--verbose'
   try {
     if (own.every(isCommon)) throw missingCommand()
@@ -37,7 +43,7 @@ export async function app(argv: readonly string[], streams: TerminalStreams): Pr
 }
 
 /** @param help where commander's own output goes, in pieces */
-function program(terminal: Terminal, help: string[]): Commander {
+function program(terminal: Terminal, help: string[], pinned: Failure | undefined): Commander {
   const root = new Commander('app')
     .description('Makes a Mortise application, installs modules into it and runs it.')
     .version(version, '--version', 'print the version')
@@ -46,17 +52,25 @@ function program(terminal: Terminal, help: string[]): Commander {
     '\nStart here:\n  app init my-api && cd my-api && app module-install api-cart && app start',
   )
   prepare(root, help)
-  for (const command of commands) root.addCommand(subcommand(command, terminal, help))
+  for (const command of commands) root.addCommand(subcommand(command, terminal, help, pinned))
+  root.addCommand(subcommand(hostProbe, terminal, help, pinned), { hidden: true })
   return root
 }
 
-function subcommand(command: Command, terminal: Terminal, help: string[]): Commander {
+function subcommand(
+  command: Command,
+  terminal: Terminal,
+  help: string[],
+  pinned: Failure | undefined,
+): Commander {
   const own = new Commander(command.name).description(command.summary)
   if (command.arguments) own.arguments(command.arguments)
   for (const [flags, description] of command.options ?? []) own.option(flags, description)
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
   prepare(own, help, command.directory)
   return own.action(async () => {
+    if (pinned && !command.mendsHost) throw pinned
+    if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
     await command.run({
       arguments: own.args,

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Failure } from './failure.ts'
-import { configFile } from './host.ts'
 
 /**
  * The application folder: `given`, or the nearest folder upwards from `from` that holds app.config.json.
@@ -10,7 +9,7 @@ import { configFile } from './host.ts'
 export function findApplication(given: string | undefined, from: string): string {
   const start = resolve(from, given ?? '.')
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(configFile(folder))) return folder
+    if (existsSync(join(folder, 'app.config.json'))) return folder
     if (given !== undefined || dirname(folder) === folder) break
   }
   const where =

@@ -1,14 +1,34 @@
-import { app } from './app.ts'
+import { Failure } from './failure.ts'
+import { continueIn, pinnedHost } from './pinned-host.ts'
 
 // Whoever reads may stop before the end, as `head` does; a host goes on serving then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-process.exitCode = await app(process.argv.slice(2), process)
-// Whatever a library left open (a keep-alive socket, a timer) does not keep a finished command waiting; what was
-// written to a pipe is out before it ends.
-await Promise.all(
-  [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
-)
-process.exit()
+const argv = process.argv.slice(2)
+const pinned = pinnedHost(argv)
+if (pinned === undefined) await run()
+else await continueIn(pinned).catch((error: Error) => run(cannotBeLoaded(pinned.version, error)))
+
+/** @param failure of the pinned host: commands that can mend it run all the same */
+async function run(failure?: Failure): Promise<void> {
+  const { app } = await import('./app.ts')
+  process.exitCode = await app(argv, process, failure)
+  // Whatever a library left open (a keep-alive socket, a timer) does not keep a finished command waiting; what was
+  // written to a pipe is out before it ends.
+  await Promise.all(
+    [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
+  )
+  process.exit()
+}
+
+function cannotBeLoaded(version: string, cause: Error): Failure {
+  return new Failure(
+    'refused',
+    'host-incomplete',
+    `The host ${version} that modules.lock.json names is missing in the store, or damaged: ${cause.message}`,
+    'Run "app module-install" without a name: it brings the store in line with the lock.',
+    { cause },
+  )
+}

@@ -11,6 +11,8 @@ export interface Command {
   /** What --dir names, where that is not the application. */
   readonly directory?: string
   readonly examples: readonly string[]
+  /** Whether it can do without the host that the application pins, and mend or replace that. */
+  readonly mendsHost?: boolean
   /** @throws {Failure} */
   run(call: Call): Promise<void>
 }

@@ -6,6 +6,7 @@ import {
   ManifestError,
   MigrationError,
   ModuleError,
+  NewerHostError,
   StorageBusyError,
 } from './host.ts'
 
@@ -26,6 +27,14 @@ export function asFailure(error: unknown): Failure {
   const cause = error instanceof Error ? error : new Error(String(error))
   const known = (kind: ConstructorParameters<typeof Failure>[0], code: string, what: string, hint: string) =>
     new Failure(kind, code, `${what}: ${cause.message}`, hint, { cause })
+  if (error instanceof NewerHostError) {
+    return known(
+      'refused',
+      'newer-host',
+      'This host is too old for the application',
+      'Start the newer one, whose version this is to be; or restore a backup that was made before it.',
+    )
+  }
   if (error instanceof ConfigError) {
     return known('usage', 'invalid-config', 'The configuration is wrong', 'Correct it, then try again.')
   }

@@ -37,12 +37,13 @@ export async function runInstallation(
 
 /** What came of it, for people. */
 function describe(
-  { switched, installed, disabled, unchanged, restored }: Installed,
+  { switched, installed, disabled, host, unchanged, restored }: Installed,
   dryRun: boolean,
 ): string {
   const done = dryRun ? 'Would install' : 'Installed'
   const fetched = dryRun ? 'Would fetch again' : 'Fetched again'
   const lines = [
+    ...(host ? [`${done} host ${host.to} instead of ${host.from}: the next start runs it`] : []),
     ...restored.map((id) => `${fetched}: ${id}`),
     ...unchanged
       .filter((id) => !restored.includes(id))

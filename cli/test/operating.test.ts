@@ -7,6 +7,8 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { create, extract } from 'tar'
+import { readLock } from '../src/host.ts'
+import { packRelease } from './host-release.ts'
 import { startApp } from './run-process.ts'
 
 // docs/operating.md, done line by line by an operator whose machine is a folder.
@@ -231,6 +233,14 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
   hosts.shop = await serve('shop')
   t.equal(await cartVersion(), '1.1.0')
   t.strictSame(await caller.has(hosts.shop.url), ['2 tea'], 'what the caller had is there')
+
+  await packRelease(join(root, 'opt', 'mortise', 'packages'), '1.1.0')
+  await hosts.staging?.stop()
+  await follow('The host itself')
+  await hosts.shop.stop()
+  hosts.shop = await serve('shop')
+  t.match(await readLock(join(root, 'srv', 'shop')), { host: { version: '1.1.0' } })
+  t.strictSame(await caller.has(hosts.shop.url), ['2 tea'])
 
   for (const host of Object.values(hosts)) await host.stop()
   t.strictSame(

@@ -15,6 +15,7 @@ import { lockFile, storeDirectory } from './modules/lock.ts'
 import type { Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
+import { hostVersion } from './version.ts'
 
 /** How long requests in flight may take to finish once the application stops, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000
@@ -140,6 +141,7 @@ export class Application {
     const { generation, switches, modules } = this.installed
     return {
       pid: process.pid,
+      host: hostVersion,
       url: this.url,
       generation,
       switches,

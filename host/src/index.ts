@@ -24,17 +24,21 @@ export {
   emptyLock,
   Lock,
   LockedModule,
+  LockedPackage,
+  lockedPackages,
   lockFile,
   readLock,
   storeDirectory,
   storedModule,
   writeLock,
 } from './modules/lock.ts'
+export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, type ProbeReport, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export { writeDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
+export { NewerHostError } from './newer-host-error.ts'
 export {
   type ApplicationToken,
   copyDatabase,
@@ -65,4 +69,4 @@ export {
   StorageBusyError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
-export { hostVersion } from './version.ts'
+export { hostVersion, isInHostRange } from './version.ts'

@@ -5,7 +5,7 @@ import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
 import type { Lock } from './modules/lock.ts'
-import { hostMigrations } from './modules/migration-sets.ts'
+import { migrateHost } from './modules/migrate-host.ts'
 import { ConfigError, type Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { AppliedMigration, DatabaseSchema, ModuleData, Storage } from './storage/storage.ts'
@@ -23,7 +23,7 @@ export async function migrateApplication(
   environment?: Environment,
 ): Promise<AppliedMigration[]> {
   return withStorage(directory, environment, async (storage, config) => {
-    const own = await storage.migrate([hostMigrations])
+    const own = await migrateHost(storage)
     return [...own, ...(await migrateStored(config, storage, modules))]
   })
 }

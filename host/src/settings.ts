@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A setting that is wrong; the message names its key and says why. */
 export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
+  override readonly name: string = 'ConfigError'
   /** What is wrong, a clause for each; each begins with its key in quotes where there is one. */
   readonly wrong: readonly string[]
 

@@ -18,12 +18,12 @@ export const bundle: Command = {
     const bundled = await changeApplication(directory, `bundle ${name}`, terminal, () =>
       terminal.during(`Writing ${file}`, () => bundleApplication(directory, file)),
     )
-    const { unchanged, modules, generation, bytes, integrity } = bundled
+    const { unchanged, host, modules, generation, bytes, integrity } = bundled
     terminal.result(
       bundled,
       [
         unchanged ? `Nothing to do: ${file} holds exactly this.` : `Wrote ${file} (${bytes} bytes)`,
-        `Generation ${generation}: ${modules.map(({ id, version }) => `${id} ${version}`).join(', ')}`,
+        `Generation ${generation}: ${[...(host ? [{ id: 'host', version: host }] : []), ...modules].map(({ id, version }) => `${id} ${version}`).join(', ')}`,
         `  ${integrity}`,
         `Elsewhere: app module-install ${name} --offline`,
       ].join('\n'),

@@ -9,6 +9,7 @@ export const doctor: Command = {
   summary: 'look the application over: packages, leftovers, configuration, database, running host',
   options: [['--fix', 'mend what can be mended without losing anything']],
   examples: ['app doctor', 'app doctor --fix'],
+  mendsHost: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()

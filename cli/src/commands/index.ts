@@ -3,6 +3,7 @@ import { backup } from './backup.ts'
 import { bundle } from './bundle.ts'
 import { config } from './config.ts'
 import { doctor } from './doctor.ts'
+import { hostUpgrade } from './host-upgrade.ts'
 import { init } from './init.ts'
 import { moduleDisable } from './module-disable.ts'
 import { moduleEnable } from './module-enable.ts'
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   moduleHistory,
   moduleList,
   moduleInfo,
+  hostUpgrade,
   config,
   doctor,
   backup,

@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts'
-import { readLock } from '../host.ts'
+import { emptyLock, lockedPackages, readLock } from '../host.ts'
 import { type Generation, readGenerations } from '../install/generations.ts'
 
 export const moduleHistory: Command = {
@@ -31,10 +31,11 @@ export const moduleHistory: Command = {
 
 /** What one generation has that the one before had not, and the other way round. */
 function changesBetween(before: Generation | undefined, after: Generation): string[] {
-  const [former, latter] = [before?.lock.modules ?? {}, after.lock.modules]
-  const ids = [...new Set([...Object.keys(former), ...Object.keys(latter)])]
-  return ids.flatMap((id) => {
-    const [was, is] = [former[id], latter[id]]
+  const former = lockedPackages(before?.lock ?? emptyLock)
+  const latter = lockedPackages(after.lock)
+  const names = [...new Set([...former.keys(), ...latter.keys()])]
+  return names.flatMap((id) => {
+    const [was, is] = [former.get(id), latter.get(id)]
     if (!was) return [`+ ${id} ${is?.version}`]
     if (!is) return [`- ${id} ${was.version}`]
     if (was.version !== is.version) return [`~ ${id} ${was.version} → ${is.version}`]

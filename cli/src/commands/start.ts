@@ -4,7 +4,9 @@ import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
 import { Failure } from '../failure.ts'
 import { Application, BrokenStorageError } from '../host.ts'
+import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
+import { assertSound } from '../install/replace-host.ts'
 
 export const start: Command = {
   name: 'start',
@@ -18,20 +20,23 @@ export const start: Command = {
   async run({ options, terminal, application }) {
     const directory = await application()
     const port = portOf(options.port as string | undefined)
+    await assertSound(directory)
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
-    if (isRestorationLeft(directory)) await changeApplication(directory, 'start', terminal, async () => {})
+    if (isRestorationLeft(directory) || (await blocksStart(directory)))
+      await changeApplication(directory, 'start', terminal, async () => {})
     const running = await startOn(directory, port, options.host as string | undefined)
-    const { pid, url, generation, modules } = running.state()
+    const { pid, host, url, generation, modules } = running.state()
     const lines = modules.map(
       ({ id, version, state, reason }) =>
         `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
     )
     const stopped = untilStopped(running)
     terminal.result(
-      { pid, url, generation, modules },
+      { pid, host, url, generation, modules },
       [
         `Serving ${url}`,
+        `Host ${host}`,
         ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
         lines.length > 0
           ? `Try: curl ${url}/ or open ${url}/docs`

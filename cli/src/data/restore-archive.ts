@@ -6,6 +6,7 @@ import {
   configFile,
   damageOf,
   type Lock,
+  lockedPackages,
   MigrationError,
   readConfig,
   readLock,
@@ -37,7 +38,7 @@ export type Restored =
       readonly restored: readonly string[]
       /** Where the data are that were there before. */
       readonly former: string | null
-      /** Installed modules whose packages are not in the store. */
+      /** The modules, and the host where one is pinned, that are not in the store. */
       readonly missing: readonly string[]
     }
   | { readonly kind: 'module'; readonly module: string; readonly tables: readonly string[] }
@@ -106,8 +107,10 @@ async function restorePurged({ directory, file }: Restore, folder: string): Prom
   }
 }
 
-const missingIn = (directory: string, { modules }: Lock) =>
-  Object.entries(modules).flatMap(([id, locked]) => (existsSync(storedModule(directory, locked)) ? [] : [id]))
+const missingIn = (directory: string, lock: Lock) =>
+  [...lockedPackages(lock)].flatMap(([name, locked]) =>
+    existsSync(storedModule(directory, locked)) ? [] : [name],
+  )
 
 function refused(file: string, reason: string): Failure {
   return new Failure(

@@ -4,6 +4,7 @@ import {
   callRunningHost,
   type DatabaseInspection,
   hostMigrations,
+  hostVersion,
   inspectDatabase,
   type Lock,
   migrateApplication,
@@ -99,7 +100,26 @@ function pendingTrouble({ pending }: DatabaseInspection, directory: string): Tro
   ]
 }
 
-function aheadTrouble({ ahead }: DatabaseInspection): Trouble[] {
+function aheadTrouble({ ahead: all }: DatabaseInspection): Trouble[] {
+  const [own, ahead] = [all.filter(isOfHost), all.filter((migration) => !isOfHost(migration))]
+  return [...hostTrouble(own), ...moduleTrouble(ahead)]
+}
+
+const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
+
+function hostTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
+  if (ahead.length === 0) return []
+  return [
+    {
+      id: 'host-too-old',
+      severity: 'error',
+      message: `The database has ${namesOf(ahead)}, of a newer host than ${hostVersion}, which refuses to start on it.`,
+      hint: 'Use the newer "app", or restore a backup that was made before it.',
+    },
+  ]
+}
+
+function moduleTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
   if (ahead.length === 0) return []
   return [
     {

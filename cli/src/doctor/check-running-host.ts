@@ -1,4 +1,5 @@
 import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
+import { hostOf } from '../install/host-package.ts'
 import type { Trouble } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
@@ -7,11 +8,29 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
   const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
   if (answer === undefined) return []
   const state = answer.body as ApplicationState
-  const { generation } = await readLock(directory)
+  const lock = await readLock(directory)
+  const { generation } = lock
   const behind =
     state.generation === generation ? [] : [behindTrouble(directory, state.generation, generation)]
-  return [...behind, ...failedTrouble(state), ...retainedCode(state)]
+  return [
+    ...restartTrouble(state, hostOf(lock, directory).version),
+    ...behind,
+    ...failedTrouble(state),
+    ...retainedCode(state),
+  ]
 }
+
+const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[] =>
+  host === next
+    ? []
+    : [
+        {
+          id: 'restart-pending',
+          severity: 'warning',
+          message: `Process ${pid} runs host ${host}, and the next start runs ${next}.`,
+          hint: 'Restart it.',
+        },
+      ]
 
 function behindTrouble(directory: string, served: number, locked: number): Trouble {
   return {

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Failure } from '../failure.ts'
-import { type LockedModule, type ModulePackage, readLock, readPackage, storedModule } from '../host.ts'
+import {
+  type LockedPackage,
+  lockedPackages,
+  type ModulePackage,
+  readLock,
+  readPackage,
+  storedModule,
+} from '../host.ts'
 import { missingContracts } from '../install/checks/contracts.ts'
 import { checkHostRange } from '../install/checks/host-range.ts'
 import { pruneStore, unreachable } from '../install/generations.ts'
@@ -12,11 +19,11 @@ import type { Trouble } from './finding.ts'
 
 /** Whether the store has, to the byte, what the lock names, and whether that fits together. */
 export async function checkStore(directory: string): Promise<Trouble[]> {
-  const { modules } = await readLock(directory)
+  const lock = await readLock(directory)
   const troubles: Trouble[] = []
   const sound: ModulePackage[] = []
-  for (const [id, locked] of Object.entries(modules)) {
-    const trouble = await packageTrouble(directory, id, locked)
+  for (const [name, locked] of lockedPackages(lock)) {
+    const trouble = await packageTrouble(directory, name, locked)
     if (trouble) troubles.push(trouble)
     else if (locked.enabled) sound.push(await readPackage(storedModule(directory, locked)))
   }
@@ -30,8 +37,8 @@ export async function checkStore(directory: string): Promise<Trouble[]> {
 
 async function packageTrouble(
   directory: string,
-  id: string,
-  locked: LockedModule,
+  name: string,
+  locked: LockedPackage,
 ): Promise<Trouble | undefined> {
   const place = storedModule(directory, locked)
   if (await holds(place, locked.tree)) return undefined
@@ -40,13 +47,13 @@ async function packageTrouble(
     id: isThere ? 'package-damaged' : 'package-missing',
     severity: 'error',
     message: isThere
-      ? `${id} ${locked.version} in the store is not what was installed. The next start refuses to run it.`
-      : `${id} ${locked.version} is not in the store. The next start cannot run it.`,
+      ? `${name} ${locked.version} in the store is not what was installed. The next start refuses to run it.`
+      : `${name} ${locked.version} is not in the store. The next start cannot run it.`,
     hint: 'Run "app module-install" without a name: it is fetched again, and accepted only if it is the same to the byte.',
     async mend() {
       const lock = await readLock(directory)
       try {
-        const restored = await restoreStore(directory, lock, [id], await npmOptions(directory))
+        const restored = await restoreStore(directory, lock, [name], await npmOptions(directory))
         await takeUpRestored(directory, 'doctor --fix', lock, restored)
       } finally {
         await removeLeftovers(directory)

@@ -1,5 +1,5 @@
 import { asFailure } from '../explain.ts'
-import { ConfigError, readLock } from '../host.ts'
+import { ConfigError, NewerHostError, readLock } from '../host.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
@@ -56,7 +56,10 @@ async function checkLock(directory: string): Promise<Trouble[]> {
         id: 'lock-invalid',
         severity: 'error',
         message: `${error.message}. Without it nothing that is installed is known, and the host does not start.`,
-        hint: 'Restore modules.lock.json from version control or from a backup.',
+        hint:
+          error instanceof NewerHostError
+            ? 'Use the "app" that wrote it, or a newer one.'
+            : 'Restore modules.lock.json from version control or from a backup.',
       },
     ]
   }

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { applicationSchema } from '../data/application-schema.ts'
-import type { DatabaseSchema, Lock } from '../host.ts'
+import { type DatabaseSchema, hostMigrations, type Lock } from '../host.ts'
+import { hostOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
 
 export type Ledger = DatabaseSchema['ledger']
@@ -19,10 +20,21 @@ export async function migrationNames(directory: string, modules: Lock['modules']
   const names = new Map<string, ReadonlySet<string>>()
   for (const [id, locked] of Object.entries(modules)) {
     const { directory: folder, manifest } = await readInstalled(id, locked, directory)
-    const files = manifest.migrations === undefined ? [] : await readdir(join(folder, manifest.migrations))
-    names.set(id, new Set(files.map((file) => file.slice(0, file.indexOf('.')))))
+    names.set(id, await namesIn(manifest.migrations && join(folder, manifest.migrations)))
   }
   return names
+}
+
+/** Those of the host that `lock` pins too. @throws {Failure} where the store has them not */
+export async function lockMigrationNames(directory: string, lock: Lock): Promise<MigrationNames> {
+  const modules = await migrationNames(directory, lock.modules)
+  const own = await namesIn(migrationsOf(hostOf(lock, directory)))
+  return new Map([[hostMigrations.module, own], ...modules])
+}
+
+async function namesIn(folder: string | undefined): Promise<ReadonlySet<string>> {
+  const files = folder === undefined ? [] : await readdir(folder)
+  return new Set(files.map((file) => file.slice(0, file.indexOf('.'))))
 }
 
 /** What the database has of the modules that are named, and their packages do not. */

@@ -6,7 +6,9 @@ import {
   type AppliedMigration,
   callRunningHost,
   configFile,
+  hostMigrations,
   type Lock,
+  type LockedPackage,
   migrateApplication,
   readLock,
   StorageBusyError,
@@ -31,6 +33,8 @@ export interface Change {
   readonly former: Lock
   /** What is to be installed. Its packages lie in the store, and were checked and probed. */
   readonly modules: Lock['modules']
+  /** The host to pin; null for none. Left out: as before. */
+  readonly host?: LockedPackage | null
   /** The text of app.config.json, where the change is one of settings. */
   readonly config?: Journal['config']
   /** Migrations to undo afterwards; each can be. */
@@ -51,11 +55,13 @@ export async function applyChange({
   command,
   former,
   modules,
+  host = former.host ?? null,
   config,
   undo = [],
 }: Change): Promise<Switched> {
   await recordUnrecorded(directory, former)
-  const next = { ...former, generation: former.generation + 1, modules }
+  const { lockVersion } = former
+  const next = { lockVersion, generation: former.generation + 1, ...(host && { host }), modules }
   const journal = { command, former, next, config, undo }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
@@ -71,6 +77,13 @@ export async function completeInterrupted(directory: string): Promise<string | u
   await carryOut(directory, journal)
   return journal.command
 }
+
+/** Whether the change that a killed command has left keeps the host from starting. */
+export async function blocksStart(directory: string): Promise<boolean> {
+  return (await readJournal(directory))?.undo.some(isOfHost) === true
+}
+
+const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { former, next, command } = journal
@@ -189,8 +202,12 @@ async function migrateAlone(directory: string, modules: Lock['modules']): Promis
   }
 }
 
-/** The requests that began before the change may still need what is undone: they are waited for. */
+/**
+ * The requests that began before the change may still need what is undone: they are waited for. A host needs its
+ * own tables until it ends.
+ */
 async function undoMigrations(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {
+  if (migrations.some(isOfHost)) return await undoAlone(directory, migrations)
   await callRunningHost(directory, { method: 'POST', path: '/retired' })
   const answer = await callRunningHost(directory, { method: 'POST', path: '/undo', body: { migrations } })
   if (answer === undefined) return await undoAlone(directory, migrations)

@@ -3,11 +3,12 @@ import { constants, gunzipSync } from 'node:zlib'
 import type { UnpackLimits } from './unpack.ts'
 
 // A bundle is one gzipped tarball of a generation: `bundle/modules.lock.json` first, as it was committed, then
-// `bundle/modules/<id>/…`, each module as the store had it, dependencies included. The hashes in the lock say
-// what must come out.
+// `bundle/modules/<id>/…`, each module as the store had it, dependencies included, and `bundle/host/…`, where a
+// host is pinned. The hashes in the lock say what must come out.
 
 export const lockEntry = 'bundle/modules.lock.json'
-export const moduleEntry = (id: string, path: string) => `bundle/modules/${id}/${path}`
+export const hostEntry = 'bundle/host'
+export const moduleEntry = (id: string) => `bundle/modules/${id}`
 
 /** The most that one bundle may hold. */
 export const largestBundle = 512 * 1024 * 1024

@@ -4,13 +4,15 @@ import { dirname, join, relative } from 'node:path'
 import ssri from 'ssri'
 import { create } from 'tar'
 import { Failure } from '../failure.ts'
-import { type Lock, lockFile, readLock, storedModule, syncPath } from '../host.ts'
-import { lockEntry, moduleEntry } from './bundle-file.ts'
+import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath } from '../host.ts'
+import { hostEntry, lockEntry, moduleEntry } from './bundle-file.ts'
 import { holds } from './staging.ts'
 
 export interface Bundled {
   readonly file: string
   readonly generation: number
+  /** The version of the host; null where none is pinned. */
+  readonly host: string | null
   readonly modules: readonly { readonly id: string; readonly version: string }[]
   readonly bytes: number
   /** SHA-512 of the file (SRI). */
@@ -20,7 +22,8 @@ export interface Bundled {
 }
 
 /**
- * Writes everything of the present generation into one file: packages with their dependencies, and the lock.
+ * Writes everything of the present generation into one file: modules and the pinned host with their dependencies,
+ * and the lock.
  * One generation makes one content, to the byte. Run it while the application is locked.
  * @throws {Failure} where the store is not what the lock says, or `file` is something else already
  */
@@ -53,7 +56,8 @@ export async function bundleApplication(directory: string, file: string): Promis
     }
     const integrity = ssri.fromData(data, { algorithms: ['sha512'] }).toString()
     const modules = Object.entries(lock.modules).map(([id, { version }]) => ({ id, version }))
-    return { file, generation: lock.generation, modules, bytes: data.length, integrity, unchanged }
+    const host = lock.host?.version ?? null
+    return { file, generation: lock.generation, host, modules, bytes: data.length, integrity, unchanged }
   } finally {
     await rm(temporary, { force: true })
   }
@@ -61,8 +65,8 @@ export async function bundleApplication(directory: string, file: string): Promis
 
 /** Every file of the bundle: its path in the application, to its path in the bundle. */
 async function namesOf(directory: string, lock: Lock): Promise<Map<string, string>> {
-  const modules = Object.entries(lock.modules)
-  if (modules.length === 0) {
+  const packages = lockedPackages(lock)
+  if (packages.size === 0) {
     throw new Failure(
       'notFound',
       'nothing-installed',
@@ -71,20 +75,21 @@ async function namesOf(directory: string, lock: Lock): Promise<Map<string, strin
     )
   }
   const names = new Map([[relative(directory, lockFile(directory)), lockEntry]])
-  for (const [id, locked] of modules) {
+  for (const [name, locked] of packages) {
+    const entry = locked === lock.host ? hostEntry : moduleEntry(name)
     const place = storedModule(directory, locked)
     if (!(await holds(place, locked.tree))) {
       throw new Failure(
         'refused',
         'store-incomplete',
-        `${id} ${locked.version} is not in the store as it was installed.`,
+        `${name} ${locked.version} is not in the store as it was installed.`,
         'Run "app module-install" without a name first: it brings the store in line with the lock.',
       )
     }
     const entries = await readdir(place, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
     for (const path of files.sort()) {
-      names.set(relative(directory, path), moduleEntry(id, relative(place, path)))
+      names.set(relative(directory, path), `${entry}/${relative(place, path)}`)
     }
   }
   return names

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, storeDirectory, storedModule, writeDurably } from '../host.ts'
+import { type Lock, lockedPackages, storeDirectory, storedModule, writeDurably } from '../host.ts'
 import { readSnapshots } from './snapshots.ts'
 
 /** What was installed once, and the command that made it so. */
@@ -48,7 +48,9 @@ export async function unreachable(directory: string, lock: Lock): Promise<string
   const last = (await readGenerations(directory, lock)).slice(-KEPT)
   const locks = [lock, ...last.map((generation) => generation.lock)]
   const kept = new Set(
-    locks.flatMap(({ modules }) => Object.values(modules).map((locked) => storedModule(directory, locked))),
+    locks.flatMap((kept) =>
+      [...lockedPackages(kept).values()].map((locked) => storedModule(directory, locked)),
+    ),
   )
   const store = storeDirectory(directory)
   const names = await readdir(store).catch(() => [])

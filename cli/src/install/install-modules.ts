@@ -1,7 +1,7 @@
-import { Failure } from '../failure.ts'
 import {
   type Lock,
   type LockedModule,
+  lockedPackages,
   type ModulePackage,
   readConfig,
   readLock,
@@ -17,14 +17,18 @@ import { checkModules } from './checks/check-modules.ts'
 import { checkEntry } from './checks/entry.ts'
 import { checkSignatureKept } from './checks/signature.ts'
 import { formerOf } from './former.ts'
+import { type HostPlan, hostPlanOf, hostPlanText } from './host-plan.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
-import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText, probedText } from './plan.ts'
 import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
+import { freshHost, hostThere, leavingFor } from './replace-host.ts'
 import { missingInStore, restoreStore, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
-import { stageSource } from './stage-source.ts'
+import { stageAll } from './stage-all.ts'
+import { lockedHost } from './stage-host.ts'
 import { moveToStore } from './staging.ts'
+import { tryHost } from './try-host.ts'
 
 export interface InstallRequest {
   readonly directory: string
@@ -39,6 +43,8 @@ export interface InstallRequest {
   readonly staging: string
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
+  /** Switch off, in the same change, modules that do not run on the host that it brings. */
+  readonly disableIncompatible?: boolean
 }
 
 export interface Installed {
@@ -49,6 +55,8 @@ export interface Installed {
   readonly installed: readonly Plan[]
   /** The ids of those of them that stay switched off. */
   readonly disabled: readonly string[]
+  /** The host that takes over, where it is another one; on a dry run the one that would. */
+  readonly host?: HostPlan | undefined
   readonly unchanged: readonly string[]
   /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
   readonly restored: readonly string[]
@@ -66,7 +74,7 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
   const resolved = specs.map((spec) => resolveSpec(spec, lookup))
   const named = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
-  const pinned = specs.length === 0 ? Object.keys(lock.modules) : named
+  const pinned = specs.length === 0 ? [...lockedPackages(lock).keys()] : named
   const sources = resolved.filter((found): found is Source => !('installed' in found))
   const restored = dryRun
     ? await missingInStore(directory, lock, pinned)
@@ -76,48 +84,65 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const outcome = await installSources(request, lock, sources)
   const sound = pinned.filter((id) => !restored.includes(id))
   const unchanged = [...new Set([...sound, ...outcome.unchanged])]
-  if (dryRun || outcome.installed.length > 0) return { ...outcome, unchanged, restored }
+  if (dryRun || outcome.installed.length > 0 || outcome.host) return { ...outcome, unchanged, restored }
   const switched = await takeUpRestored(directory, command, lock, restored)
   return { ...outcome, switched, generation: switched?.generation ?? lock.generation, unchanged, restored }
 }
 
-/** Installs what `sources` hold now, instead of what is installed of the same modules. @throws {Failure} */
+/**
+ * Installs what `sources` hold now, instead of what is installed of the same modules.
+ * @param hostSource the host that is to take over
+ * @throws {Failure}
+ */
 export async function installSources(
-  { directory, command, terminal, yes, dryRun, staging, offline }: InstallRequest,
+  { directory, command, terminal, yes, dryRun, staging, offline, disableIncompatible }: InstallRequest,
   lock: Lock,
   sources: readonly Source[],
+  hostSource?: Source,
 ): Promise<Installed> {
   const config = await readConfig(directory)
   const npm = await npmOptions(directory, process.env, offline)
-  const candidates = await stageAll(sources, { directory: staging, npm, terminal })
+  const staged = await stageAll(sources, hostSource, { directory: staging, npm }, terminal)
   const fresh: Candidate[] = []
   const unchanged: string[] = []
-  for (const candidate of candidates) {
-    checkSignatureKept(candidate, lockedModule(lock, candidate.package.manifest.id))
-    if (await isInstalled(candidate, lock, directory)) unchanged.push(candidate.package.manifest.id)
+  for (const candidate of staged.modules) {
+    const { id } = candidate.package.manifest
+    checkSignatureKept(candidate, lockedModule(lock, id))
+    if (await isInstalled(candidate, lock, directory)) unchanged.push(id)
     else fresh.push(candidate)
   }
+  const host = await freshHost(staged.host, lock, directory)
   const nothing = { switched: undefined, generation: lock.generation, disabled: [], unchanged, restored: [] }
-  if (fresh.length === 0) return { ...nothing, installed: [] }
+  if (fresh.length === 0 && host === undefined) return { ...nothing, installed: [] }
 
-  const others = await installedBeside(fresh, lock, directory)
+  const beside = await installedBeside(fresh, lock, directory)
+  const hostPlan = host && (await hostPlanOf(host, lock, directory, beside))
+  if (hostPlan) terminal.note(hostPlanText(hostPlan))
+  const leaving = hostPlan ? await leavingFor(hostPlan, lock, directory, disableIncompatible) : []
+  const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
   fresh.forEach(checkEntry)
-  checkModules(fresh, others, config)
-  const packages = fresh.map((candidate) => candidate.package)
-  const formers = await Promise.all(packages.map(({ manifest }) => formerOf(manifest.id, lock, directory)))
+  // One that is switched off is checked and probed when it is switched on.
+  const serving = fresh.filter((candidate) => entryOf(candidate, lock).enabled)
+  checkModules(serving, others, config, host?.package ?? hostThere(lock, directory))
+  const formers = await Promise.all(
+    fresh.map((candidate) => formerOf(candidate.package.manifest.id, lock, directory)),
+  )
   const planned = await Promise.all(fresh.map((candidate, index) => planOf(candidate, formers[index])))
   for (const plan of planned) terminal.note(planText(plan))
-  if (dryRun) return { ...nothing, installed: planned }
+  if (dryRun) return { ...nothing, installed: planned, host: hostPlan }
   await askAboutOrigins(fresh, lock, terminal, yes)
 
+  const packages = serving.map((candidate) => candidate.package)
   const own = new Set(
     fresh.filter(({ source }) => isOwnFolder(source)).map((candidate) => candidate.package.manifest.id),
   )
   const replaced = formers.flatMap((former) => (former?.enabled && former.package ? [former.package] : []))
-  const probed = await terminal.during('Probing', () =>
-    probeCandidates(config, others, packages, replaced, own),
+  const probed = await terminal.during<ProbedChange | undefined>('Probing', () =>
+    host
+      ? tryHost(host.package, directory, [...others, ...packages])
+      : probeCandidates(config, others, packages, replaced, own),
   )
-  const plans = planned.map((plan) => completePlan(plan, replaced, probed, terminal))
+  const plans = probed ? planned.map((plan) => completePlan(plan, replaced, probed, terminal)) : planned
   await askAboutBreaking(plans, terminal, yes)
   const entries = Object.fromEntries(
     fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
@@ -126,12 +151,15 @@ export async function installSources(
     const entry = entries[candidate.package.manifest.id] as LockedModule
     await moveToStore(candidate.package.directory, storedModule(directory, entry), entry.tree)
   }
-  const modules = { ...lock.modules, ...entries }
+  if (host) await moveToStore(host.package.directory, storedModule(directory, lockedHost(host)), host.tree)
+  const off = leaving.map((id) => [id, { ...(lock.modules[id] as LockedModule), enabled: false }])
+  const modules = { ...lock.modules, ...Object.fromEntries(off), ...entries }
   const switched = await terminal.during('Switching', () =>
-    applyChange({ directory, command, former: lock, modules }),
+    applyChange({ directory, command, former: lock, modules, ...(host && { host: lockedHost(host) }) }),
   )
   const disabled = Object.keys(entries).filter((id) => entries[id]?.enabled === false)
-  return { ...nothing, switched, generation: switched.generation, installed: plans, disabled }
+  const { generation } = switched
+  return { ...nothing, switched, generation, installed: plans, disabled, host: hostPlan }
 }
 
 /** The plan with what the probe has found, which is said. */
@@ -147,32 +175,6 @@ function completePlan(
   const complete = { ...plan, access, breaking: [...plan.breaking, ...found] }
   terminal.note(probedText(complete, found))
   return complete
-}
-
-async function stageAll(
-  sources: readonly Source[],
-  { directory, npm, terminal }: { directory: string; npm: NpmOptions; terminal: Terminal },
-): Promise<Candidate[]> {
-  const candidates = new Map<string, Candidate>()
-  for (const source of sources) {
-    const staged = await terminal.during(`Fetching ${source.target}`, () =>
-      stageSource(source, { directory, npm }),
-    )
-    for (const candidate of staged) {
-      const { id } = candidate.package.manifest
-      const former = candidates.get(id)
-      if (former && former.integrity !== candidate.integrity) {
-        throw new Failure(
-          'usage',
-          'usage',
-          `The module ${id} is named twice: ${former.from} and ${candidate.from}.`,
-          'Name it once.',
-        )
-      }
-      candidates.set(id, candidate)
-    }
-  }
-  return [...candidates.values()]
 }
 
 function entryOf(candidate: Candidate, lock: Lock): LockedModule {

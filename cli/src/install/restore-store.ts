@@ -1,31 +1,33 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, type Lock, type LockedModule, storedModule } from '../host.ts'
+import { callRunningHost, type Lock, type LockedPackage, lockedPackages, storedModule } from '../host.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { lockedSource } from './source.ts'
+import { stageHost } from './stage-host.ts'
 import { holds, moveToStore } from './staging.ts'
 
 /**
  * Brings the store in line with the lock: fetches what is missing or damaged once more, and accepts it only
  * where it is, to the byte, what was installed.
  *
- * @param ids the modules to look after
+ * @param names the packages to look after, as `lockedPackages` has them
  * @returns those that were fetched
  * @throws {Failure}
  */
 export async function restoreStore(
   directory: string,
   lock: Lock,
-  ids: readonly string[],
+  names: readonly string[],
   npm: NpmOptions,
 ): Promise<string[]> {
-  const missing = await missingInStore(directory, lock, ids)
-  for (const id of missing) {
-    const locked = lock.modules[id] as LockedModule
+  const missing = await missingInStore(directory, lock, names)
+  for (const name of missing) {
+    const locked = lockedPackages(lock).get(name) as LockedPackage
     const place = storedModule(directory, locked)
     const { integrity, dependencies } = locked
-    const candidate = await stage(lockedSource(locked, directory), {
+    const staging = locked === lock.host ? stageHost : stage
+    const candidate = await staging(lockedSource(locked, directory), {
       directory,
       npm,
       integrity,
@@ -35,8 +37,10 @@ export async function restoreStore(
       throw new Failure(
         'refused',
         'integrity',
-        `The module ${id} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
-        `Install it on purpose to accept them: app module-remove ${id}, then app module-install ${locked.spec}`,
+        `${locked.package} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
+        locked === lock.host
+          ? `Install it on purpose to accept them: app host-upgrade ${locked.version}`
+          : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
       )
     }
     await moveToStore(candidate.package.directory, place, locked.tree)
@@ -44,16 +48,17 @@ export async function restoreStore(
   return missing
 }
 
-/** The modules among `ids` that the store has not, or not as they were installed. */
+/** Those of `names` that the store has not, or not as they were installed. */
 export async function missingInStore(
   directory: string,
   lock: Lock,
-  ids: readonly string[],
+  names: readonly string[],
 ): Promise<string[]> {
   const missing: string[] = []
-  for (const id of ids) {
-    const locked = lock.modules[id]
-    if (locked !== undefined && !(await holds(storedModule(directory, locked), locked.tree))) missing.push(id)
+  for (const name of names) {
+    const locked = lockedPackages(lock).get(name)
+    if (locked !== undefined && !(await holds(storedModule(directory, locked), locked.tree)))
+      missing.push(name)
   }
   return missing
 }

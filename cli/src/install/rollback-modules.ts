@@ -1,9 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
 import { exitCodes, Failure } from '../failure.ts'
-import { type AppliedMigration, type Lock, readLock } from '../host.ts'
+import {
+  type AppliedMigration,
+  callRunningHost,
+  hostMigrations,
+  type Lock,
+  lockedPackages,
+  readLock,
+} from '../host.ts'
 import type { Terminal } from '../terminal.ts'
-import { type MigrationNames, migrationNames, migrationsBeyond, readLedger } from './applied-migrations.ts'
+import {
+  lockMigrationNames,
+  type MigrationNames,
+  migrationsBeyond,
+  readLedger,
+} from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { type Generation, KEPT, readGenerations } from './generations.ts'
 import { npmOptions } from './npm-options.ts'
@@ -44,11 +56,11 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { directory, command, withSnapshot } = rollback
   const lock = await readLock(directory)
   const target = find(await readGenerations(directory, lock), lock, rollback.generation).lock
-  const { modules, generation: to } = target
+  const { modules, host = null, generation: to } = target
   const nothing = { switched: undefined, generation: lock.generation, to, undone: [], snapshot: null }
-  if (isDeepStrictEqual(modules, lock.modules)) return nothing
+  if (isSame(target, lock)) return nothing
   await fetchAgain(directory, target)
-  const names = await migrationNames(directory, modules)
+  const names = await lockMigrationNames(directory, target)
   const undo = migrationsBeyond(names, await readLedger(directory))
   if (withSnapshot && undo.length > 0) {
     const { generation, ...snapshot } = await restoreSnapshot({ ...rollback, target, names })
@@ -56,11 +68,13 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   }
   const stuck = undo.find(({ down }) => down === null)
   if (stuck) throw await irreversible(directory, to, stuck, names)
+  if (undo.some(({ module }) => module === hostMigrations.module)) await assertStopped(directory, to)
   const switched = await applyChange({
     directory,
     command,
     former: lock,
     modules,
+    host,
     undo: undo.map(({ module, name }) => ({ module, name })),
   })
   const undone = undo.map(({ module, name }) => `${module}/${name}`)
@@ -70,7 +84,7 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
 /** What is older than the last generations may have left the store. */
 async function fetchAgain(directory: string, target: Lock): Promise<void> {
   try {
-    await restoreStore(directory, target, Object.keys(target.modules), await npmOptions(directory))
+    await restoreStore(directory, target, [...lockedPackages(target).keys()], await npmOptions(directory))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new Failure(
@@ -105,7 +119,7 @@ async function irreversible(
 function find(generations: readonly Generation[], lock: Lock, number: number | undefined): Generation {
   const found =
     number === undefined
-      ? generations.findLast((past) => !isDeepStrictEqual(past.lock.modules, lock.modules))
+      ? generations.findLast((past) => !isSame(past.lock, lock))
       : generations.find((past) => past.lock.generation === number)
   if (found) return found
   throw new Failure(
@@ -115,5 +129,18 @@ function find(generations: readonly Generation[], lock: Lock, number: number | u
       ? 'There is no former generation to go back to.'
       : `There is no generation ${number}.`,
     'See what there was: app module-history',
+  )
+}
+
+const isSame = (one: Lock, other: Lock) => isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
+
+/** A host goes on until it is restarted, and needs its own tables until then. */
+async function assertStopped(directory: string, to: number): Promise<void> {
+  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return
+  throw new Failure(
+    'refused',
+    'host-running',
+    `Generation ${to} has a former host, and the running one has migrated its own tables, which it needs until it ends.`,
+    'Stop it, give the same command again, then start the application.',
   )
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
-import { type Lock, type LockedModule, nearest } from '../host.ts'
+import { type Lock, type LockedPackage, nearest } from '../host.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
 
 // What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of
@@ -69,8 +69,8 @@ export function resolveSpec(text: string, lookup: Lookup): Source | { installed:
   throw unknownName(name, lookup)
 }
 
-/** Where an installed module came from, to fetch exactly it once more. */
-export function lockedSource(locked: LockedModule, directory: string): Source {
+/** Where an installed package came from, to fetch exactly it once more. */
+export function lockedSource(locked: LockedPackage, directory: string): Source {
   const spec = parse(locked.spec, directory)
   if (spec.local)
     return { ...localSource(spec.local.kind, spec.local.path, directory), record: () => locked.spec }

@@ -1,15 +1,16 @@
 import { isBundle } from './bundle-file.ts'
-import { type Candidate, type StageOptions, stage } from './candidate.ts'
+import { stage } from './candidate.ts'
 import type { Source } from './source.ts'
-import { stageBundle } from './stage-bundle.ts'
+import { type StagedSource, stageBundle } from './stage-bundle.ts'
+import type { StageOptions } from './stage-package.ts'
 
 /**
- * Stages what a source holds: one package, or those of a bundle.
+ * Stages what a source holds: one module, or what is in a bundle.
  * @throws {Failure} @throws {ManifestError}
  */
-export async function stageSource(source: Source, options: StageOptions): Promise<readonly Candidate[]> {
+export async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
   if (source.kind === 'tarball' && (await isBundle(source.target))) {
     return await stageBundle(source, options.directory)
   }
-  return [await stage(source, options)]
+  return { modules: [await stage(source, options)] }
 }

@@ -120,11 +120,11 @@ t.test('a bundle that is not what its lock says is refused whole', async (t) => 
     'a module more': [
       bundleOf({ other }, [{ path: 'bundle/modules/more/index.js', body: 'x' }]),
       'unsafe-package',
-      /other modules than its lock/,
+      /other packages than its lock/,
     ],
-    'a module less': [bundleOf({ other, hello: lock.modules.hello }, []), 'unsafe-package', /other modules/],
+    'a module less': [bundleOf({ other, hello: lock.modules.hello }, []), 'unsafe-package', /other packages/],
     'an id that is a path': [bundleOf({ '../other': other }, []), 'unsafe-package', /no id of a module/],
-    'another id': [bundleOf({ another: other }, []).subarray(), 'unsafe-package', /other modules/],
+    'another id': [bundleOf({ another: other }, []).subarray(), 'unsafe-package', /other packages/],
     'a lock that is none': [bundleOf({ other: {} }, []), 'unsafe-package', /its lock is none/],
     'a path upwards': [
       bundleOf({ other }, [{ path: 'bundle/../../escape', body: 'x' }]),

@@ -3,6 +3,7 @@ import { retainedCode, retainedPackages } from '../../src/doctor/retained-code.t
 
 const state = (loadedPackages: number) => ({
   pid: 1,
+  host: '1.0.0',
   url: 'http://127.0.0.1:3000',
   generation: 90,
   switches: 80,

@@ -12,6 +12,8 @@ import { controlSocket, prepareControlSocket } from './control-socket.ts'
 /** What runs, for the `app` command. */
 export interface ApplicationState {
   readonly pid: number
+  /** The version of the host. */
+  readonly host: string
   readonly url: string
   readonly generation: number
   /** How often another generation has taken over since the start. */

@@ -9,7 +9,8 @@ import type { Troubles } from './guard-process.ts'
 import { type HostModule, ModuleError } from './host-module.ts'
 import { failModule, loadModules } from './load-modules.ts'
 import { type Lock, type LockedModule, readLock, storedModule } from './lock.ts'
-import { hostMigrations, moduleMigrations } from './migration-sets.ts'
+import { migrateHost } from './migrate-host.ts'
+import { moduleMigrations } from './migration-sets.ts'
 import { probe } from './probe.ts'
 import { readPackage } from './read-package.ts'
 import { selfCheck } from './self-check.ts'
@@ -46,9 +47,12 @@ export class InstalledModules {
    * @param troubles what modules have been caught at outside of requests: who is named there is failed
    */
   static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
-    const own = await parts.storage.migrate([hostMigrations])
+    const own = await migrateHost(parts.storage)
     const first = await build(parts, await readLock(parts.config.directory), troubles)
     logServing(parts, first, own)
+    for (const module of first.modules) {
+      if (module.state === 'failed') parts.logger.error(`${module.id} does not serve: ${module.reason}`)
+    }
     return new InstalledModules(parts, troubles, first)
   }
 

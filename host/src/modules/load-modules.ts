@@ -1,6 +1,5 @@
-import { satisfies } from 'semver'
 import { type Config, moduleSettings } from '../config.ts'
-import { hostVersion } from '../version.ts'
+import { hostVersion, isInHostRange } from '../version.ts'
 import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
 import { type ActiveModule, type HostModule, ModuleError } from './host-module.ts'
@@ -31,8 +30,11 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
     if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
     await verifyTree(id, directory, locked)
     if (manifest.id !== id) throw new ModuleError(id, `the package in its place is "${manifest.id}"`)
-    if (!satisfies(hostVersion, manifest.host)) {
-      throw new ModuleError(id, `it needs a host ${manifest.host}, and this is ${hostVersion}`)
+    if (!isInHostRange(manifest.host)) {
+      throw new ModuleError(
+        id,
+        `it needs a host ${manifest.host}, and this is ${hostVersion}: "app module-upgrade ${id}", or "app host-upgrade" to one that it runs on`,
+      )
     }
     const settings = moduleSettings(config, id, found.settingsSchema)
     const plugin = await loadPlugin(id, directory)

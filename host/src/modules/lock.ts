@@ -3,37 +3,44 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { NewerHostError } from '../newer-host-error.ts'
 import { ConfigError } from '../settings.ts'
+import { hostVersion } from '../version.ts'
 import { writeDurably } from './write-durably.ts'
 
-/** One installed module, as modules.lock.json records it. */
+/** One package in the store, as modules.lock.json records it. */
+const packageProperties = {
+  package: Type.String({ description: 'the npm package name' }),
+  version: Type.String(),
+  spec: Type.String({
+    description: 'where it came from, in npm words; a folder or file relative to the application',
+  }),
+  integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
+  tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
+  dependencies: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({ version: Type.String(), integrity: Type.Optional(Type.String()) }),
+      {
+        description:
+          'what npm chose for its dependencies: the packages of a package-lock.json, without addresses',
+      },
+    ),
+  ),
+  signed: Type.Optional(
+    Type.Object(
+      { keyid: Type.String(), provenance: Type.Boolean() },
+      { description: 'the key of its registry whose signature was verified; whether its provenance was' },
+    ),
+  ),
+}
+
+export const LockedPackage = Type.Object(packageProperties, { additionalProperties: false })
+export type LockedPackage = Static<typeof LockedPackage>
+
+/** One installed module. */
 export const LockedModule = Type.Object(
-  {
-    package: Type.String({ description: 'the npm package name' }),
-    version: Type.String(),
-    spec: Type.String({
-      description: 'where it came from, in npm words; a folder or file relative to the application',
-    }),
-    integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
-    tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
-    dependencies: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object({ version: Type.String(), integrity: Type.Optional(Type.String()) }),
-        {
-          description:
-            'what npm chose for its dependencies: the packages of a package-lock.json, without addresses',
-        },
-      ),
-    ),
-    signed: Type.Optional(
-      Type.Object(
-        { keyid: Type.String(), provenance: Type.Boolean() },
-        { description: 'the key of its registry whose signature was verified; whether its provenance was' },
-      ),
-    ),
-    enabled: Type.Boolean(),
-  },
+  { ...packageProperties, enabled: Type.Boolean() },
   { additionalProperties: false },
 )
 export type LockedModule = Static<typeof LockedModule>
@@ -43,6 +50,7 @@ export const Lock = Type.Object(
   {
     lockVersion: Type.Literal(1),
     generation: Type.Integer({ minimum: 0 }),
+    host: Type.Optional(LockedPackage),
     modules: Type.Record(Type.String(), LockedModule, {
       description: 'by module id, in order of activation',
     }),
@@ -58,16 +66,24 @@ export const lockFile = (directory: string) => join(directory, 'modules.lock.jso
 export const configFile = (directory: string) => join(directory, 'app.config.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
+/** All packages that a lock names, by the names that people know them by: ids of modules, and `host`. */
+export function lockedPackages({ host, modules }: Lock): Map<string, LockedPackage & { enabled?: boolean }> {
+  return new Map([...(host ? [['host', host] as const] : []), ...Object.entries(modules)])
+}
+
 /** The immutable folder of one installed package: `.app/store/<name>@<version>-<hash>`. */
 export function storedModule(
   directory: string,
-  locked: Pick<LockedModule, 'package' | 'version' | 'tree'>,
+  locked: Pick<LockedPackage, 'package' | 'version' | 'tree'>,
 ): string {
   const hash = createHash('sha256').update(locked.tree).digest('hex').slice(0, 16)
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
 }
 
-/** @throws {ConfigError} where the file is no lock */
+/**
+ * @throws {NewerHostError} where it was written in a form that this host does not know
+ * @throws {ConfigError} where the file is no lock
+ */
 export async function readLock(directory: string): Promise<Lock> {
   const file = lockFile(directory)
   let text: string
@@ -83,6 +99,12 @@ export async function readLock(directory: string): Promise<Lock> {
   } catch (error) {
     throw new ConfigError(
       `${file} is not JSON (${(error as Error).message}): restore it from version control`,
+    )
+  }
+  const { lockVersion } = (lock ?? {}) as { lockVersion?: unknown }
+  if (typeof lockVersion === 'number' && lockVersion > emptyLock.lockVersion) {
+    throw new NewerHostError(
+      `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLock.lockVersion}`,
     )
   }
   const wrong = Value.Errors(Lock, lock).First()

@@ -15,7 +15,8 @@ import { inContractOrder } from './contract-registry.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { loadedFrom } from './lend-peers.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { hostMigrations, moduleMigrations } from './migration-sets.ts'
+import { migrateHost } from './migrate-host.ts'
+import { moduleMigrations } from './migration-sets.ts'
 import { placeOf } from './place-of.ts'
 import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeReport, ProbeRequest } from './probe.ts'
 import { readPackage } from './read-package.ts'
@@ -61,7 +62,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
     },
     ...(schema && { schema }),
   })
-  await storage.migrate([hostMigrations])
+  await migrateHost(storage)
   const active: ActiveModule[] = []
   for (const module of modules) {
     begin(module.id)

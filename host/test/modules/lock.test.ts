@@ -1,6 +1,15 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { emptyLock, type Lock, lockFile, readLock, storedModule, writeLock } from '../../src/modules/lock.ts'
+import {
+  emptyLock,
+  type Lock,
+  lockedPackages,
+  lockFile,
+  readLock,
+  storedModule,
+  writeLock,
+} from '../../src/modules/lock.ts'
+import { NewerHostError } from '../../src/newer-host-error.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 const locked = {
@@ -39,6 +48,29 @@ t.test('a lock that is broken is refused with what to do', async (t) => {
       text,
     )
   }
+})
+
+t.test('a lock of a later form says that this host is too old for it', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(lockFile(folder), JSON.stringify({ lockVersion: 2, packages: {} }))
+  const reading = readLock(folder)
+  await t.rejects(reading, NewerHostError)
+  await t.rejects(reading, { message: /written by a newer host: its "lockVersion" is 2/ })
+})
+
+t.test('the pinned host and the modules are what a lock names', async (t) => {
+  const { enabled: _, ...host } = { ...locked, package: '@mortise/cli' }
+  const folder = await temporaryFolder(t)
+  await writeLock(folder, { ...lock, host })
+  t.same(await readLock(folder), { ...lock, host })
+  t.same(
+    [...lockedPackages({ ...lock, host })],
+    [
+      ['host', host],
+      ['note', locked],
+    ],
+  )
+  t.same([...lockedPackages(lock).keys()], ['note'])
 })
 
 t.test('each content of a package has a folder of its own in the store', async (t) => {

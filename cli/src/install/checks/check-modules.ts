@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
 import { type Config, type ModulePackage, moduleSettings } from '../../host.ts'
 import type { PackageJson } from '../dependencies.ts'
+import { type HostPackage, ownHost } from '../host-package.ts'
 import { checkConflicts } from './conflicts.ts'
 import { checkContracts } from './contracts.ts'
 import { checkHostRange, checkPeers } from './host-range.ts'
@@ -13,11 +14,12 @@ export function checkModules(
   fresh: readonly { readonly package: ModulePackage; readonly json: PackageJson }[],
   others: readonly ModulePackage[],
   config: Config,
+  host: HostPackage = ownHost,
 ): void {
   const packages = fresh.map((candidate) => candidate.package)
   const all = [...others, ...packages]
-  packages.forEach(checkHostRange)
-  for (const { json } of fresh) checkPeers(json)
+  for (const module of packages) checkHostRange(module, host)
+  for (const { json } of fresh) checkPeers(json, host)
   checkContracts(all)
   checkConflicts(packages, all)
   for (const module of packages) checkSettings(module, config)

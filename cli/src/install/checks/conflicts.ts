@@ -4,6 +4,7 @@ import type { ModulePackage } from '../../host.ts'
 /** What modules that serve together may not share. */
 export function checkConflicts(fresh: readonly ModulePackage[], all: readonly ModulePackage[]): void {
   for (const module of fresh) {
+    if (module.manifest.id === 'host') throw conflict(module, 'its id is what the host calls itself')
     for (const route of module.manifest.routes) checkRoute(module, route, all)
     checkTables(module, all)
   }

@@ -21,21 +21,38 @@ const lent = ['@mortise/module-sdk', 'fastify']
  * @throws {Failure} `unsafe-package`
  */
 export async function checkContents(directory: string, what: string): Promise<void> {
-  const reason = await reasonAgainst(directory)
-  if (reason === undefined) return
-  throw new Failure(
+  const json = await checkDescription(directory, what)
+  const reason = await reasonAgainst(directory, json)
+  if (reason !== undefined) throw refused(what, reason)
+}
+
+/**
+ * Checks that two readers of a package.json understand the same, and that its name is no path.
+ * @throws {Failure} `unsafe-package`
+ */
+export async function checkDescription(directory: string, what: string): Promise<Description> {
+  const json = await readDescription(directory, 'package.json')
+  if (typeof json === 'string') throw refused(what, json)
+  const { name } = json
+  if (!isPackageName(name)) throw refused(what, `${JSON.stringify(name)} is no name of an npm package`)
+  return { ...json, name }
+}
+
+type Description = Record<string, unknown> & { readonly name: string }
+
+function refused(what: string, reason: string): Failure {
+  return new Failure(
     'refused',
     'unsafe-package',
     `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Tell the author of the module.',
+    'Nothing was changed. Tell its author.',
   )
 }
 
-async function reasonAgainst(directory: string): Promise<string | undefined> {
-  const json = await readDescription(directory, 'package.json')
-  if (typeof json === 'string') return json
-  const { name, main, bin, mortise } = json
-  if (!isPackageName(name)) return `${JSON.stringify(name)} is no name of an npm package`
+async function reasonAgainst(
+  directory: string,
+  { name, main, bin, mortise }: Description,
+): Promise<string | undefined> {
   if (typeof main === 'string' && leadsOut(main))
     return `its main file ${JSON.stringify(main)} lies outside it`
   const command = commandsOf(bin, name).find((own) => commands.includes(own))

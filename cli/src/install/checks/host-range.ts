@@ -1,17 +1,16 @@
-import { readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
 import semver from 'semver'
 import { Failure } from '../../failure.ts'
-import { hostVersion, lentPackages, type ModulePackage } from '../../host.ts'
+import { isInHostRange, lentPackages, type ModulePackage } from '../../host.ts'
 import type { PackageJson } from '../dependencies.ts'
+import { type HostPackage, ownHost, versionLent } from '../host-package.ts'
 
-/** This host is one that the module runs on. */
-export function checkHostRange({ manifest }: ModulePackage): void {
-  if (semver.satisfies(hostVersion, manifest.host, { includePrerelease: true })) return
+/** The host is one that the module runs on. */
+export function checkHostRange({ manifest }: ModulePackage, { version }: HostPackage = ownHost): void {
+  if (isInHostRange(manifest.host, version)) return
   throw new Failure(
     'refused',
     'host-range',
-    `The module ${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${hostVersion}.`,
+    `The module ${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${version}.`,
     'Install a version of the module that is made for this host.',
   )
 }
@@ -25,16 +24,17 @@ export interface Peer {
 }
 
 /** The peers of a module, without optional ones that the host does not lend. */
-export function peersOf(json: PackageJson): Peer[] {
+export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] {
   return Object.entries(json.peerDependencies ?? {}).flatMap(([name, range]): Peer[] => {
-    if (lentPackages.includes(name)) return [{ name, range, lent: lentVersion(name) }]
+    const lent = lentPackages.includes(name) ? versionLent(host, name) : undefined
+    if (lent !== undefined) return [{ name, range, lent }]
     return json.peerDependenciesMeta?.[name]?.optional ? [] : [{ name, range, lent: null }]
   })
 }
 
 /** The host lends every peer, in its range. */
-export function checkPeers(json: PackageJson): void {
-  for (const { name, range, lent } of peersOf(json)) {
+export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
+  for (const { name, range, lent } of peersOf(json, host)) {
     if (lent === null) {
       throw new Failure(
         'refused',
@@ -54,7 +54,13 @@ export function checkPeers(json: PackageJson): void {
   }
 }
 
-function lentVersion(name: string): string {
-  const file = findPackageJSON(name, import.meta.resolve('@mortise/host')) as string
-  return JSON.parse(readFileSync(file, 'utf8')).version
+/** What a host would have to be for a module to run on it: `host ^1.0.0`; undefined where it does. */
+export function missingOf(
+  { manifest }: ModulePackage,
+  json: PackageJson,
+  host: HostPackage,
+): string | undefined {
+  if (!isInHostRange(manifest.host, host.version)) return `host ${manifest.host}`
+  const peer = peersOf(json, host).find(({ range, lent }) => lent === null || !semver.satisfies(lent, range))
+  return peer && `${peer.name} ${peer.range}`
 }

@@ -1,14 +1,16 @@
 import { Failure } from '../../failure.ts'
-import type { LockedModule } from '../../host.ts'
-import type { Candidate } from '../candidate.ts'
+import type { LockedPackage } from '../../host.ts'
+import type { Staged } from '../stage-package.ts'
 
 /**
  * A package of a registry whose installed version was signed, or had its provenance attested, is refused
  * without: somebody else may have published it.
  * @throws {Failure} `signature`
  */
-export function checkSignatureKept(candidate: Candidate, locked: LockedModule | undefined): void {
-  const { package: fresh, source, signed } = candidate
+export function checkSignatureKept(
+  { json: fresh, source, signed }: Staged<unknown>,
+  locked: LockedPackage | undefined,
+): void {
   const former = locked?.package === fresh.name ? locked.signed : undefined
   if (former === undefined || source.kind !== 'registry') return
   const lost =

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import type { Command } from '../command.ts'
+import {
+  type DatabaseSchema,
+  hostVersion,
+  migrateHost,
+  openStorage,
+  probe,
+  readConfig,
+  readLock,
+  readPackage,
+} from '../host.ts'
+import { checkModules } from '../install/checks/check-modules.ts'
+import { readPackageJson } from '../install/dependencies.ts'
+import type { HostTrial } from '../install/try-host.ts'
+
+/**
+ * What `app host-upgrade` asks of a host that is to take over, in a process of its own: whether it reads the
+ * application, migrates its own tables, and loads the modules. It changes nothing. A trial comes on stdin.
+ */
+export const hostProbe: Command = {
+  name: 'host-probe',
+  summary: 'try this host on an application (asked by app host-upgrade)',
+  examples: ['app host-probe --json < trial.json'],
+
+  async run({ terminal, application }) {
+    const directory = await application()
+    const { modules, schema } = (await json(terminal.streams.stdin)) as HostTrial
+    await readLock(directory)
+    const config = await readConfig(directory)
+    const found = await Promise.all(
+      modules.map(async (module) => ({
+        package: await readPackage(module.directory),
+        json: await readPackageJson(module.directory),
+      })),
+    )
+    checkModules(found, [], config)
+    const migrations = await rehearseMigrations(schema)
+    await probe(config, modules)
+    terminal.result({ host: hostVersion, migrations }, `The host ${hostVersion} can take over.`)
+  },
+}
+
+/** The migrations of the host's own tables, on an empty database with that schema. */
+async function rehearseMigrations(schema: DatabaseSchema): Promise<string[]> {
+  const scratch = await mkdtemp(join(tmpdir(), 'mortise-probe-'))
+  try {
+    const storage = await openStorage({ file: join(scratch, 'probe.db'), schema, onFatal: rethrow })
+    try {
+      return (await migrateHost(storage)).map(({ name }) => name)
+    } finally {
+      await storage.close()
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+function rethrow(error: Error): never {
+  throw error
+}

@@ -1,0 +1,83 @@
+import type { Command } from '../command.ts'
+import { type ApplicationState, callRunningHost, readLock } from '../host.ts'
+import { changeApplication, planChange } from '../install/change-application.ts'
+import { type Installed, installSources } from '../install/install-modules.ts'
+import { hostSource } from '../install/stage-host.ts'
+
+export const hostUpgrade: Command = {
+  name: 'host-upgrade',
+  summary: 'pin another version of the host: this application runs on it from its next start on',
+  arguments: '[version]',
+  options: [
+    ['--disable-incompatible', 'switch off, in the same change, modules that do not run on it'],
+    ['--dry-run', 'print the plan and change nothing'],
+    ['--offline', "no network: folders, files, directories of tarballs, and npm's cache"],
+  ],
+  examples: [
+    'app host-upgrade                 # the newest',
+    'app host-upgrade 1.1.0 --dry-run',
+    'app host-upgrade ../mortise/cli  # a folder or .tgz file',
+  ],
+  mendsHost: true,
+
+  async run({ arguments: [version = 'latest'], options, terminal, application }) {
+    const directory = await application()
+    const disableIncompatible = options.disableIncompatible === true
+    const dryRun = options.dryRun === true
+    const command = ['host-upgrade', version, ...(disableIncompatible ? ['--disable-incompatible'] : [])]
+    const request = {
+      directory,
+      command: command.join(' '),
+      terminal,
+      yes: true,
+      dryRun,
+      offline: options.offline === true,
+      disableIncompatible,
+    }
+    const work = async (staging: string) => {
+      const lock = await readLock(directory)
+      return await installSources({ ...request, staging }, lock, [], hostSource(version, directory, lock))
+    }
+    const outcome = dryRun
+      ? await planChange(directory, request.command, work)
+      : await changeApplication(directory, request.command, terminal, () => work(directory))
+    const running = await runningHost(directory)
+    const { generation, host, switched } = outcome
+    const disabled = host?.outside.map(({ id }) => id) ?? []
+    terminal.result(
+      { generation, host: host ?? null, disabled, dryRun, running, live: switched?.live ?? false },
+      describe(outcome, disabled, dryRun, running),
+    )
+  },
+}
+
+interface RunningHost {
+  readonly pid: number
+  readonly version: string
+}
+
+async function runningHost(directory: string): Promise<RunningHost | null> {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
+  if (answer?.status !== 200) return null
+  const { pid, host } = answer.body as ApplicationState
+  return { pid, version: host }
+}
+
+function describe(
+  { host, generation }: Installed,
+  disabled: readonly string[],
+  dryRun: boolean,
+  running: RunningHost | null,
+): string {
+  if (host === undefined) return 'Nothing to do: exactly this host is pinned.'
+  const { from, to } = host
+  if (dryRun) return `Would go from host ${from} to ${to}.`
+  return [
+    `Host ${to} instead of ${from}, from generation ${generation} on.`,
+    ...disabled.map((id) => `Disabled ${id}.`),
+    running === null
+      ? 'Next: app start'
+      : `Process ${running.pid} goes on with host ${running.version}: restart it (systemctl restart …, or stop it and "app start").`,
+    'Back again: app module-rollback, and restart it.',
+  ].join('\n')
+}

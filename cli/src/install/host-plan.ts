@@ -1,0 +1,53 @@
+import type { Lock, ModulePackage } from '../host.ts'
+import { missingOf } from './checks/host-range.ts'
+import { readPackageJson } from './dependencies.ts'
+import { hostOf } from './host-package.ts'
+import { sizeOf } from './plan.ts'
+import type { HostCandidate } from './stage-host.ts'
+
+/** What another host will mean, from its files and those of the modules alone: nothing of it has run. */
+export interface HostPlan {
+  /** The version that runs the application now, and the one that will. */
+  readonly from: string
+  readonly to: string
+  /** Active modules that run on it. */
+  readonly inRange: readonly string[]
+  /** Active modules that do not, and what they would need: `host ^1.0.0`. */
+  readonly outside: readonly { readonly id: string; readonly version: string; readonly needs: string }[]
+  readonly origin: string
+  readonly files: number
+  readonly bytes: number
+  readonly integrity: string
+}
+
+/** @param active those that are to serve on it */
+export async function hostPlanOf(
+  candidate: HostCandidate,
+  lock: Lock,
+  directory: string,
+  active: readonly ModulePackage[],
+): Promise<HostPlan> {
+  const inRange: string[] = []
+  const outside: HostPlan['outside'][number][] = []
+  for (const module of active) {
+    const { id } = module.manifest
+    const needs = missingOf(module, await readPackageJson(module.directory), candidate.package)
+    if (needs === undefined) inRange.push(id)
+    else outside.push({ id, version: module.version, needs })
+  }
+  const { from: origin, files, bytes, integrity } = candidate
+  const from = hostOf(lock, directory).version
+  return { from, to: candidate.package.version, inRange, outside, origin, files, bytes, integrity }
+}
+
+/** The plan for people. */
+export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
+  return [
+    `host ${from} → ${to}`,
+    ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
+    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: it needs ${needs}`),
+    `  origin      ${plan.origin}`,
+    `  size        ${plan.files} files, ${sizeOf(plan.bytes)}`,
+    `  integrity   ${plan.integrity}`,
+  ].join('\n')
+}

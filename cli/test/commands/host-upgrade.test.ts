@@ -1,0 +1,206 @@
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Lock, readLock, storedModule } from '../../src/host.ts'
+import { writeJournal } from '../../src/install/journal.ts'
+import { applicationWithRelease, packRelease } from '../host-release.ts'
+import { runApp } from '../run-app.ts'
+import { type Running, startApp } from '../run-process.ts'
+import { sampleTarball } from '../sample-module.ts'
+
+/** A migration of the host's own. */
+const note = {
+  '002-note.sql': 'CREATE TABLE mortise_note (text TEXT);',
+  '002-note.down.sql': 'DROP TABLE mortise_note;',
+}
+
+/** A module for hosts of two versions. */
+const hi = { id: 'hi', manifest: { host: '^1.0.0 || ^2.0.0' } }
+
+/** The real command, which continues in the pinned host: its exit code and its document. */
+async function app(t: Test, directory: string, ...argv: string[]) {
+  const called = startApp(t, [...argv, '--dir', directory, '--json'])
+  const exitCode = await called.ended
+  return { exitCode, json: JSON.parse(called.stdout) }
+}
+
+/** `app start`, by the real command; what it says of itself. */
+async function start(t: Test, directory: string, program?: string) {
+  const host = startApp(t, ['start', '--port', '0', '--json', '--dir', directory], [], program)
+  await host.says(/^}/m)
+  return { host, state: JSON.parse(host.stdout) }
+}
+
+async function stop(host: Running): Promise<void> {
+  host.child.kill('SIGTERM')
+  await host.ended
+}
+
+const answerOf = async (url: string) => (await fetch(`${url}/hello`)).status
+
+const placeOf = (directory: string, { host }: Lock) =>
+  storedModule(directory, host as NonNullable<Lock['host']>)
+
+t.test('upgraded, restarted, and back again with the migrations of the host', async (t) => {
+  const { directory } = await applicationWithRelease(t, '1.1.0', { migrations: note })
+  const former = await start(t, directory)
+  t.equal(former.state.host, '1.0.0')
+
+  const upgraded = await app(t, directory, 'host-upgrade', '1.1.0')
+  t.match(upgraded, {
+    exitCode: 0,
+    json: {
+      host: { from: '1.0.0', to: '1.1.0', inRange: ['hello'], outside: [] },
+      disabled: [],
+      running: { pid: former.state.pid, version: '1.0.0' },
+      live: true,
+    },
+  })
+  t.equal(await answerOf(former.state.url), 200, 'the running host goes on')
+  await stop(former.host)
+
+  const newer = await start(t, directory)
+  t.match(newer.state, { host: '1.1.0', modules: [{ id: 'hello', state: 'active' }] })
+  t.equal(await answerOf(newer.state.url), 200)
+  t.match(await app(t, directory, 'module-rollback'), {
+    exitCode: 4,
+    json: { error: { code: 'host-running' } },
+  })
+  await stop(newer.host)
+  t.match(await app(t, directory, 'module-rollback'), {
+    exitCode: 0,
+    json: { to: 1, undone: ['host/002-note'] },
+  })
+  const again = await start(t, directory)
+  t.match(again.state, { host: '1.0.0', modules: [{ id: 'hello', state: 'active' }] })
+})
+
+t.test('a module outside the range of the host: refused, or switched off in the same change', async (t) => {
+  const { directory, run } = await applicationWithRelease(t, '2.0.0', { migrations: note })
+  const before = await readLock(directory)
+  const refused = await run('host-upgrade', '2.0.0')
+  t.match(refused, {
+    exitCode: 4,
+    stderr: /hello 1\.0\.0: it needs host \^1\.0\.0/,
+    json: {
+      error: { code: 'host-range', message: /hello 1\.0\.0 needs host/, hint: /--disable-incompatible/ },
+    },
+  })
+  t.strictSame(await readLock(directory), before)
+
+  const forced = await run('host-upgrade', '2.0.0', '--disable-incompatible')
+  t.match(forced, { exitCode: 0, json: { disabled: ['hello'], generation: 2 } })
+  const pinned = await readLock(directory)
+  t.match(pinned, { host: { version: '2.0.0' }, modules: { hello: { enabled: false } } })
+  t.match(await app(t, directory, 'module-enable', 'hello'), {
+    exitCode: 4,
+    json: { error: { code: 'host-range' } },
+  })
+  t.equal((await run('module-rollback')).exitCode, 0)
+  t.strictSame(await readLock(directory), { ...before, generation: 3 })
+
+  // Who calls a newer `app` where none is pinned: the module answers 503, and the start says why.
+  const newer = await start(t, directory, join(placeOf(directory, pinned), 'bin.js'))
+  t.match(newer.state, {
+    host: '2.0.0',
+    modules: [{ id: 'hello', state: 'failed', reason: /needs a host \^1\.0\.0, .*module-upgrade/ }],
+  })
+  t.equal(await answerOf(newer.state.url), 503)
+  await stop(newer.host)
+  // The older one does not know what the newer has made of the database.
+  t.match(await app(t, directory, 'start', '--port', '0'), {
+    exitCode: 4,
+    json: { error: { code: 'newer-host', message: /002-note/ } },
+  })
+  t.match((await run('doctor')).json, { findings: [{ id: 'host-too-old', severity: 'error' }] })
+  // Had the way back been cut short, the start completes it.
+  const next = await readLock(directory)
+  const undo = [{ module: 'host', name: '002-note' }]
+  await writeJournal(directory, { command: 'module-rollback', former: pinned, next, undo })
+  t.match((await start(t, directory)).state, { host: '1.0.0', modules: [{ state: 'active' }] })
+})
+
+t.test('a host that cannot take over is refused before anything changes', async (t) => {
+  const { root, directory, run } = await applicationWithRelease(t, '1.1.0', {
+    migrations: { '002-wrong.sql': 'CREATE TABLE wrong (text TEXT);' },
+  })
+  const before = await readLock(directory)
+  const refusals: [argv: string[], code: string, message: RegExp][] = [
+    [['1.1.0'], 'host-refused', /may only touch "mortise"/],
+    [['9.9.9'], 'no-such-version', /9\.9\.9/],
+    [['github:a/b'], 'refused-source', /git/],
+    [[join(root, 'hello.tgz')], 'no-host', /it is @acme\/hello/],
+  ]
+  for (const [argv, code, message] of refusals) {
+    t.match((await run('host-upgrade', ...argv)).json, { error: { code, message } }, code)
+    t.strictSame(await readLock(directory), before)
+  }
+  await packRelease(join(root, 'packages'), '1.3.0', { host: '1.1.0' })
+  t.match((await run('host-upgrade', '1.3.0')).json, {
+    error: { code: 'no-host', message: /it is 1\.3\.0, and the @mortise\/host that it brings is 1\.1\.0/ },
+  })
+  await rm(join(root, 'packages', 'mortise-cli-1.3.0.tgz'))
+  await packRelease(join(root, 'packages'), '1.2.0', { cli: { 'dist/app.js': 'throw new Error("broken")' } })
+  t.match(await run('host-upgrade'), {
+    exitCode: 4,
+    json: { error: { code: 'host-refused', message: /1\.2\.0 is refused: it cannot be started: .*broken/ } },
+  })
+  t.strictSame(
+    (await readdir(join(directory, '.app', 'store'))).filter((name) => name.startsWith('@mortise')),
+    [],
+  )
+})
+
+t.test('a pinned host that is damaged or missing: said, and mended by module-install', async (t) => {
+  const { directory, run } = await applicationWithRelease(t, '1.1.0')
+  t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
+  const place = placeOf(directory, await readLock(directory))
+  const incomplete = { exitCode: 4, json: { error: { code: 'host-incomplete', hint: /module-install/ } } }
+  await writeFile(join(place, 'dist', 'more.js'), '')
+  t.match(await app(t, directory, 'start', '--port', '0'), incomplete)
+  await rm(join(place, 'dist', 'app.js'))
+  t.match(await app(t, directory, 'module-list'), incomplete)
+  t.match((await run('doctor')).json.findings, [{ id: 'package-damaged', message: /^host 1\.1\.0/ }])
+
+  await rm(place, { recursive: true })
+  t.match(await app(t, directory, 'module-list'), incomplete)
+  t.match(await run('module-install', 'api-cart'), incomplete)
+  process.env.MORTISE_UNPINNED = '1'
+  t.equal((await app(t, directory, 'module-list')).exitCode, 0)
+  delete process.env.MORTISE_UNPINNED
+  t.match(await app(t, directory, 'module-install', '--offline'), {
+    exitCode: 0,
+    json: { restored: ['host'] },
+  })
+  t.equal((await app(t, directory, 'module-list')).exitCode, 0)
+  t.match(await run('host-upgrade', '1.1.0'), { exitCode: 0, json: { host: null, generation: 2 } })
+})
+
+t.test('a bundle brings the pinned host elsewhere, without a network', async (t) => {
+  const { root, directory, run } = await applicationWithRelease(t, '2.0.0')
+  t.equal((await run('module-install', await sampleTarball(join(root, 'hi.tgz'), hi))).exitCode, 0)
+  t.equal((await run('host-upgrade', '2.0.0', '--disable-incompatible')).exitCode, 0)
+  const file = join(root, 'shop.tgz')
+  t.match(await run('bundle', file), {
+    exitCode: 0,
+    json: { host: '2.0.0', modules: [{ id: 'hello' }, { id: 'hi' }] },
+  })
+  await rm(join(root, 'packages'), { recursive: true })
+
+  const production = join(root, 'production')
+  await runApp('init', production)
+  const installed = await runApp('module-install', file, '--offline', '--dir', production, '--json')
+  t.match(installed, {
+    exitCode: 0,
+    json: { host: { to: '2.0.0' }, installed: [{ id: 'hello' }, { id: 'hi' }] },
+  })
+  const { generation: _, ...lock } = await readLock(production)
+  t.match(await readLock(directory), lock)
+  t.match((await start(t, production)).state, {
+    host: '2.0.0',
+    modules: [
+      { id: 'hi', state: 'active' },
+      { id: 'hello', state: 'disabled' },
+    ],
+  })
+})

@@ -1,0 +1,23 @@
+import { NewerHostError } from '../newer-host-error.ts'
+import { readMigrations } from '../storage/migration-files.ts'
+import type { AppliedMigration, Storage } from '../storage/storage.ts'
+import { hostVersion } from '../version.ts'
+import { hostMigrations } from './migration-sets.ts'
+
+/**
+ * Brings the host's own tables up. Those of modules may be ahead of their packages; the host's may not, since
+ * nobody has proved that this version works on them.
+ * @throws {NewerHostError} where a newer host has migrated them
+ */
+export async function migrateHost(storage: Storage): Promise<AppliedMigration[]> {
+  const { module } = hostMigrations
+  const known = new Set((await readMigrations(hostMigrations)).map(({ name }) => name))
+  const applied = (await storage.applied()).filter((entry) => entry.module === module)
+  const unknown = applied.filter(({ name }) => !known.has(name)).map(({ name }) => name)
+  if (unknown.length > 0) {
+    throw new NewerHostError(
+      `the database was migrated by a newer host: it has ${unknown.join(', ')} of "${module}", which ${hostVersion} does not know`,
+    )
+  }
+  return storage.migrate([hostMigrations])
+}
