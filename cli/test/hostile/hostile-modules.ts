@@ -242,11 +242,13 @@ export const hostileModules: Corpus = {
   'files without end': probed(/more than 10000 files/, {
     main: "import { writeFileSync } from 'node:fs'\nfor (let at = 0; ; at++) writeFileSync(String(at), '')",
   }),
-  'rows without end': probed(/more than 256 MiB to the disk|did not finish loading within/, {
-    ...migration(
+  'rows without end': module(
+    'migration-failed',
+    /database or disk is full|did not finish/,
+    migration(
       'CREATE TABLE hello AS WITH RECURSIVE more(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM more) SELECT randomblob(1000000) AS filler FROM more;',
     ),
-  }),
+  ),
   'output without end': probed(/did not finish loading within/, {
     main: "for (;;) console.error('x'.repeat(1e6))",
   }),
