@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { commands } from '../../src/commands/index.ts'
+import { packRelease } from '../host-release.ts'
 import { killBeforeNaming } from '../kill-before.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
@@ -31,6 +32,7 @@ async function snapshotOf(directory: string): Promise<string[]> {
 const dry: Record<string, readonly (readonly string[])[]> = {
   'module-install': [[], ['<other>'], ['<tarball>', 'mine'], ['mine', '--frozen']],
   'module-upgrade': [[], ['mine']],
+  'host-upgrade': [['1.1.0']],
 }
 
 t.test('every command that has --dry-run is tried here', async (t) => {
@@ -43,6 +45,8 @@ t.test('a dry run leaves the application as it is, to the byte', async (t) => {
   const other = await sampleFolder(join(root, 'other'), { id: 'other' })
   const tarball = await sampleTarball(join(root, 'third.tgz'), { id: 'third' })
   const specs: Record<string, string> = { '<other>': other, '<tarball>': tarball }
+  await packRelease(join(root, 'packages'), '1.1.0')
+  await writeFile(join(directory, '.npmrc'), '@mortise:registry=file:../packages\n')
   const fresh = await snapshotOf(directory)
   t.match(await run('module-install', other, '--dry-run'), {
     exitCode: 0,
