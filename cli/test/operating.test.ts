@@ -189,6 +189,8 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
     'systemctl enable --now mortise@shop': async () => {
       hosts.shop = await serve('shop')
     },
+    // It wants a stopped host and an answer: module-rollback-snapshot.test.ts does it.
+    'app module-rollback --restore-snapshot': async () => {},
   }
   async function follow(heading: string): Promise<void> {
     followed.add(heading)
