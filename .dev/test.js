@@ -4,7 +4,9 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const { APP_TEST_DATABASE_URL: given } = process.env
-const postgres = given ? undefined : await (await import('./start-postgres.js')).startPostgres({ durable: false })
+const postgres = given
+  ? undefined
+  : await (await import('./start-postgres.js')).startPostgres({ durable: false })
 try {
   process.exitCode = await tap(given ?? postgres.url)
 } finally {

@@ -69,7 +69,7 @@ async function compare(sets: readonly MigrationSet[], ledger: readonly LedgerEnt
   for (const set of sets) {
     const { module } = set
     try {
-      const files = await readMigrations(set)
+      const files = await readMigrations(set, 'sqlite')
       const last = files.at(-1)?.name ?? ''
       pending.push(...planMigrations(set, files, ledger).map(({ name }) => ({ module, name })))
       const further = ledger.filter((entry) => entry.module === module && entry.name > last)
