@@ -8,7 +8,10 @@ import { temporaryStorage } from './temporary-storage.ts'
 const SERVER = process.env.APP_TEST_DATABASE_URL
 
 /** A database of the test's own, with this schema, closed when the test ends. */
-export type Open = (schema?: string, options?: Partial<OpenOptions>) => Promise<Storage>
+export type Open = (
+  schema?: string,
+  options?: Partial<OpenOptions> & { readonly file?: string },
+) => Promise<Storage>
 
 /** One test on SQLite and on PostgreSQL, of which `npm test` starts one. */
 export function testOnEngines(
