@@ -2,6 +2,7 @@ import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
 import {
   ConfigError,
+  EngineError,
   HostGoneError,
   ManifestError,
   MigrationError,
@@ -62,6 +63,9 @@ export function asFailure(error: unknown): Failure {
       'The database cannot be migrated',
       'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
     )
+  }
+  if (error instanceof EngineError) {
+    return new Failure('refused', 'not-on-postgres', cause.message, 'Nothing was changed.', { cause })
   }
   if (error instanceof StorageBusyError) {
     return new Failure(

@@ -5,6 +5,7 @@ import { changeSchema } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { RetriableError } from './database-error.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
+import { Gate } from './gate.ts'
 import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
 import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
 import { purgeModule } from './purge.ts'
@@ -15,6 +16,9 @@ import { undoMigrations } from './undo.ts'
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
+/** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
+const TOGETHER = 3
+
 /**
  * Any number of hosts share the database, so nothing here is fatal: what fails while it cannot be reached fails as
  * `unavailable`, and works again once it can.
@@ -23,6 +27,7 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
   readonly #rehearse: boolean
+  readonly #gate = new Gate()
   readonly #working = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -106,7 +111,7 @@ export class PostgresStorage implements Storage {
 
   #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
     let savepoints = false
-    return this.#work(async () => {
+    const attempt = async () => {
       for (;;) {
         try {
           return await this.#connections.withSession((session) =>
@@ -117,7 +122,11 @@ export class PostgresStorage implements Storage {
           savepoints = true
         }
       }
-    })
+    }
+    if (mode !== WRITE) return this.#work(attempt)
+    return this.#work((number) =>
+      number > TOGETHER ? this.#gate.alone(attempt) : this.#gate.together(attempt),
+    )
   }
 
   async #once<Result>(
@@ -141,7 +150,7 @@ export class PostgresStorage implements Storage {
   }
 
   /** Begins nothing once it is closed; closing waits for what was begun. */
-  #work<Result>(work: () => Promise<Result>): Promise<Result> {
+  #work<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
     if (this.#closing !== undefined) {
       return Promise.reject(
         new DatabaseError('other', 'the storage is closed; nothing can be read or written any more'),

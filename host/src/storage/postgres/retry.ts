@@ -13,11 +13,11 @@ const LONGEST_PAUSE_MS = 200
  *
  * @throws {DatabaseError} `busy` or `unavailable` when it has failed too often: nothing was changed
  */
-export async function retry<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function retry<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + LIMIT_MS
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work()
+      return await work(attempt)
     } catch (error) {
       if (!(error instanceof RetriableError)) throw error
       if (attempt === ATTEMPTS || performance.now() >= deadline) {
