@@ -25,9 +25,16 @@ const manager = callerWith('user:manager', 'purchase:manage')
 /** The service on a database of its own. */
 async function purchasesOf(t: Test) {
   const { database } = await purchaseHost(t, { rehearse: false })
+  const create = (now = START, caller = ann) =>
+    database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now))
   return {
-    create: (now = START, caller = ann) =>
-      database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now)),
+    create,
+    /** One after the other. */
+    async createMany(count: number) {
+      const made: Awaited<ReturnType<typeof create>>[] = []
+      while (made.length < count) made.push(await create())
+      return made
+    },
     show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
     change: (id: string, status: Status, now = START, caller = manager) =>
       database.transaction(() => changeStatus(caller, id, status, now)),
@@ -73,7 +80,7 @@ testOnEngines('many purchases expire in several runs', async (t) => {
 testOnEngines("everyone's list counts what was created, changed and deleted", async (t) => {
   const purchases = await purchasesOf(t)
   // More than two blocks of the ranked list, so that totals are made of its counts.
-  const made = await Promise.all(Array.from({ length: 140 }, () => purchases.create()))
+  const made = await purchases.createMany(140)
   const ids = made.map(({ id }) => id)
   for (const id of ids.slice(0, 6)) await purchases.change(id, 'confirmed')
   for (const id of ids.slice(0, 3)) await purchases.change(id, 'completed')
@@ -96,7 +103,7 @@ testOnEngines("everyone's list counts what was created, changed and deleted", as
 
 testOnEngines("a caller's list and everyone's answer alike where one caller made everything", async (t) => {
   const purchases = await purchasesOf(t)
-  const made = await Promise.all(Array.from({ length: 140 }, () => purchases.create()))
+  const made = await purchases.createMany(140)
   for (const { id } of made.slice(40, 90)) await purchases.change(id, 'confirmed')
   const reader = callerWith(ann.id, 'purchase:read')
   for (const status of [undefined, 'pending', 'confirmed,pending', 'completed']) {

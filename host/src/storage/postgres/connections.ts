@@ -50,7 +50,7 @@ export class Connections {
     const statement = this.statements.get(wanted)
     this.#reachability.assert()
     const reader = this.#readers.reduce((least, other) => (other.pending < least.pending ? other : least))
-    return reader.run((client) => query(client, statement, wanted.values))
+    return reader.run((client) => query(client, statement))
   }
 
   /**

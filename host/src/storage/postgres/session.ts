@@ -1,7 +1,7 @@
-import { DatabaseError, type Step } from '@mortise/module-sdk'
+import { DatabaseError, type SqlValue, type Step } from '@mortise/module-sdk'
 import type { ClientBase, QueryResult } from 'pg'
 import { toCommitError, toDatabaseError } from './database-error.ts'
-import type { StatementText, StatementTexts } from './statement-texts.ts'
+import type { BoundStatement, StatementTexts } from './statement-texts.ts'
 
 /**
  * One transaction on a connection that is this one's alone. Outside of BEGIN … COMMIT the connection refuses to write,
@@ -26,15 +26,15 @@ export class Session {
 
   /** Takes one step of the transaction. A statement without rows that is asked for rows answers none. */
   async execute(step: Step): Promise<unknown> {
-    return answerOf(step, await query(this.#client, this.#statements.get(step?.query), step.query.values))
+    return answerOf(step, await query(this.#client, this.#statements.get(step?.query)))
   }
 
   /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
   async executeInSavepoint(step: Step): Promise<unknown> {
-    const text = this.#statements.get(step?.query)
+    const statement = this.#statements.get(step?.query)
     const [saved, answered, released] = await Promise.allSettled([
       this.#client.query('SAVEPOINT step'),
-      query(this.#client, text, step.query.values),
+      query(this.#client, statement),
       this.#client.query('RELEASE step'),
     ])
     if (saved.status === 'rejected') throw toDatabaseError(saved.reason, 'SAVEPOINT')
@@ -86,13 +86,9 @@ export class Session {
 }
 
 /** @throws {DatabaseError} */
-export async function query(
-  client: ClientBase,
-  statement: StatementText,
-  values: readonly unknown[],
-): Promise<QueryResult> {
+export async function query(client: ClientBase, { statement, values }: BoundStatement): Promise<QueryResult> {
   try {
-    return await client.query({ ...statement, values: values as unknown[] })
+    return await client.query({ ...statement, values: values as SqlValue[] })
   } catch (error) {
     throw toDatabaseError(error, statement.text)
   }

@@ -1,4 +1,4 @@
-import { DatabaseError, Sql } from '@mortise/module-sdk'
+import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
 import { refusedStatement } from '../refused-sql.ts'
 
 /** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
@@ -8,6 +8,12 @@ export const COMPOSED_STATEMENTS = 500
 export interface StatementText {
   readonly text: string
   readonly name?: string
+}
+
+/** A query as PostgreSQL is to run it. */
+export interface BoundStatement {
+  readonly statement: StatementText
+  readonly values: readonly SqlValue[]
 }
 
 /**
@@ -21,10 +27,15 @@ export class StatementTexts {
   #named = 0
 
   /** @throws {DatabaseError} `refused` for a statement that modules may not run */
-  get(query: Sql): StatementText {
+  get(query: Sql): BoundStatement {
     if (!(query instanceof Sql)) {
       throw new TypeError('a query is written with the sql`…` tag of @mortise/module-sdk; this is none')
     }
+    const own = query.postgres ?? query
+    return { statement: this.#find(own), values: own.values }
+  }
+
+  #find(query: Sql): StatementText {
     const { strings } = query
     if (!('raw' in strings)) return this.#composed(query)
     const known = this.#bySite.get(strings) ?? new Map<string, StatementText>()
