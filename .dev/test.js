@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const { APP_TEST_DATABASE_URL: given } = process.env
 const postgres = given
   ? undefined
-  : await (await import('./start-postgres.js')).startPostgres({ durable: false })
+  : await (await import('../host/test/storage/postgres/start-postgres.ts')).startPostgres({ durable: false })
 try {
   process.exitCode = await tap(given ?? postgres.url)
 } finally {

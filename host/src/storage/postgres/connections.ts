@@ -38,6 +38,8 @@ export class Connections {
     this.#readers = Array.from({ length: READERS }, () => this.#createReader())
     this.#pool = new Pool({ ...this.#lasting(), max: TRANSACTIONS })
     this.#pool.on('error', () => this.#reachability.suspect())
+    // The pool leaves a new one without a listener for a moment, in which it may break and end the process.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   /** Why the server cannot be reached; undefined while it can. */
