@@ -54,10 +54,10 @@ FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE c.xmin = pg_current_xact_id()::xid AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
   AND n.oid NOT IN (SELECT oid FROM own) AND n.oid <> pg_my_temp_schema()
 UNION ALL
-SELECT 0, 'schema', nspname, nspname, '' FROM pg_namespace
+SELECT 0, 'schema', nspname, 'the database', '' FROM pg_namespace
 WHERE xmin = pg_current_xact_id()::xid AND nspname NOT LIKE 'pg\\_%'
 UNION ALL
-SELECT 0, 'extension', extname, extname, '' FROM pg_extension WHERE xmin = pg_current_xact_id()::xid`
+SELECT 0, 'extension', extname, 'the database', '' FROM pg_extension WHERE xmin = pg_current_xact_id()::xid`
 
 export async function readCatalog(query: Query): Promise<SchemaObject[]> {
   return (await query(CATALOG)).rows

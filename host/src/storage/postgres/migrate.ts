@@ -98,7 +98,7 @@ async function rehearseAlone(
         `"${set.tables}_", and nothing else. Nothing was changed; correct the file`,
     )
   }
-  await query('ROLLBACK TO rehearsal')
+  await query('ROLLBACK TO rehearsal; RELEASE rehearsal')
 }
 
 /** @throws {MigrationError} where the text is at fault; {DatabaseError} `busy` or `unavailable` where it is not */
