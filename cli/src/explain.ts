@@ -9,6 +9,7 @@ import {
   ModuleError,
   NewerHostError,
   StorageBusyError,
+  StorageUnreachableError,
 } from './host.ts'
 
 /** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
@@ -65,7 +66,16 @@ export function asFailure(error: unknown): Failure {
     )
   }
   if (error instanceof EngineError) {
-    return new Failure('refused', 'not-on-postgres', cause.message, 'Nothing was changed.', { cause })
+    return known('refused', 'not-on-postgres', 'This works with SQLite only', 'Nothing was changed.')
+  }
+  if (error instanceof StorageUnreachableError) {
+    return new Failure(
+      'unexpected',
+      'database-unreachable',
+      cause.message.charAt(0).toUpperCase() + cause.message.slice(1),
+      'Start the server, or correct "database" in app.config.json or APP_DATABASE: user, password, host.',
+      { cause },
+    )
   }
   if (error instanceof StorageBusyError) {
     return new Failure(

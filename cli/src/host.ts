@@ -66,6 +66,7 @@ export {
   restoreModule,
   type Storage,
   StorageBusyError,
+  StorageUnreachableError,
   secretFile,
   storeDirectory,
   storedModule,

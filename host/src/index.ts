@@ -77,6 +77,7 @@ export {
   type ModuleData,
   type Storage,
   StorageBusyError,
+  StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
 export { hostVersion, isInHostRange } from './version.ts'

@@ -13,6 +13,7 @@ import {
   readConfig,
   readLock,
   readPackage,
+  StorageUnreachableError,
   storedModule,
 } from '../host.ts'
 import type { Trouble } from './finding.ts'
@@ -32,8 +33,8 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
   )
   const sets = moduleMigrations(packages.filter((found) => found !== undefined))
   const found = await inspectDatabase(placeOfDatabase(config), [hostMigrations, ...sets]).catch((error) => {
-    if (config.databaseFile !== undefined) throw error
-    return unreachable(error)
+    if (error instanceof StorageUnreachableError) return unreachable(error)
+    throw error
   })
   if (found === undefined) return [] // the first start makes it
   if ('id' in found) return [found]
@@ -57,7 +58,7 @@ const namesOf = (migrations: readonly AppliedMigration[]) =>
 const unreachable = (error: Error): Trouble => ({
   id: 'database-unreachable',
   severity: 'error',
-  message: `${error.message} Nothing can be served without it.`,
+  message: `${error.message}. Nothing can be served without it.`,
   hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
 })
 

@@ -6,7 +6,7 @@ import type { MigrationSet } from './storage.ts'
 /**
  * Looks a database through while hosts may serve from it.
  * @returns undefined where there is no SQLite file yet
- * @throws {Error} where it cannot be reached
+ * @throws {StorageUnreachableError}
  */
 export async function inspectDatabase(
   place: DatabasePlace,

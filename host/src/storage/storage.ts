@@ -101,6 +101,11 @@ export class EngineError extends Error {
   override readonly name = 'EngineError'
 }
 
+/** The database server cannot be used; the message says why. */
+export class StorageUnreachableError extends Error {
+  override readonly name = 'StorageUnreachableError'
+}
+
 /** Another process, or another part of this one, has the database open. */
 export class StorageBusyError extends Error {
   override readonly name = 'StorageBusyError'

@@ -20,7 +20,10 @@ export async function changeSchema<Result>(
   await query('BEGIN')
   let result: Result
   try {
+    // Another host may have much to do; a table that is in use makes others wait as well.
+    await query(`SET LOCAL lock_timeout = '60s'`)
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || current_schema(), 0))`)
+    await query(`SET LOCAL lock_timeout = '3s'`)
     await prepareLedger(query)
     result = await work(query)
   } catch (error) {

@@ -103,8 +103,7 @@ export class Connections {
   }
 
   async #connect(): Promise<Client> {
-    const unlimited = { ...GUARDS, default_transaction_read_only: 'off', lock_timeout: LIMITS.lock_timeout }
-    const client = new Client(this.#config(unlimited))
+    const client = new Client(this.#config({ ...GUARDS, default_transaction_read_only: 'off' }))
     // What breaks fails its query as well.
     client.on('error', () => {})
     await client.connect()

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import type { Storage } from '../storage.ts'
+import { type Storage, StorageUnreachableError } from '../storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresPlace } from './postgres-url.ts'
@@ -15,7 +15,7 @@ export interface PostgresOptions {
  * Opens the database of one host of an application; others may have it open as well. Makes its schema where there is
  * none.
  *
- * @throws {Error} saying why it cannot be used
+ * @throws {StorageUnreachableError} saying why it cannot be used
  */
 export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<Storage> {
   const connections = new Connections(place)
@@ -24,10 +24,9 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
     return new PostgresStorage(connections, options)
   } catch (error) {
     await connections.close()
-    throw new Error(
-      `${place.name} cannot be opened: ${(error as Error).message}. Does the server run, and do user and password fit?`,
-      { cause: error },
-    )
+    throw new StorageUnreachableError(`${place.name} cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }
 

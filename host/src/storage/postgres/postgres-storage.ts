@@ -137,7 +137,7 @@ export class PostgresStorage implements Storage {
   ): Promise<Result> {
     if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
     const result = await drive(session, mode, steps, savepoints)
-    await session.commit()
+    await (mode === WRITE ? session.commit() : session.finish())
     return result
   }
 

@@ -51,13 +51,16 @@ export class Session {
     throw answered.reason
   }
 
+  /** Ends a transaction that has only read. */
+  async finish(): Promise<void> {
+    await this.#assertBegun()
+    // What was read is right, whatever becomes of the connection.
+    await this.rollback()
+  }
+
   /** @throws {DatabaseError} `unknown-outcome` where the connection broke and nobody knows */
   async commit(): Promise<void> {
-    try {
-      await this.#begun
-    } catch (error) {
-      throw toDatabaseError(error, 'BEGIN')
-    }
+    await this.#assertBegun()
     let result: QueryResult
     try {
       result = await this.#client.query('COMMIT')
@@ -70,6 +73,14 @@ export class Session {
         'other',
         `the transaction was not committed: the server answered ${result.command}`,
       )
+    }
+  }
+
+  async #assertBegun(): Promise<void> {
+    try {
+      await this.#begun
+    } catch (error) {
+      throw toDatabaseError(error, 'BEGIN')
     }
   }
 

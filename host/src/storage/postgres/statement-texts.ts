@@ -24,7 +24,7 @@ export interface BoundStatement {
 export class StatementTexts {
   readonly #bySite = new WeakMap<readonly string[], Map<string, StatementText>>()
   readonly #byText = new Map<string, StatementText>()
-  #named = 0
+  #composed = 0
 
   /** @throws {DatabaseError} `refused` for a statement that modules may not run */
   get(query: Sql): BoundStatement {
@@ -37,29 +37,30 @@ export class StatementTexts {
 
   #find(query: Sql): StatementText {
     const { strings } = query
-    if (!('raw' in strings)) return this.#composed(query)
+    if (!('raw' in strings)) return this.#findComposed(render(query))
     const known = this.#bySite.get(strings) ?? new Map<string, StatementText>()
     this.#bySite.set(strings, known)
     const types = typesOf(query)
-    const statement = known.get(types) ?? this.#name(checked(render(query)))
+    const statement = known.get(types) ?? this.#name(render(query))
     known.set(types, statement)
     return statement
   }
 
-  #composed(query: Sql): StatementText {
-    const text = render(query)
-    const known = this.#byText.get(text)
-    if (known !== undefined) return known
-    checked(text)
-    if (this.#byText.size >= COMPOSED_STATEMENTS) return { text }
-    const statement = this.#name(text)
-    this.#byText.set(text, statement)
-    return statement
+  #findComposed(text: string): StatementText {
+    if (!this.#byText.has(text)) {
+      if (this.#composed === COMPOSED_STATEMENTS) return { text: checked(text) }
+      this.#composed += 1
+    }
+    return this.#name(text)
   }
 
+  /** The same for the same text: a module that is loaded again prepares nothing again. */
   #name(text: string): StatementText {
-    this.#named += 1
-    return { text, name: `s${this.#named}` }
+    const known = this.#byText.get(text)
+    if (known !== undefined) return known
+    const statement = { text: checked(text), name: `s${this.#byText.size + 1}` }
+    this.#byText.set(text, statement)
+    return statement
   }
 }
 
