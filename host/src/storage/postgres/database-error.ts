@@ -54,10 +54,14 @@ export function toDatabaseError(error: unknown, text: string): Error {
   return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
 }
 
+/** The driver's own words for a connection that was found broken before anything went out on it. */
+const NEVER_SENT = /\bis not queryable$/
+
 /** What a COMMIT that failed means. */
 export function toCommitError(error: unknown): Error {
   const known = toDatabaseError(error, 'COMMIT')
-  if (!(known instanceof RetriableError && known.lost)) return known
+  const isSent = !NEVER_SENT.test((error as Error).message)
+  if (!(known instanceof RetriableError && known.lost && isSent)) return known
   return new DatabaseError(
     'unknown-outcome',
     `the connection broke before the database said whether it has committed: ${known.message}`,
