@@ -2,12 +2,14 @@ import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
 import {
   ConfigError,
+  EngineError,
   HostGoneError,
   ManifestError,
   MigrationError,
   ModuleError,
   NewerHostError,
   StorageBusyError,
+  StorageUnreachableError,
 } from './host.ts'
 
 /** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
@@ -61,6 +63,18 @@ export function asFailure(error: unknown): Failure {
       'migration-refused',
       'The database cannot be migrated',
       'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
+    )
+  }
+  if (error instanceof EngineError) {
+    return known('refused', 'not-on-postgres', 'This works with SQLite only', 'Nothing was changed.')
+  }
+  if (error instanceof StorageUnreachableError) {
+    return new Failure(
+      'unexpected',
+      'database-unreachable',
+      cause.message.charAt(0).toUpperCase() + cause.message.slice(1),
+      'Start the server, or correct "database" in app.config.json or APP_DATABASE: user, password, host.',
+      { cause },
     )
   }
   if (error instanceof StorageBusyError) {

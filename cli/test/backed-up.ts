@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { databaseSchema, openStorage, readConfig } from '../src/host.ts'
+import { databaseSchema, openStorage, placeOfDatabase, readConfig } from '../src/host.ts'
 import { entryModule } from './entry-module.ts'
 import { testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -56,9 +56,8 @@ async function withStorage<Result>(
   directory: string,
   work: (storage: Storage) => Promise<Result>,
 ): Promise<Result> {
-  const { databaseFile } = await readConfig(directory)
   const storage = await openStorage({
-    file: databaseFile,
+    ...placeOfDatabase(await readConfig(directory)),
     onFatal: (error) => {
       throw error
     },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { basename } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { type Config, readConfig, tokenIssuers } from './config.ts'
+import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config.ts'
 import { type ApplicationState, startControlServer } from './control/control-server.ts'
 import { createServer } from './http/server.ts'
 import { createLogger } from './logger.ts'
@@ -88,7 +88,7 @@ export class Application {
     const logger = createLogger(config.log)
     for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
     const closed = Promise.withResolvers<void>()
-    const storage = await openStorage({ file: config.databaseFile, onFatal: closed.reject })
+    const storage = await openStorage({ ...placeOfDatabase(config), onFatal: closed.reject })
     let application: Application | undefined
     let installed: InstalledModules | undefined
     const guard = ownsProcess
@@ -105,7 +105,10 @@ export class Application {
       : undefined
     closed.promise.catch(() => {}).finally(() => guard?.release())
     try {
-      const notReady = () => (application?.isStopping ? 'the host is shutting down' : undefined)
+      const notReady = () => {
+        if (application?.isStopping) return 'the host is shutting down'
+        return storage.trouble && 'the database cannot be reached'
+      }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
       installed = await InstalledModules.start({ config, logger, storage, tokens, notReady }, guard?.troubles)
       await installed.expel()

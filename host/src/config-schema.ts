@@ -37,7 +37,9 @@ export const configSchema = Type.Object(
     database: Type.String({
       minLength: 1,
       default: 'data/app.db',
-      description: 'the SQLite file, relative to the application folder',
+      format: 'database',
+      description:
+        'the SQLite file, relative to the application folder; or postgres://user:password@host/database, then better in APP_DATABASE',
     }),
     server: Type.Object(
       {

@@ -5,6 +5,8 @@ import type { OwnIssuer, TokenIssuer } from './callers/issuer.ts'
 import { configSchema } from './config-schema.ts'
 import { configFile } from './modules/lock.ts'
 import { ConfigError, checkSettings, type Environment, overrideFromEnvironment } from './settings.ts'
+import type { DatabasePlace } from './storage/open-storage.ts'
+import { isPostgresUrl, parsePostgresUrl } from './storage/postgres/postgres-url.ts'
 
 // The only reader of app.config.json and of the environment.
 
@@ -12,8 +14,8 @@ import { ConfigError, checkSettings, type Environment, overrideFromEnvironment }
 export interface Config extends Static<typeof configSchema> {
   /** The application folder, absolute. */
   readonly directory: string
-  /** The SQLite file, absolute. */
-  readonly databaseFile: string
+  /** The SQLite file, absolute; undefined where the database is a PostgreSQL. */
+  readonly databaseFile: string | undefined
   /** Signs and verifies the application's own JWTs; undefined where `app init` has made none. */
   readonly secret: Uint8Array | undefined
   readonly environment: Environment
@@ -33,17 +35,29 @@ export async function readConfig(directory: string, environment: Environment = p
   const used = overrideFromEnvironment(settings, configSchema, environment)
   checkSettings(settings, configSchema, { file, variables: used })
   const config = settings as Static<typeof configSchema>
+  assertDatabase(
+    config.database,
+    used.includes('APP_DATABASE') ? 'APP_DATABASE ("database")' : `${file}: "database"`,
+  )
   const known = new Set([...used, ...otherVariables])
   return {
     ...config,
     directory,
-    databaseFile: resolve(directory, config.database),
+    databaseFile: isPostgresUrl(config.database) ? undefined : resolve(directory, config.database),
     secret: await readSecret(directory, environment),
     environment,
     unknownVariables: Object.keys(environment).filter(
       (name) => name.startsWith('APP_') && !name.startsWith('APP_MODULES_') && !known.has(name),
     ),
   }
+}
+
+/** What `openStorage` opens. */
+export function placeOfDatabase({
+  database,
+  databaseFile,
+}: Pick<Config, 'database' | 'databaseFile'>): DatabasePlace {
+  return databaseFile === undefined ? { url: database } : { file: databaseFile }
 }
 
 /**
@@ -76,6 +90,17 @@ export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): Ow
 export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
   const own = ownIssuer(config)
   return own ? [own, ...config.auth.issuers] : config.auth.issuers
+}
+
+/** @throws {ConfigError} without the URL, which may hold a password */
+function assertDatabase(database: string, key: string): void {
+  try {
+    if (isPostgresUrl(database)) parsePostgresUrl(database)
+    else if (/^[a-z]+:\/\//i.test(database))
+      throw new TypeError('must be the path of a file, or begin with postgres://')
+  } catch (error) {
+    throw new ConfigError(`${key} ${(error as Error).message}`)
+  }
 }
 
 /** The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are. */

@@ -1,7 +1,15 @@
 export { Application, type ApplicationOptions } from './application.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
-export { type Config, moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
+export {
+  type Config,
+  moduleSettings,
+  ownIssuer,
+  placeOfDatabase,
+  readConfig,
+  secretFile,
+  tokenIssuers,
+} from './config.ts'
 export { configSchema } from './config-schema.ts'
 export {
   type ControlAnswer,
@@ -52,21 +60,24 @@ export {
 } from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
+export type { DatabaseInspection } from './storage/database-inspection.ts'
 export { type Column, describeTables, type Table } from './storage/describe-tables.ts'
+export { inspectDatabase } from './storage/inspect-database.ts'
 export { databaseLockFile, openStorage } from './storage/open-storage.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
 export { BrokenStorageError } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
-export { type DatabaseInspection, inspectDatabase } from './storage/sqlite/inspect-database.ts'
 export { type DatabaseContents, readContents } from './storage/sqlite/read-contents.ts'
 export {
   type AppliedMigration,
   type DatabaseSchema,
+  EngineError,
   MigrationError,
   type ModuleData,
   type Storage,
   StorageBusyError,
+  StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
 export { hostVersion, isInHostRange } from './version.ts'

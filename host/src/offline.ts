@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { type Config, ownIssuer, placeOfDatabase, readConfig, secretFile, tokenIssuers } from './config.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
 import type { Lock } from './modules/lock.ts'
@@ -40,7 +40,7 @@ export async function undoMigrations(
 /** The schema of an application that has no database yet is empty. @throws {StorageBusyError} where a host runs: ask that one */
 export async function databaseSchema(directory: string, environment?: Environment): Promise<DatabaseSchema> {
   const { databaseFile } = await readConfig(directory, environment)
-  if (!existsSync(databaseFile)) return { statements: [], ledger: [] }
+  if (databaseFile !== undefined && !existsSync(databaseFile)) return { statements: [], ledger: [] }
   return withStorage(directory, environment, (storage) => storage.schema())
 }
 
@@ -115,7 +115,7 @@ async function withStorage<Result>(
   work: (storage: Storage, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await readConfig(directory, environment)
-  const storage = await openStorage({ file: config.databaseFile, onFatal: rethrow })
+  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: rethrow })
   try {
     return await work(storage, config)
   } finally {

@@ -4,7 +4,7 @@ import { nearest } from './nearest.ts'
 
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/** The forms of strings that settings have. */
+/** The forms of strings that settings have. What is wrong with a `database` is told by who reads it. */
 export const formats = {
   origin: {
     test: (text: string) => URL.canParse(text) && new URL(text).origin === text,
@@ -26,6 +26,7 @@ export const formats = {
     test: /^(\/[A-Za-z0-9._~-]+)*$/,
     reason: 'must be empty, or begin with "/" and not end with it, such as "/api"',
   },
+  database: { test: () => true, reason: '' },
   'no-blanks': {
     test: /^\S+$/,
     reason: 'must not be empty, and have no blanks',

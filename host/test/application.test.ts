@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Application } from '../src/application.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
@@ -15,6 +16,8 @@ import {
   temporaryFolder,
   uninstall,
 } from './application-folder.ts'
+import { testOnPostgres } from './storage/engines.ts'
+import { startProxy } from './storage/postgres/proxy.ts'
 
 async function start(t: Test, directory: string): Promise<Application> {
   const application = await Application.start({ directory, environment: {} })
@@ -280,4 +283,47 @@ t.test('stopping finishes what is in flight, takes nothing new, and resolves clo
   await stopped
   await application.closed
   t.equal((await readFile(join(directory, 'data', 'app.db'))).length > 0, true)
+})
+
+testOnPostgres(
+  'while PostgreSQL is away the host says so, stays alive, and serves again by itself',
+  async (t, _open, url) => {
+    const proxy = await startProxy(t, url)
+    const directory = await applicationFolder(t, { database: proxy.url })
+    await install(t, directory, counter('tally'))
+    const application = await start(t, directory)
+    const post = () => fetch(`${application.url}/tally`, { method: 'POST' })
+    t.same(await (await post()).json(), { rows: 1 })
+    t.equal((await ask(application, '/health/ready')).status, 200)
+
+    await proxy.cut()
+    const refused = await post()
+    t.equal(refused.status, 503)
+    t.equal(refused.headers.get('retry-after'), '1')
+    t.match(await refused.json(), { code: 'database-unavailable' })
+    const ready = await ask(application, '/health/ready')
+    t.match(ready, { status: 503, body: { code: 'not-ready', detail: 'the database cannot be reached' } })
+    t.equal((await ask(application, '/health/live')).status, 200)
+
+    await proxy.mend()
+    while ((await ask(application, '/health/ready')).status !== 200) await nextTurn()
+    t.same(await (await post()).json(), { rows: 2 })
+  },
+)
+
+testOnPostgres('two hosts of one PostgreSQL see what the other writes', async (t, _open, url) => {
+  const hosts: Application[] = []
+  for (const _host of [1, 2]) {
+    const directory = await applicationFolder(t, { database: url })
+    await install(t, directory, counter('tally'))
+    hosts.push(await start(t, directory))
+  }
+  const rows: unknown[] = []
+  for (const host of [...hosts, ...hosts]) {
+    rows.push(await (await fetch(`${host.url}/tally`, { method: 'POST' })).json())
+  }
+  t.same(
+    rows,
+    [1, 2, 3, 4].map((rows) => ({ rows })),
+  )
 })

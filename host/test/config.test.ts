@@ -1,7 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { moduleSettings, ownIssuer, readConfig, secretFile, tokenIssuers } from '../src/config.ts'
+import {
+  moduleSettings,
+  ownIssuer,
+  placeOfDatabase,
+  readConfig,
+  secretFile,
+  tokenIssuers,
+} from '../src/config.ts'
 import { configFile } from '../src/modules/lock.ts'
 import { ConfigError } from '../src/settings.ts'
 import { applicationFolder, temporaryFolder } from './application-folder.ts'
@@ -26,6 +33,32 @@ t.test('a wrong setting is named with its file and its variable', async (t) => {
     message: 'APP_CORS_ORIGINS ("cors.origins") must be a list, written as JSON: ["https://shop.example"]',
   })
 })
+
+t.test(
+  'the database is a file or a PostgreSQL, and what is wrong with its URL is said without it',
+  async (t) => {
+    const folder = await applicationFolder(t, { database: 'postgres://ann:secret@localhost/shop' })
+    const config = await readConfig(folder, {})
+    t.equal(config.databaseFile, undefined)
+    t.strictSame(placeOfDatabase(config), { url: 'postgres://ann:secret@localhost/shop' })
+    const file = await readConfig(folder, { APP_DATABASE: 'data/x.db' })
+    t.strictSame(placeOfDatabase(file), { file: join(folder, 'data', 'x.db') })
+    for (const [url, message] of [
+      [
+        'postgres://ann:secret@db.example/shop',
+        /^APP_DATABASE \("database"\) goes to another machine \(db\.example\)/,
+      ],
+      [
+        'mysql://ann:secret@localhost/shop',
+        /^APP_DATABASE \("database"\) must be the path of a file, or begin with postgres/,
+      ],
+    ] as const) {
+      const error = await readConfig(folder, { APP_DATABASE: url }).catch((error) => error)
+      t.match(error, { name: 'ConfigError', message })
+      t.notMatch(error.message, 'secret')
+    }
+  },
+)
 
 t.test('what is no JSON object is refused', async (t) => {
   const folder = await temporaryFolder(t)

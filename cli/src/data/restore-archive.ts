@@ -17,6 +17,7 @@ import {
 } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
+import { assertSqlite } from './assert-sqlite.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
@@ -49,6 +50,7 @@ export type Restored =
  */
 export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file } = restore
+  await assertSqlite(directory, '"app restore"', 'Use pg_restore, and put modules.lock.json back by hand.')
   await assertStopped(directory)
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
@@ -75,7 +77,7 @@ async function restoreApplication(
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
   if (withSecret) sources.set(secretFile(directory), join(folder, SECRET))
 
-  const others = [present.databaseFile]
+  const others = [present.databaseFile ?? database]
   const former = await replaceData({ directory, command, lock, database, sources, others })
   return {
     kind: 'application',
@@ -90,7 +92,8 @@ async function restoreApplication(
 async function readParts(file: string, folder: string, directory: string, withConfig: boolean) {
   try {
     const archivedLock = await readLock(folder)
-    const { database } = await readConfig(withConfig ? folder : directory)
+    const { database, databaseFile } = await readConfig(withConfig ? folder : directory)
+    if (databaseFile === undefined) throw new Error('its configuration names a PostgreSQL database')
     return { archivedLock, database: resolve(directory, database) }
   } catch (error) {
     throw refused(file, (error as Error).message.replaceAll(`${folder}/`, ''))

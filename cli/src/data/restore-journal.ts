@@ -94,7 +94,7 @@ async function removeUndecided(directory: string): Promise<void> {
   if (!existsSync(mark)) return
   const { databaseFile } = await readConfig(directory)
   for (const file of [databaseFile, configFile(directory), secretFile(directory)]) {
-    await rm(restoredFile(file), { force: true })
+    if (file !== undefined) await rm(restoredFile(file), { force: true })
   }
   await rm(mark)
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { Failure } from '../failure.ts'
-import { type DatabaseContents, damageOf, type Lock, readConfig, readContents, readLock } from '../host.ts'
+import { type DatabaseContents, damageOf, type Lock, readContents, readLock } from '../host.ts'
 import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
 import { pruneStore } from '../install/generations.ts'
 import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
@@ -10,6 +10,7 @@ import { makeStaging } from '../install/staging.ts'
 import { assertRoom } from '../install/take-snapshot.ts'
 import type { Terminal } from '../terminal.ts'
 import { DATA } from './archive-manifest.ts'
+import { assertSqlite } from './assert-sqlite.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
@@ -59,9 +60,13 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
  */
 export async function restoreSnapshot(restoration: SnapshotRestoration): Promise<RestoredSnapshot> {
   const { directory, command, target, names } = restoration
+  const databaseFile = await assertSqlite(
+    directory,
+    '--restore-snapshot',
+    'Use pg_restore with a dump from before the upgrade, with the host stopped.',
+  )
   const snapshot = await findSnapshot(directory, names)
   if (snapshot === undefined) throw noSnapshot(target.generation)
-  const { databaseFile } = await readConfig(directory)
   const { at } = snapshot
   const tables = changesBetween(readContents(databaseFile), contentsOf(snapshot.file))
   await agreed(restoration, lossOf(snapshot, tables))

@@ -9,9 +9,11 @@ import {
   type Lock,
   migrateApplication,
   moduleMigrations,
+  placeOfDatabase,
   readConfig,
   readLock,
   readPackage,
+  StorageUnreachableError,
   storedModule,
 } from '../host.ts'
 import type { Trouble } from './finding.ts'
@@ -30,10 +32,14 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ),
   )
   const sets = moduleMigrations(packages.filter((found) => found !== undefined))
-  const found = await inspectDatabase(config.databaseFile, [hostMigrations, ...sets])
+  const found = await inspectDatabase(placeOfDatabase(config), [hostMigrations, ...sets]).catch((error) => {
+    if (error instanceof StorageUnreachableError) return unreachable(error)
+    throw error
+  })
   if (found === undefined) return [] // the first start makes it
+  if ('id' in found) return [found]
   return [
-    ...damageTrouble(found, config.databaseFile),
+    ...damageTrouble(found, config.databaseFile ?? 'The database'),
     ...orphanTrouble(found),
     ...unlikeTrouble(found),
     ...pendingTrouble(found, directory),
@@ -48,6 +54,13 @@ async function activeModules(directory: string): Promise<Lock['modules']> {
 
 const namesOf = (migrations: readonly AppliedMigration[]) =>
   migrations.map(({ module, name }) => `${module}/${name}`).join(', ')
+
+const unreachable = (error: Error): Trouble => ({
+  id: 'database-unreachable',
+  severity: 'error',
+  message: `${error.message}. Nothing can be served without it.`,
+  hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
+})
 
 function damageTrouble({ damage }: DatabaseInspection, file: string): Trouble[] {
   if (damage.length === 0) return []

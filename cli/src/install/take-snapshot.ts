@@ -7,7 +7,7 @@ import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
 import { snapshotFile, snapshotsFolder } from './snapshots.ts'
 
 /**
- * Copies the database, unless `modules` bring no migration that it lacks, or it is a new one.
+ * Copies a SQLite database, unless `modules` bring no migration that it lacks, or it is a new one.
  * @param generation the one that is left
  * @returns whether it was copied
  * @throws {Failure} where it cannot be: nothing is left then
@@ -17,6 +17,8 @@ export async function takeSnapshot(
   generation: number,
   modules: Lock['modules'],
 ): Promise<boolean> {
+  const { databaseFile } = await readConfig(directory)
+  if (databaseFile === undefined) return false
   const names = await migrationNames(directory, modules)
   if ([...names.values()].every(({ size }) => size === 0)) return false
   const ledger = await readLedger(directory)
@@ -26,7 +28,7 @@ export async function takeSnapshot(
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await syncPath(dirname(folder))
-    await assertRoom(folder, await sizeOf(directory))
+    await assertRoom(folder, await sizeOf(databaseFile))
     await askDatabase({ directory, path: '/backup', body: { file } }, () => copyDatabase(directory, file))
   } catch (error) {
     throw new Failure(
@@ -46,8 +48,7 @@ export async function assertRoom(folder: string, bytes: number): Promise<void> {
   if (bytes > bavail * bsize) throw new Error(`it needs ${bytes} bytes, and ${bavail * bsize} are free`)
 }
 
-async function sizeOf(directory: string): Promise<number> {
-  const { databaseFile } = await readConfig(directory)
+async function sizeOf(databaseFile: string): Promise<number> {
   const files = [databaseFile, `${databaseFile}-wal`]
   const sizes = await Promise.all(files.map(async (file) => (await stat(file).catch(() => undefined))?.size))
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)

@@ -36,6 +36,7 @@ export const isGroup = (schema: Schema) => schema.properties !== undefined
 export function shown(value: unknown, schema: Schema): unknown {
   if (value === undefined) return undefined
   if (schema.writeOnly === true) return '(set)'
+  if (schema.format === 'database') return withoutPassword(String(value))
   if (Array.isArray(value)) return value.map((item) => (schema.items ? shown(item, schema.items) : item))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
@@ -45,6 +46,9 @@ export function shown(value: unknown, schema: Schema): unknown {
     }),
   )
 }
+
+/** Of a URL; a path is left as it is. */
+const withoutPassword = (text: string) => text.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:(set)@')
 
 function leaves(owner: SettingsOwner, root: Schema, schema: Schema, path: readonly string[]): Setting[] {
   if (isGroup(schema)) {

@@ -29,7 +29,8 @@ async function write(directory: string, times: number) {
 
 /** How many notes the database has. */
 async function count(directory: string): Promise<number | undefined> {
-  return readContents((await readConfig(directory)).databaseFile).rows.note
+  const { databaseFile = '' } = await readConfig(directory)
+  return readContents(databaseFile).rows.note
 }
 
 /** Version 1 with two notes, then version 2, which cannot be undone, with three more. */

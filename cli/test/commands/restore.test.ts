@@ -45,7 +45,7 @@ t.test('a log that is left of the former database is not replayed onto the resto
 
 t.test('a database that is damaged, or gone, is no obstacle', async (t) => {
   const { directory, run, file } = await backedUp(t)
-  const { databaseFile } = await readConfig(directory)
+  const { databaseFile = '' } = await readConfig(directory)
   await writeFile(databaseFile, 'no database at all '.repeat(1000))
   t.match(await run('restore', file), { exitCode: 0 })
   t.equal(await count(t, directory), 3)

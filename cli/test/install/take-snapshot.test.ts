@@ -62,7 +62,7 @@ for (const running of [true, false]) {
       t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
       t.equal(await readJournal(directory), undefined)
       t.strictSame(snapshotsIn(directory), ['1.db'], 'no half of a copy is left')
-      const { databaseFile } = await readConfig(directory)
+      const { databaseFile = '' } = await readConfig(directory)
       t.notOk(readContents(databaseFile).ledger.some(({ name }) => name === '002-colour'))
       if (host) t.match(await get(host, '/note'), { status: 200, body: { version: '1.0.0' } })
     },

@@ -6,7 +6,7 @@ import { type HostModule, ModuleError } from '../modules/host-module.ts'
 import type { InstalledModules } from '../modules/installed-modules.ts'
 import { type Lock, LockedModule } from '../modules/lock.ts'
 import { ConfigError } from '../settings.ts'
-import { MigrationError, type Storage } from '../storage/storage.ts'
+import { EngineError, MigrationError, type Storage } from '../storage/storage.ts'
 import { controlSocket, prepareControlSocket } from './control-socket.ts'
 
 /** What runs, for the `app` command. */
@@ -68,7 +68,7 @@ export async function startControlServer(
   app.setErrorHandler((error: Error, _request, reply) => {
     if (error instanceof ModuleError)
       return reply.code(409).send({ module: error.module, reason: error.message })
-    if (error instanceof MigrationError || error instanceof ConfigError)
+    if (error instanceof MigrationError || error instanceof EngineError || error instanceof ConfigError)
       return reply.code(409).send({ reason: error.message })
     logger.error(error, 'a control request failed')
     return reply.code(500).send({ reason: error.message })

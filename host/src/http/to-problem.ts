@@ -4,11 +4,9 @@ import { hostProblems } from './problems.ts'
 /** What a caller is told about something thrown; of what is not the caller's doing, that it happened. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof DatabaseError && error.kind === 'busy') {
-    return hostProblems.create('busy', 'Too much is being written at once; nothing was changed. Try again.', {
-      cause: error,
-      headers: { 'retry-after': '1' },
-    })
+  if (error instanceof DatabaseError) {
+    const problem = databaseProblem(error)
+    if (problem) return problem
   }
   const { code, statusCode, message } = (error ?? {}) as {
     code?: unknown
@@ -35,6 +33,32 @@ export function toProblem(error: unknown): Problem {
     'The server failed to answer this request. It may work later; if not, report the requestId.',
     { cause: error },
   )
+}
+
+/** What is worth telling apart of what the database could not do. */
+function databaseProblem(cause: DatabaseError): Problem | undefined {
+  const soon = { cause, headers: { 'retry-after': '1' } }
+  switch (cause.kind) {
+    case 'busy':
+      return hostProblems.create(
+        'busy',
+        'Too much is being written at once; nothing was changed. Try again.',
+        soon,
+      )
+    case 'unavailable':
+      return hostProblems.create(
+        'database-unavailable',
+        'The database cannot be reached at the moment; nothing was changed. Try again.',
+        soon,
+      )
+    case 'unknown-outcome':
+      return hostProblems.create(
+        'outcome-unknown',
+        'The connection to the database broke while it was saving: it may have happened or not. Look before you send it again.',
+        { cause },
+      )
+  }
+  return undefined
 }
 
 function isClientError(status: unknown): boolean {

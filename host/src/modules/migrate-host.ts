@@ -11,7 +11,7 @@ import { hostMigrations } from './migration-sets.ts'
  */
 export async function migrateHost(storage: Storage): Promise<AppliedMigration[]> {
   const { module } = hostMigrations
-  const known = new Set((await readMigrations(hostMigrations)).map(({ name }) => name))
+  const known = new Set((await readMigrations(hostMigrations, storage.engine)).map(({ name }) => name))
   const applied = (await storage.applied()).filter((entry) => entry.module === module)
   const unknown = applied.filter(({ name }) => !known.has(name)).map(({ name }) => name)
   if (unknown.length > 0) {

@@ -96,7 +96,7 @@ export async function probe(
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'mortise-probe-')))
   const reports: ProbeReport[] = []
   try {
-    const request = { config: { ...config, secret: undefined }, modules, schema, ask, upgrades, scratch }
+    const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
     await runChild(request, timeout, (report) => reports.push(report))
     return reports[0] as ProbeReport
   } catch (error) {
@@ -105,6 +105,18 @@ export async function probe(
     throw error
   } finally {
     await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/** What an unknown module is not handed: the key of tokens, the password of the database. */
+function withoutSecrets(config: Config): Config {
+  const settings = Object.entries(config.environment).filter(([name]) => name.startsWith('APP_MODULES_'))
+  return {
+    ...config,
+    secret: undefined,
+    database: '',
+    databaseFile: undefined,
+    environment: Object.fromEntries(settings),
   }
 }
 

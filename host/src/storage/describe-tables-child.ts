@@ -8,7 +8,7 @@ import { MigrationError, type MigrationSet } from './storage.ts'
 
 async function answer(set: MigrationSet): Promise<TablesAnswer> {
   try {
-    const tables: Table[] = tablesAlone(set, await readMigrations(set))
+    const tables: Table[] = tablesAlone(set, await readMigrations(set, 'sqlite'))
     return { tables }
   } catch (error) {
     if (error instanceof MigrationError) return { reason: error.message }

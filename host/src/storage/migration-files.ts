@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refusedMigration } from './refused-sql.ts'
-import { MigrationError, type MigrationSet } from './storage.ts'
+import { type Engine, MigrationError, type MigrationSet } from './storage.ts'
 
-/** One migration of a set, as this engine reads it. */
+/** One migration of a set, as one engine reads it. */
 export interface MigrationFile {
   /** `001-cart` */
   readonly name: string
@@ -16,6 +16,8 @@ export interface MigrationFile {
   readonly checksum: string
 }
 
+const ENGINE_NAMES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
+
 const FILE_NAME = /^(\d{3}(?:[-_][a-z0-9]+)+)(?:\.(sqlite|postgres))?(\.down)?\.sql$/
 
 interface FoundFile {
@@ -26,13 +28,13 @@ interface FoundFile {
 }
 
 /**
- * Reads a folder of migrations: `NNN-name.sql` for every engine or `NNN-name.sqlite.sql` for this one, and
+ * Reads a folder of migrations for `engine`: `NNN-name.sql` for every engine or `NNN-name.sqlite.sql` for one, and
  * what undoes it, `NNN-name.down.sql` (`NNN-name.sqlite.down.sql`); without that it is irreversible.
  * Numbers run from 001 without gaps.
  *
  * @throws {MigrationError}
  */
-export async function readMigrations(set: MigrationSet): Promise<MigrationFile[]> {
+export async function readMigrations(set: MigrationSet, engine: Engine): Promise<MigrationFile[]> {
   const byName = Map.groupBy(await findFiles(set), ({ name }) => name)
   const names = [...byName.keys()].sort()
   names.forEach((name, index) => {
@@ -43,7 +45,7 @@ export async function readMigrations(set: MigrationSet): Promise<MigrationFile[]
         'migrations are numbered from 001 without gaps, each number once',
     )
   })
-  return Promise.all(names.map((name) => readMigration(set, name, byName.get(name) as FoundFile[])))
+  return Promise.all(names.map((name) => readMigration(set, engine, name, byName.get(name) as FoundFile[])))
 }
 
 async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
@@ -67,24 +69,26 @@ async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
 
 async function readMigration(
   set: MigrationSet,
+  engine: Engine,
   name: string,
   found: readonly FoundFile[],
 ): Promise<MigrationFile> {
-  const upFile = pick(set, name, found, false)
+  const upFile = pick(set, engine, name, found, false)
   if (upFile === undefined) {
     throw new MigrationError(
-      `${join(set.directory, name)} of ${set.module} has nothing for SQLite: add ${name}.sqlite.sql`,
+      `${join(set.directory, name)} of ${set.module} has nothing for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`,
     )
   }
   const path = join(set.directory, upFile)
   const up = await readSql(set, path)
-  const downFile = pick(set, name, found, true)
+  const downFile = pick(set, engine, name, found, true)
   const down = downFile === undefined ? null : await readSql(set, join(set.directory, downFile))
   return { name, path, up, down, checksum: createHash('sha256').update(up).digest('hex') }
 }
 
 function pick(
   set: MigrationSet,
+  engine: Engine,
   name: string,
   found: readonly FoundFile[],
   down: boolean,
@@ -96,7 +100,7 @@ function pick(
         `keep ${files.map(({ file }) => file).join(' or ')}`,
     )
   }
-  return files.find(({ engine }) => engine !== 'postgres')?.file
+  return files.find((file) => (file.engine ?? engine) === engine)?.file
 }
 
 async function readSql(set: MigrationSet, path: string): Promise<string> {

@@ -1,33 +1,35 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { openPostgres } from './postgres/open-postgres.ts'
+import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 import { type DatabaseSchema, type Storage, StorageBusyError } from './storage.ts'
 
-export interface StorageOptions {
-  /** The database file; it and its folder are made if need be, for their owner only. */
-  readonly file: string
-  /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). */
+/** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
+export type DatabasePlace = { readonly file: string } | { readonly url: string }
+
+export interface OpenOptions {
+  /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
   readonly onFatal: (error: Error) => void
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
-  /** For a new database: the schema and the ledger to begin with, as `schema()` of another has answered. */
+  /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
   readonly schema?: DatabaseSchema
 }
+
+export type StorageOptions = DatabasePlace & OpenOptions
 
 /** Who holds the lock on this file has the database. */
 export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
-/** Opens the database of one host. @throws {StorageBusyError} where another host or command has it open */
-export async function openStorage({
-  file,
-  onFatal,
-  rehearse = false,
-  schema,
-}: StorageOptions): Promise<Storage> {
-  const path = resolve(file)
+/** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { onFatal, rehearse = false, schema } = options
+  if ('url' in options) return openPostgres(parsePostgresUrl(options.url), { rehearse })
+  const path = resolve(options.file)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {

@@ -1,8 +1,8 @@
 /**
- * Statements that would take the transaction, the connection or the file away from the storage engine.
+ * Statements that would take the transaction, the connection or the file away from the storage engine, of whichever.
  * Judged by their text, without comments, string literals and quoted names: a keyword inside those is none.
  */
-const OPAQUE = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/g
+const OPAQUE = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|(\$\w*\$)[\s\S]*?\1/g
 
 // SQLite skips leading semicolons, and runs some pragmas when it merely explains them.
 const FIRST_WORD = /^[\s;]*(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?([A-Z]+)/i
@@ -17,6 +17,18 @@ const REFUSED_FIRST_WORDS = new Set([
   'ATTACH',
   'DETACH',
   'VACUUM',
+  // Of PostgreSQL.
+  'START',
+  'ABORT',
+  'PREPARE',
+  'EXECUTE',
+  'DEALLOCATE',
+  'DISCARD',
+  'SET',
+  'RESET',
+  'LISTEN',
+  'UNLISTEN',
+  'COPY',
 ])
 const ENDS_TRANSACTION = /\b(?:OR|CONFLICT)\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i
 const DEFERRED_KEY = /\bINITIALLY\s+DEFERRED\b/i

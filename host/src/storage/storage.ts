@@ -15,6 +15,8 @@ export interface AppliedMigration {
   readonly name: string
 }
 
+export type Engine = 'sqlite' | 'postgres'
+
 /** What the ledger remembers of an applied migration. */
 export interface LedgerEntry extends AppliedMigration {
   readonly checksum: string
@@ -26,7 +28,10 @@ export interface LedgerEntry extends AppliedMigration {
   readonly appliedAt: number
 }
 
-/** Enough to make an empty database with the same schema and ledger: `openStorage({ schema })`. */
+/**
+ * Enough to make an empty SQLite database with the same schema and ledger, `openStorage({ schema })`: what modules
+ * are tried on, whatever the engine of the application is.
+ */
 export interface DatabaseSchema {
   /** In an order in which they can be run. */
   readonly statements: readonly string[]
@@ -43,7 +48,9 @@ export interface ModuleData {
 
 /** The port that every storage engine implements; modules see only its `Database` half. */
 export interface Storage extends Database {
-  readonly engine: 'sqlite'
+  readonly engine: Engine
+  /** Why it cannot be used now, in a sentence; undefined while it can. */
+  readonly trouble: string | undefined
   /**
    * Brings the schema up, in the order given. One call is one transaction, ledger rows included: all of it
    * is applied, or nothing is.
@@ -87,6 +94,16 @@ export interface Storage extends Database {
 /** A migration that cannot be applied; the message names the file, says why and what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
+}
+
+/** What only SQLite can do, asked of another engine; the message says what to do instead. */
+export class EngineError extends Error {
+  override readonly name = 'EngineError'
+}
+
+/** The database server cannot be used; the message says why. */
+export class StorageUnreachableError extends Error {
+  override readonly name = 'StorageUnreachableError'
 }
 
 /** Another process, or another part of this one, has the database open. */

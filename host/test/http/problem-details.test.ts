@@ -88,6 +88,25 @@ t.test('a busy database is 503 with Retry-After', async (t) => {
   t.equal(response.json().code, 'busy')
 })
 
+t.test(
+  'a database that is away is 503 with Retry-After, and a COMMIT without an answer 500 without',
+  async (t) => {
+    const away = await createApp(t, { routes: throwing(new DatabaseError('unavailable', 'ECONNREFUSED')) })
+    const response = await away.inject('/throw')
+    t.equal(response.statusCode, 503)
+    t.equal(response.headers['retry-after'], '1')
+    t.match(response.json(), { code: 'database-unavailable', detail: /nothing was changed/ })
+    t.notMatch(response.body, 'ECONNREFUSED')
+    const unknown = await createApp(t, {
+      routes: throwing(new DatabaseError('unknown-outcome', 'ECONNRESET')),
+    })
+    const lost = await unknown.inject('/throw')
+    t.equal(lost.statusCode, 500)
+    t.equal(lost.headers['retry-after'], undefined, 'so that nobody sends it again blindly')
+    t.match(lost.json(), { code: 'outcome-unknown', detail: /it may have happened or not/ })
+  },
+)
+
 t.test('every failure of the host is a problem with the id of its request', async (t) => {
   const app = await createApp(t, { routes: throwing(new Error('x')), notReady: () => 'it starts' })
   const json = { 'content-type': 'application/json' }

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import t from 'tap'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
-import { readConfig } from '../../src/config.ts'
+import { placeOfDatabase, readConfig } from '../../src/config.ts'
 import { InstalledModules } from '../../src/modules/installed-modules.ts'
 import { readLock } from '../../src/modules/lock.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
@@ -23,7 +23,7 @@ t.test('a start and every switch is one line with generation, modules and migrat
     files: { 'index.js': 'throw new Error("no luck")' },
   })
   const config = await readConfig(directory, {})
-  const storage = await openStorage({ file: config.databaseFile, onFatal: t.fail })
+  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: t.fail })
   const lines: Record<string, unknown>[] = []
   const installed = await InstalledModules.start({
     config,

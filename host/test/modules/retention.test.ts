@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
-import { readConfig } from '../../src/config.ts'
+import { placeOfDatabase, readConfig } from '../../src/config.ts'
 import { InstalledModules } from '../../src/modules/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
 import { readLock, storeDirectory, writeLock } from '../../src/modules/lock.ts'
@@ -42,7 +42,7 @@ async function serving(t: Test) {
   const directory = await applicationFolder(t)
   await install(t, directory, note('1.0.0'))
   const config = await readConfig(directory, {})
-  const storage = await openStorage({ file: config.databaseFile, onFatal: t.fail })
+  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: t.fail })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenVerifier({ issuers: [] })
   const installed = await InstalledModules.start({

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { readMigrations } from '../../src/storage/migration-files.ts'
 
 const read = (t: Test, files: Record<string, string>) =>
-  readMigrations({ module: 'api-cart', directory: t.testdir(files), tables: 'cart' })
+  readMigrations({ module: 'api-cart', directory: t.testdir(files), tables: 'cart' }, 'sqlite')
 
 t.test('reads what is for SQLite, in order', async (t) => {
   const files = await read(t, {
@@ -61,7 +61,13 @@ t.test('a folder that is wrong is refused, naming file and module', async (t) =>
 
 t.test('a missing folder and an unreadable file are MigrationErrors', async (t) => {
   const set = { module: 'api-cart', directory: '/nowhere/migrations', tables: 'cart' }
-  await t.rejects(readMigrations(set), { name: 'MigrationError', message: /api-cart cannot be read.*ENOENT/ })
+  await t.rejects(readMigrations(set, 'sqlite'), {
+    name: 'MigrationError',
+    message: /api-cart cannot be read.*ENOENT/,
+  })
   const directory = t.testdir({ '001-cart.sql': {} })
-  await t.rejects(readMigrations({ ...set, directory }), { name: 'MigrationError', message: /EISDIR/ })
+  await t.rejects(readMigrations({ ...set, directory }, 'sqlite'), {
+    name: 'MigrationError',
+    message: /EISDIR/,
+  })
 })

@@ -84,34 +84,6 @@ t.test('closing finishes what is queued and leaves a single file', async (t) => 
   database.close()
 })
 
-t.test('reads answer rows, one row, none', async (t) => {
-  const storage = await temporaryStorage(t, SCHEMA)
-  const byId = (id: number) => sql`SELECT name FROM item WHERE id = ${id}`
-  await storage.transaction(() => run(insertItem(1, 'a')))
-  t.strictSame(await storage.many(byId(1)), [{ name: 'a' }])
-  t.strictSame(await storage.many(byId(2)), [])
-  t.strictSame(await storage.maybeOne(byId(1)), { name: 'a' })
-  t.equal(await storage.maybeOne(byId(2)), undefined)
-  t.strictSame(await storage.one(byId(1)), { name: 'a' })
-  await t.rejects(storage.one(byId(2)), { name: 'DatabaseError', kind: 'no-row' })
-  await t.rejects(storage.many(sql`SELECT missing`), { kind: 'other', message: /no such column/ })
-})
-
-t.test('reads and snapshots do not write', async (t) => {
-  const storage = await temporaryStorage(t, SCHEMA)
-  const write = insertItem(1, 'a')
-  for (const attempt of [
-    storage.many(write),
-    storage.maybeOne(write),
-    storage.one(sql`DELETE FROM item RETURNING id`),
-    storage.snapshot(() => run(write)),
-    storage.many(sql`CREATE TEMP TABLE a (b)`),
-  ]) {
-    await t.rejects(attempt, { kind: 'read-only', message: /use a transaction/ })
-  }
-  t.strictSame(await storage.many(items), [])
-})
-
 t.test('a snapshot shows one moment, and the next one a later', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const other = new SqliteDatabase(storage.file)
@@ -124,21 +96,6 @@ t.test('a snapshot shows one moment, and the next one a later', async (t) => {
   })
   t.strictSame(seen, [[], []])
   t.strictSame(await storage.snapshot(() => one(items)), { id: 1 })
-})
-
-t.test('a snapshot that fails leaves the reader usable', async (t) => {
-  const storage = await temporaryStorage(t, SCHEMA)
-  const mine = new Error('mine')
-  await t.rejects(
-    storage.snapshot(function* () {
-      yield* many(items)
-      throw mine
-    }),
-    mine,
-  )
-  await t.rejects(storage.snapshot((() => 1) as never), { name: 'TypeError' })
-  await storage.transaction(() => run(insertItem(1, 'a')))
-  t.strictSame(await storage.snapshot(() => many(items)), [{ id: 1 }])
 })
 
 t.test('a snapshot inside a snapshot is an error and does no harm', async (t) => {

@@ -14,6 +14,12 @@ t.test('statements that belong to the engine are refused', async (t) => {
     "ATTACH 'other.db' AS other",
     'DETACH other',
     'VACUUM',
+    'START TRANSACTION',
+    'ABORT',
+    'SET search_path = public',
+    'reset all',
+    'DISCARD ALL',
+    "PREPARE TRANSACTION 'a'",
     '-- hello\nCOMMIT',
     '/* hello */ COMMIT',
     '/**/;; /* ; */ COMMIT',
@@ -41,6 +47,7 @@ t.test('the same words as data, names and comments are not', async (t) => {
     'EXPLAIN QUERY PLAN SELECT 1',
     'WITH a AS (SELECT 1) SELECT * FROM a',
     "SELECT 'a' -- it's",
+    'SELECT $$; COMMIT$$, $a$ ; SET $$ $a$',
   ]) {
     t.equal(refusedStatement(text), undefined, text)
   }
@@ -60,6 +67,7 @@ t.test('a migration of several statements is judged statement by statement', asy
     "-- irreversible\nCREATE TABLE a (id); -- COMMIT;\nINSERT INTO a VALUES ('x; COMMIT; ');",
     'CREATE TEMP TRIGGER a AFTER INSERT ON b BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; SELECT 2; END; SELECT 1;',
     'CREATE TABLE a (b REFERENCES c DEFERRABLE INITIALLY IMMEDIATE)',
+    'CREATE FUNCTION a() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET x; END; $$; SELECT 1',
   ]) {
     t.equal(refusedMigration(text), undefined, text)
   }

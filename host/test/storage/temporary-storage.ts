@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import type { Test } from 'tap'
-import { openStorage, type StorageOptions } from '../../src/storage/open-storage.ts'
+import { type OpenOptions, openStorage } from '../../src/storage/open-storage.ts'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
@@ -10,7 +10,7 @@ import type { Storage } from '../../src/storage/storage.ts'
 export async function temporaryStorage(
   t: Test,
   schema: string,
-  options: Partial<StorageOptions> = {},
+  options: Partial<OpenOptions> & { readonly file?: string } = {},
 ): Promise<Storage & { file: string }> {
   const file = options.file ?? join(t.testdir(), 'data', 'app.db')
   const onFatal = (error: Error) => t.fail(`fatal: ${error.message}`)

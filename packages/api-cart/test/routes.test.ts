@@ -1,6 +1,5 @@
 import type { TestCaller } from '@mortise/module-testkit'
-import t from 'tap'
-import { cartHost } from './cart-host.ts'
+import { cartHost, testOnEngines } from './cart-host.ts'
 
 const UNKNOWN = 'item_01kahr3v8ze5x9g2w0m4c7t6ys'
 
@@ -9,7 +8,7 @@ async function added(caller: TestCaller, product: string, quantity = 1) {
   return response.json()
 }
 
-t.test('GET /cart answers an empty cart to who has none', async (t) => {
+testOnEngines('GET /cart answers an empty cart to who has none', async (t) => {
   const host = await cartHost(t)
   for (const caller of [host.user('ann'), host.guest()]) {
     const response = await caller.get('/cart')
@@ -18,28 +17,31 @@ t.test('GET /cart answers an empty cart to who has none', async (t) => {
   }
 })
 
-t.test('POST /cart/item answers 201 with the place of a new item, 200 where it was there', async (t) => {
-  const host = await cartHost(t)
-  const ann = host.user('ann')
-  const created = await ann.post('/cart/item', { product: 'tea', quantity: 2 })
-  t.equal(created.statusCode, 201)
-  t.match(created.json(), { product: 'tea', quantity: 2, name: null, unitPrice: null, version: 1 })
-  t.equal(created.headers.location, `/cart/item/${created.json().id}`)
-  t.same((await ann.get(created.headers.location as string)).json(), created.json())
+testOnEngines(
+  'POST /cart/item answers 201 with the place of a new item, 200 where it was there',
+  async (t) => {
+    const host = await cartHost(t)
+    const ann = host.user('ann')
+    const created = await ann.post('/cart/item', { product: 'tea', quantity: 2 })
+    t.equal(created.statusCode, 201)
+    t.match(created.json(), { product: 'tea', quantity: 2, name: null, unitPrice: null, version: 1 })
+    t.equal(created.headers.location, `/cart/item/${created.json().id}`)
+    t.same((await ann.get(created.headers.location as string)).json(), created.json())
 
-  const again = await ann.post('/cart/item', { product: 'tea', quantity: 3 })
-  t.equal(again.statusCode, 200)
-  t.equal(again.headers.location, undefined)
-  t.match(again.json(), { id: created.json().id, quantity: 5, version: 2 })
-})
+    const again = await ann.post('/cart/item', { product: 'tea', quantity: 3 })
+    t.equal(again.statusCode, 200)
+    t.equal(again.headers.location, undefined)
+    t.match(again.json(), { id: created.json().id, quantity: 5, version: 2 })
+  },
+)
 
-t.test('the place of a new item is under the base path', async (t) => {
+testOnEngines('the place of a new item is under the base path', async (t) => {
   const host = await cartHost(t, { config: { basePath: '/api' } })
   const created = await host.user('ann').post('/cart/item', { product: 'tea', quantity: 2 })
   t.equal(created.headers.location, `/api/cart/item/${created.json().id}`)
 })
 
-t.test('GET /cart and GET /cart/item show the items in the order added', async (t) => {
+testOnEngines('GET /cart and GET /cart/item show the items in the order added', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const items = [await added(ann, 'tea'), await added(ann, 'milk', 2), await added(ann, 'ale', 3)]
@@ -49,7 +51,7 @@ t.test('GET /cart and GET /cart/item show the items in the order added', async (
   t.same((await ann.get('/cart/item')).json(), { data: items })
 })
 
-t.test('PATCH /cart/item/:id sets the quantity', async (t) => {
+testOnEngines('PATCH /cart/item/:id sets the quantity', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const { id } = await added(ann, 'tea', 2)
@@ -59,7 +61,7 @@ t.test('PATCH /cart/item/:id sets the quantity', async (t) => {
   t.same((await ann.get(`/cart/item/${id}`)).json(), changed.json())
 })
 
-t.test('DELETE /cart/item/:id removes an item, once', async (t) => {
+testOnEngines('DELETE /cart/item/:id removes an item, once', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const { id } = await added(ann, 'tea')
@@ -70,7 +72,7 @@ t.test('DELETE /cart/item/:id removes an item, once', async (t) => {
   t.match((await ann.get('/cart')).json(), { items: [], version: 2 })
 })
 
-t.test('DELETE /cart empties the cart, however often', async (t) => {
+testOnEngines('DELETE /cart empties the cart, however often', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   await added(ann, 'tea')
@@ -83,7 +85,7 @@ t.test('DELETE /cart empties the cart, however often', async (t) => {
   t.match((await ann.get('/cart')).json(), { id, items: [], version: 2 })
 })
 
-t.test('a guest keeps a cart', async (t) => {
+testOnEngines('a guest keeps a cart', async (t) => {
   const host = await cartHost(t)
   const guest = host.guest()
   const item = await added(guest, 'tea')
@@ -117,7 +119,7 @@ const rejected: [string, unknown, string[]][] = [
   ['a quantity beyond every integer', '{"product":"tea","quantity":1e999}', ['/quantity']],
 ]
 
-t.test('POST /cart/item refuses what is wrong, points at it, and does nothing', async (t) => {
+testOnEngines('POST /cart/item refuses what is wrong, points at it, and does nothing', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   for (const [what, body, pointers] of rejected) {
@@ -134,7 +136,7 @@ t.test('POST /cart/item refuses what is wrong, points at it, and does nothing', 
   t.match((await ann.get('/cart')).json(), { id: null, version: 0 })
 })
 
-t.test('POST /cart/item takes products of all sorts', async (t) => {
+testOnEngines('POST /cart/item takes products of all sorts', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const products = [
@@ -155,7 +157,7 @@ t.test('POST /cart/item takes products of all sorts', async (t) => {
   t.equal((await ann.get('/cart')).json().itemCount, products.length)
 })
 
-t.test('PATCH /cart/item/:id refuses what is wrong and points at it', async (t) => {
+testOnEngines('PATCH /cart/item/:id refuses what is wrong and points at it', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const item = await added(ann, 'tea', 2)
@@ -174,7 +176,7 @@ t.test('PATCH /cart/item/:id refuses what is wrong and points at it', async (t) 
   t.same((await ann.get(`/cart/item/${item.id}`)).json(), item)
 })
 
-t.test('no route of the cart takes query parameters', async (t) => {
+testOnEngines('no route of the cart takes query parameters', async (t) => {
   const host = await cartHost(t)
   for (const path of ['/cart?page=1', '/cart/item?x=', `/cart/item/${UNKNOWN}?owner=*`]) {
     const response = await host.user('ann').get(path)
@@ -183,7 +185,7 @@ t.test('no route of the cart takes query parameters', async (t) => {
   }
 })
 
-t.test('too many of a product, and too many products, are 409', async (t) => {
+testOnEngines('too many of a product, and too many products, are 409', async (t) => {
   const host = await cartHost(t, { rehearse: false })
   const ann = host.user('ann')
   await added(ann, 'tea', 9999)
@@ -200,7 +202,7 @@ t.test('too many of a product, and too many products, are 409', async (t) => {
   t.equal((await ann.get('/cart')).json().itemCount, 200)
 })
 
-t.test('32 additions at once of one product end as one line with the exact sum', async (t) => {
+testOnEngines('32 additions at once of one product end as one line with the exact sum', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const responses = await Promise.all(
@@ -215,7 +217,7 @@ t.test('32 additions at once of one product end as one line with the exact sum',
   t.equal(version, 32)
 })
 
-t.test("another caller's item is not there, whatever is tried with it", async (t) => {
+testOnEngines("another caller's item is not there, whatever is tried with it", async (t) => {
   const host = await cartHost(t)
   const owner = host.user('owner')
   const item = await added(owner, 'tea', 2)
@@ -251,7 +253,7 @@ t.test("another caller's item is not there, whatever is tried with it", async (t
   t.same(JSON.parse(before).items, (await owner.get('/cart')).json().items, "the owner's cart is as it was")
 })
 
-t.test('a caller without credentials that are valid does nothing', async (t) => {
+testOnEngines('a caller without credentials that are valid does nothing', async (t) => {
   const host = await cartHost(t)
   for (const headers of [{ authorization: 'Bearer nonsense' }, { 'guest-token': 'nonsense' }]) {
     const response = await host.guest().post('/cart/item', { product: 'tea', quantity: 1 }, headers)

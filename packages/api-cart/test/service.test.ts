@@ -1,7 +1,7 @@
 import { type Caller, DAY, type Transaction, timestamp } from '@mortise/module-sdk'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { addItem, changeItem, emptyCart, removeItem, showCart, showItem } from '../src/service.ts'
-import { cartHost } from './cart-host.ts'
+import { cartHost, testOnEngines } from './cart-host.ts'
 
 const START = Date.UTC(2026, 10, 21)
 
@@ -24,7 +24,7 @@ async function cartOf(t: Test, caller = user) {
   }
 }
 
-t.test('there is no cart before its first item', async (t) => {
+testOnEngines('there is no cart before its first item', async (t) => {
   const cart = await cartOf(t)
   t.same(await cart.show(START), {
     id: null,
@@ -39,7 +39,7 @@ t.test('there is no cart before its first item', async (t) => {
   })
 })
 
-t.test('the first item starts the cart', async (t) => {
+testOnEngines('the first item starts the cart', async (t) => {
   const cart = await cartOf(t)
   const { item, added } = await cart.add('tea', 2, START)
   t.ok(added)
@@ -71,7 +71,7 @@ t.test('the first item starts the cart', async (t) => {
   t.same(await cart.showItem(item.id, START), item)
 })
 
-t.test('a product that is there already gets the quantity on its line', async (t) => {
+testOnEngines('a product that is there already gets the quantity on its line', async (t) => {
   const cart = await cartOf(t)
   const { item } = await cart.add('tea', 2, START)
   const again = await cart.add('tea', 3, START + 1)
@@ -80,7 +80,7 @@ t.test('a product that is there already gets the quantity on its line', async (t
   t.match(await cart.show(START + 1), { items: [again.item], itemCount: 1, totalQuantity: 5, version: 2 })
 })
 
-t.test('products are told apart exactly as they are sent', async (t) => {
+testOnEngines('products are told apart exactly as they are sent', async (t) => {
   const cart = await cartOf(t)
   // The last two look alike: one precomposed, one of two code points.
   const products = ['tea', 'Tea', 'tea ', ' tea', '\u00e9', 'e\u0301']
@@ -92,7 +92,7 @@ t.test('products are told apart exactly as they are sent', async (t) => {
   )
 })
 
-t.test('items stay in the order added, even those of one millisecond', async (t) => {
+testOnEngines('items stay in the order added, even those of one millisecond', async (t) => {
   const cart = await cartOf(t)
   const products = Array.from({ length: 20 }, (_, index) => `product ${(index * 7) % 20}`)
   for (const product of products) await cart.add(product, 1, START)
@@ -104,7 +104,7 @@ t.test('items stay in the order added, even those of one millisecond', async (t)
   )
 })
 
-t.test('a line takes up to 9999, and not one more', async (t) => {
+testOnEngines('a line takes up to 9999, and not one more', async (t) => {
   const cart = await cartOf(t)
   const { item } = await cart.add('tea', 9998, START)
   t.equal((await cart.add('tea', 1, START)).item.quantity, 9999)
@@ -114,7 +114,7 @@ t.test('a line takes up to 9999, and not one more', async (t) => {
   t.equal((await cart.change(item.id, 1, START)).quantity, 1)
 })
 
-t.test('a cart takes up to 200 lines, and not one more', async (t) => {
+testOnEngines('a cart takes up to 200 lines, and not one more', async (t) => {
   const cart = await cartOf(t)
   for (let index = 0; index < 200; index++) await cart.add(`product ${index}`, 1, START)
   const before = await cart.show(START)
@@ -125,7 +125,7 @@ t.test('a cart takes up to 200 lines, and not one more', async (t) => {
   t.ok((await cart.add('one more', 1, START)).added)
 })
 
-t.test('every change raises the version of the cart, and of the item that it changes', async (t) => {
+testOnEngines('every change raises the version of the cart, and of the item that it changes', async (t) => {
   const cart = await cartOf(t)
   const tea = (await cart.add('tea', 1, START)).item
   const milk = (await cart.add('milk', 1, START)).item
@@ -144,7 +144,7 @@ t.test('every change raises the version of the cart, and of the item that it cha
   t.same(await versions(), [6])
 })
 
-t.test('what changes nothing leaves version, times and expiry alone', async (t) => {
+testOnEngines('what changes nothing leaves version, times and expiry alone', async (t) => {
   const cart = await cartOf(t)
   await cart.empty(START)
   t.equal((await cart.show(START)).version, 0, 'no cart was made to be emptied')
@@ -158,7 +158,7 @@ t.test('what changes nothing leaves version, times and expiry alone', async (t) 
   t.same(await cart.show(START + 2 * DAY), emptied)
 })
 
-t.test('emptying keeps the cart and its id', async (t) => {
+testOnEngines('emptying keeps the cart and its id', async (t) => {
   const cart = await cartOf(t)
   await cart.add('tea', 1, START)
   await cart.add('milk', 1, START)
@@ -180,7 +180,7 @@ for (const [caller, days] of [
   [guest, 30],
   [user, 90],
 ] as const) {
-  t.test(`the cart of a ${caller.kind} lives ${days} days from its last change`, async (t) => {
+  testOnEngines(`the cart of a ${caller.kind} lives ${days} days from its last change`, async (t) => {
     const cart = await cartOf(t, caller)
     const { item } = await cart.add('tea', 1, START)
     const changes = [
@@ -199,7 +199,7 @@ for (const [caller, days] of [
   })
 }
 
-t.test('an expired cart is as if it never was', async (t) => {
+testOnEngines('an expired cart is as if it never was', async (t) => {
   const cart = await cartOf(t, guest)
   const { item } = await cart.add('tea', 1, START)
   const old = await cart.show(START)

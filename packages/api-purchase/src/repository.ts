@@ -52,6 +52,7 @@ const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_qua
 
 const everyones = new RankedList({
   counts: 'purchase_rank',
+  changes: 'purchase_rank_change',
   rows: 'purchase',
   position: 'seq',
   list: 'status',
@@ -149,6 +150,9 @@ export function* findId(seq: number): Transaction<string | undefined> {
   const found = yield* maybeOne<{ id: string }>(sql`SELECT id FROM purchase WHERE seq = ${seq}`)
   return found?.id
 }
+
+/** To be run now and then: see RankedList. */
+export const foldCounts = () => everyones.fold()
 
 /** The oldest purchases of a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

@@ -1,7 +1,6 @@
 import { sql } from '@mortise/module-sdk'
 import type { TestCaller } from '@mortise/module-testkit'
-import t from 'tap'
-import { purchaseHost } from './purchase-host.ts'
+import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const UNKNOWN = 'purchase_01kahr3v8ze5x9g2w0m4c7t6ys'
 const tea = { items: [{ product: 'tea', quantity: 2 }] }
@@ -11,7 +10,7 @@ async function purchased(caller: TestCaller, body: object = tea) {
   return response.json()
 }
 
-t.test('POST /purchase answers 201 with the purchase and its place', async (t) => {
+testOnEngines('POST /purchase answers 201 with the purchase and its place', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const items = [
@@ -36,13 +35,13 @@ t.test('POST /purchase answers 201 with the purchase and its place', async (t) =
   t.same((await ann.get('/purchase')).json(), { data: [summary], page: 1, rpp: 20, total: 1, pages: 1 })
 })
 
-t.test('the place of a purchase is under the base path', async (t) => {
+testOnEngines('the place of a purchase is under the base path', async (t) => {
   const host = await purchaseHost(t, { config: { basePath: '/api' } })
   const created = await host.user('ann').post('/purchase', tea)
   t.equal(created.headers.location, `/api/purchase/${created.json().id}`)
 })
 
-t.test('a product named twice is one item, where it was named first', async (t) => {
+testOnEngines('a product named twice is one item, where it was named first', async (t) => {
   const host = await purchaseHost(t)
   const { items, itemCount, totalQuantity } = await purchased(host.user('ann'), {
     items: [
@@ -62,7 +61,7 @@ t.test('a product named twice is one item, where it was named first', async (t) 
   t.equal(totalQuantity, 10_003)
 })
 
-t.test('200 items are the most', async (t) => {
+testOnEngines('200 items are the most', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const items = Array.from({ length: 200 }, (_, index) => ({ product: `product ${index}`, quantity: 9999 }))
@@ -101,7 +100,7 @@ const rejected: [string, unknown, string[]][] = [
   ],
 ]
 
-t.test('POST /purchase refuses what is wrong, points at it, and does nothing', async (t) => {
+testOnEngines('POST /purchase refuses what is wrong, points at it, and does nothing', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   for (const [what, body, pointers] of rejected) {
@@ -117,7 +116,7 @@ t.test('POST /purchase refuses what is wrong, points at it, and does nothing', a
   t.equal((await ann.get('/purchase')).json().total, 0)
 })
 
-t.test('GET /purchase refuses what is wrong and names the parameter', async (t) => {
+testOnEngines('GET /purchase refuses what is wrong and names the parameter', async (t) => {
   const host = await purchaseHost(t)
   const reader = host.user('reader', 'purchase:read')
   for (const [query, parameter] of [
@@ -140,7 +139,7 @@ t.test('GET /purchase refuses what is wrong and names the parameter', async (t) 
   }
 })
 
-t.test('GET /purchase takes what is at the limits', async (t) => {
+testOnEngines('GET /purchase takes what is at the limits', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   await purchased(ann)
@@ -170,35 +169,38 @@ for (const { name, scope, query } of [
   { name: "the caller's own list", scope: undefined, query: '' },
   { name: "everyone's list", scope: 'purchase:read', query: '&owner=*' },
 ]) {
-  t.test(`walking ${name} by its links shows each purchase once while others are created`, async (t) => {
-    const host = await purchaseHost(t)
-    const ann = host.user('ann', scope)
-    const made: string[] = []
-    for (let index = 0; index < 9; index++) made.unshift((await purchased(ann)).id)
+  testOnEngines(
+    `walking ${name} by its links shows each purchase once while others are created`,
+    async (t) => {
+      const host = await purchaseHost(t)
+      const ann = host.user('ann', scope)
+      const made: string[] = []
+      for (let index = 0; index < 9; index++) made.unshift((await purchased(ann)).id)
 
-    const seen: string[] = []
-    let next: string | undefined = `/purchase?rpp=2&status=pending,confirmed${query}`
-    while (next) {
-      const response = await ann.get(next)
-      const { data, total, pages } = response.json()
-      t.same([total, pages], [9, 5])
-      seen.push(...data.map((purchase: { id: string }) => purchase.id))
-      next = /<([^>]+)>; rel="next"/.exec(String(response.headers.link))?.[1]
-      await purchased(ann)
-    }
-    t.same(seen, made)
-    t.equal((await ann.get('/purchase')).json().total, 14)
-  })
+      const seen: string[] = []
+      let next: string | undefined = `/purchase?rpp=2&status=pending,confirmed${query}`
+      while (next) {
+        const response = await ann.get(next)
+        const { data, total, pages } = response.json()
+        t.same([total, pages], [9, 5])
+        seen.push(...data.map((purchase: { id: string }) => purchase.id))
+        next = /<([^>]+)>; rel="next"/.exec(String(response.headers.link))?.[1]
+        await purchased(ann)
+      }
+      t.same(seen, made)
+      t.equal((await ann.get('/purchase')).json().total, 14)
+    },
+  )
 }
 
-t.test('an empty list has no links', async (t) => {
+testOnEngines('an empty list has no links', async (t) => {
   const host = await purchaseHost(t)
   const response = await host.user('ann').get('/purchase')
   t.same(response.json(), { data: [], page: 1, rpp: 20, total: 0, pages: 0 })
   t.equal(response.headers.link, undefined)
 })
 
-t.test('PATCH /purchase/:id goes by the table of transitions', async (t) => {
+testOnEngines('PATCH /purchase/:id goes by the table of transitions', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const manager = host.user('manager', 'purchase:manage')
@@ -236,7 +238,7 @@ t.test('PATCH /purchase/:id goes by the table of transitions', async (t) => {
   }
 })
 
-t.test('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
+testOnEngines('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const reader = host.user('reader', 'purchase:read')
@@ -263,7 +265,7 @@ t.test('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
   t.same(await judged(ann, id, 'cancelled'), [409, 'illegal-transition'])
 })
 
-t.test('PATCH /purchase/:id refuses what is wrong and points at it', async (t) => {
+testOnEngines('PATCH /purchase/:id refuses what is wrong and points at it', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const { id } = await purchased(ann)
@@ -281,7 +283,7 @@ t.test('PATCH /purchase/:id refuses what is wrong and points at it', async (t) =
   t.equal((await ann.get(`/purchase/${id}`)).json().version, 1)
 })
 
-t.test('DELETE /purchase/:id removes a purchase from every answer', async (t) => {
+testOnEngines('DELETE /purchase/:id removes a purchase from every answer', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -304,7 +306,7 @@ t.test('DELETE /purchase/:id removes a purchase from every answer', async (t) =>
   t.same(kept, [{ kept: 1 }, { kept: 1 }], 'but not from the audit trail')
 })
 
-t.test('DELETE /purchase/:id refuses a confirmed or completed purchase', async (t) => {
+testOnEngines('DELETE /purchase/:id refuses a confirmed or completed purchase', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -320,7 +322,7 @@ t.test('DELETE /purchase/:id refuses a confirmed or completed purchase', async (
   }
 })
 
-t.test("a stranger finds another's purchase nowhere, whatever is tried", async (t) => {
+testOnEngines("a stranger finds another's purchase nowhere, whatever is tried", async (t) => {
   const host = await purchaseHost(t)
   const owner = host.user('owner')
   const guest = host.guest()
@@ -360,7 +362,7 @@ t.test("a stranger finds another's purchase nowhere, whatever is tried", async (
   }
 })
 
-t.test('purchase:read shows everyone their purchases, with owners, and changes none', async (t) => {
+testOnEngines('purchase:read shows everyone their purchases, with owners, and changes none', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const { id } = await purchased(ann)
@@ -383,7 +385,7 @@ t.test('purchase:read shows everyone their purchases, with owners, and changes n
   t.match((await ann.get(`/purchase/${id}`)).json(), { status: 'pending', version: 1 })
 })
 
-t.test('purchase:manage reads and changes, and does not delete', async (t) => {
+testOnEngines('purchase:manage reads and changes, and does not delete', async (t) => {
   const host = await purchaseHost(t)
   const { id } = await purchased(host.user('ann'))
   const manager = host.user('manager', 'purchase:manage')
@@ -393,7 +395,7 @@ t.test('purchase:manage reads and changes, and does not delete', async (t) => {
   t.equal((await manager.patch(`/purchase/${id}`, { status: 'confirmed' })).statusCode, 200)
 })
 
-t.test('admin may do it all', async (t) => {
+testOnEngines('admin may do it all', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -403,7 +405,7 @@ t.test('admin may do it all', async (t) => {
   t.equal((await ann.get(`/purchase/${id}`)).statusCode, 404)
 })
 
-t.test('a guest keeps purchases', async (t) => {
+testOnEngines('a guest keeps purchases', async (t) => {
   const host = await purchaseHost(t)
   const guest = host.guest()
   const purchase = await purchased(guest)
@@ -411,7 +413,7 @@ t.test('a guest keeps purchases', async (t) => {
   t.equal((await guest.patch(`/purchase/${purchase.id}`, { status: 'cancelled' })).statusCode, 200)
 })
 
-t.test('purchases made at once are all on the list, once', async (t) => {
+testOnEngines('purchases made at once are all on the list, once', async (t) => {
   const host = await purchaseHost(t)
   const reader = host.user('reader', 'purchase:read')
   const made = await Promise.all(Array.from({ length: 32 }, () => purchased(reader)))

@@ -1,5 +1,5 @@
 import { type Caller, timestamp } from '@mortise/module-sdk'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import type { PurchaseQuery } from '../src/schemas.ts'
 import {
   changeStatus,
@@ -10,7 +10,7 @@ import {
   showPurchase,
 } from '../src/service.ts'
 import type { Status } from '../src/status.ts'
-import { purchaseHost } from './purchase-host.ts'
+import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const START = Date.UTC(2026, 10, 21)
 
@@ -25,9 +25,16 @@ const manager = callerWith('user:manager', 'purchase:manage')
 /** The service on a database of its own. */
 async function purchasesOf(t: Test) {
   const { database } = await purchaseHost(t, { rehearse: false })
+  const create = (now = START, caller = ann) =>
+    database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now))
   return {
-    create: (now = START, caller = ann) =>
-      database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now)),
+    create,
+    /** One after the other. */
+    async createMany(count: number) {
+      const made: Awaited<ReturnType<typeof create>>[] = []
+      while (made.length < count) made.push(await create())
+      return made
+    },
     show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
     change: (id: string, status: Status, now = START, caller = manager) =>
       database.transaction(() => changeStatus(caller, id, status, now)),
@@ -38,7 +45,7 @@ async function purchasesOf(t: Test) {
   }
 }
 
-t.test('version and time change with the status, and the creation stays', async (t) => {
+testOnEngines('version and time change with the status, and the creation stays', async (t) => {
   const purchases = await purchasesOf(t)
   const created = await purchases.create(START)
   const changed = await purchases.change(created.id, 'confirmed', START + 5)
@@ -46,7 +53,7 @@ t.test('version and time change with the status, and the creation stays', async 
   t.same(await purchases.show(created.id, manager), changed)
 })
 
-t.test('pending purchases expire once they are old enough, and no others', async (t) => {
+testOnEngines('pending purchases expire once they are old enough, and no others', async (t) => {
   const purchases = await purchasesOf(t)
   const confirmed = await purchases.create(START)
   await purchases.change(confirmed.id, 'confirmed')
@@ -62,7 +69,7 @@ t.test('pending purchases expire once they are old enough, and no others', async
   t.equal((await purchases.list(manager, { owner: '*', status: 'expired' })).total, 1)
 })
 
-t.test('many purchases expire in several runs', async (t) => {
+testOnEngines('many purchases expire in several runs', async (t) => {
   const purchases = await purchasesOf(t)
   await Promise.all(Array.from({ length: 150 }, () => purchases.create(START)))
   t.ok(await purchases.expire(START + 1, START + 1), 'there may be more')
@@ -70,10 +77,10 @@ t.test('many purchases expire in several runs', async (t) => {
   t.equal((await purchases.list(ann, { status: 'expired' })).total, 150)
 })
 
-t.test("everyone's list counts what was created, changed and deleted", async (t) => {
+testOnEngines("everyone's list counts what was created, changed and deleted", async (t) => {
   const purchases = await purchasesOf(t)
   // More than two blocks of the ranked list, so that totals are made of its counts.
-  const made = await Promise.all(Array.from({ length: 140 }, () => purchases.create()))
+  const made = await purchases.createMany(140)
   const ids = made.map(({ id }) => id)
   for (const id of ids.slice(0, 6)) await purchases.change(id, 'confirmed')
   for (const id of ids.slice(0, 3)) await purchases.change(id, 'completed')
@@ -94,9 +101,9 @@ t.test("everyone's list counts what was created, changed and deleted", async (t)
   t.same(await listed(), [...pending, 5, 3, 2, 1, 0])
 })
 
-t.test("a caller's list and everyone's answer alike where one caller made everything", async (t) => {
+testOnEngines("a caller's list and everyone's answer alike where one caller made everything", async (t) => {
   const purchases = await purchasesOf(t)
-  const made = await Promise.all(Array.from({ length: 140 }, () => purchases.create()))
+  const made = await purchases.createMany(140)
   for (const { id } of made.slice(40, 90)) await purchases.change(id, 'confirmed')
   const reader = callerWith(ann.id, 'purchase:read')
   for (const status of [undefined, 'pending', 'confirmed,pending', 'completed']) {
@@ -111,7 +118,7 @@ t.test("a caller's list and everyone's answer alike where one caller made everyt
 })
 
 for (const query of [{}, { owner: '*' }]) {
-  t.test(
+  testOnEngines(
     `a walk goes on although the purchase it began at is deleted ${JSON.stringify(query)}`,
     async (t) => {
       const purchases = await purchasesOf(t)
@@ -134,7 +141,7 @@ for (const query of [{}, { owner: '*' }]) {
   )
 }
 
-t.test('the mark of a walk tells nothing about the purchases of others', async (t) => {
+testOnEngines('the mark of a walk tells nothing about the purchases of others', async (t) => {
   const purchases = await purchasesOf(t)
   const { id } = await purchases.create()
   t.equal((await purchases.list(ann, {})).until, id, "it is the id of one's own newest purchase")

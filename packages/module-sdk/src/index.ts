@@ -30,7 +30,7 @@ export {
   Timestamp,
   walkQuery,
 } from './schemas.ts'
-export { identifier, join, Sql, type SqlValue, sql } from './sql.ts'
+export { byEngine, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
 export { DAY, timestamp } from './time.ts'
 export {
   type Database,

@@ -11,10 +11,13 @@ export type SqlValue = string | number | bigint | null
 export class Sql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
+  /** What PostgreSQL runs in its place, where the engines differ. */
+  readonly postgres: Sql | undefined
 
-  constructor(strings: readonly string[], values: readonly SqlValue[]) {
+  constructor(strings: readonly string[], values: readonly SqlValue[], postgres?: Sql) {
     this.strings = strings
     this.values = values
+    this.postgres = postgres
   }
 }
 
@@ -30,38 +33,58 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
     for (const value of values) assertStorable(value)
     return new Sql(strings, values as readonly SqlValue[])
   }
-  const texts = [strings[0] as string]
-  const bound: SqlValue[] = []
-  values.forEach((value, index) => {
-    const after = strings[index + 1] as string
-    if (value instanceof Sql) {
-      append(texts, bound, value)
-      texts.push(texts.pop() + after)
-    } else {
-      assertStorable(value)
-      bound.push(value)
-      texts.push(after)
-    }
+  return onEach(values, (values) => {
+    const texts = [strings[0] as string]
+    const bound: SqlValue[] = []
+    values.forEach((value, index) => {
+      const after = strings[index + 1] as string
+      if (value instanceof Sql) {
+        append(texts, bound, value)
+        texts.push(texts.pop() + after)
+      } else {
+        assertStorable(value)
+        bound.push(value)
+        texts.push(after)
+      }
+    })
+    return [texts, bound]
   })
-  return new Sql(texts, bound)
+}
+
+/** A query, or a fragment of one, where SQLite and PostgreSQL need different words for the same. */
+export function byEngine({ sqlite, postgres }: { readonly sqlite: Sql; readonly postgres: Sql }): Sql {
+  return new Sql(sqlite.strings, sqlite.values, postgres.postgres ?? postgres)
 }
 
 /** Joins fragments: ``join(ids.map((id) => sql`${id}`))`` writes `?, ?, ?`. `fragments` may not be empty. */
 export function join(fragments: readonly Sql[], separator = ', '): Sql {
   if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')
-  const texts = ['']
-  const bound: SqlValue[] = []
-  fragments.forEach((fragment, index) => {
-    if (index > 0) texts.push(texts.pop() + separator)
-    append(texts, bound, fragment)
+  return onEach(fragments, (fragments) => {
+    const texts = ['']
+    const bound: SqlValue[] = []
+    fragments.forEach((fragment, index) => {
+      if (index > 0) texts.push(texts.pop() + separator)
+      append(texts, bound, fragment)
+    })
+    return [texts, bound]
   })
-  return new Sql(texts, bound)
 }
 
 /** A table or column name as a fragment: lower snake case, at most 63 characters. */
 export function identifier(name: string): Sql {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new TypeError(`"${name}" is no SQL identifier`)
   return new Sql([name], [])
+}
+
+/** Composes parts; once more for PostgreSQL, where one of them differs there. */
+function onEach<Part>(
+  parts: readonly Part[],
+  compose: (parts: readonly Part[]) => [strings: string[], values: SqlValue[]],
+): Sql {
+  const variant = (part: Part) => (part instanceof Sql && part.postgres) || part
+  const differs = parts.some((part) => part instanceof Sql && part.postgres)
+  const postgres = differs ? new Sql(...compose(parts.map((part) => variant(part) as Part))) : undefined
+  return new Sql(...compose(parts), postgres)
 }
 
 function append(texts: string[], bound: SqlValue[], fragment: Sql): void {

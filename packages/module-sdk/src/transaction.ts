@@ -61,6 +61,8 @@ export type DatabaseErrorKind =
   | 'busy' // locked, or a conflict that outlasted its retries: try again later
   | 'read-only' // a write inside a snapshot
   | 'refused' // a statement that modules may not run, such as COMMIT
+  | 'unavailable' // the database cannot be reached: nothing was changed
+  | 'unknown-outcome' // the connection broke at COMMIT: it may have happened, or not
   | 'other'
 
 /** A statement that failed, in the words of no particular engine. The engine's own error is the `cause`. */

@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { many, RankedList, run, sql } from '../src/index.ts'
+import { many, RankedList, run, Sql, sql } from '../src/index.ts'
 import { sqliteDriver } from './sqlite-driver.ts'
 
 const schema = `
@@ -33,6 +33,7 @@ function taskList(t: Pick<Test, 'teardown'>, first = 1) {
   t.teardown(() => database.close())
   const ranked = new RankedList({
     counts: 'task_rank',
+    changes: 'task_rank_change',
     rows: 'task',
     position: 'seq',
     list: 'state',
@@ -218,10 +219,8 @@ t.test('scans no table or index whole', async (t) => {
   while (!next.done) {
     const { query } = next.value
     const rows = list.database.transaction(() => many<object>(query))
-    const explained = { strings: [`EXPLAIN QUERY PLAN ${query.strings[0]}`, ...query.strings.slice(1)] }
-    const plan = list.database.transaction(() =>
-      many<{ detail: string }>({ ...explained, values: query.values }),
-    )
+    const strings = [`EXPLAIN QUERY PLAN ${query.strings[0]}`, ...query.strings.slice(1)]
+    const plan = list.database.transaction(() => many<{ detail: string }>(new Sql(strings, query.values)))
     plans.push(...plan.map((row) => row.detail))
     next = steps.next(rows)
   }

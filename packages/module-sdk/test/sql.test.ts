@@ -1,5 +1,5 @@
 import t from 'tap'
-import { identifier, join, sql } from '../src/sql.ts'
+import { byEngine, identifier, join, sql } from '../src/sql.ts'
 
 t.test('values are bound, whatever they hold', async (t) => {
   const evil = "'; DROP TABLE cart; --"
@@ -38,4 +38,27 @@ t.test('only a plain lower-case name is an identifier', async (t) => {
   for (const name of ['', 'Cart', 'cart item', 'cart;', '1cart', 'cart"', 'x'.repeat(64)]) {
     t.throws(() => identifier(name), TypeError, name)
   }
+})
+
+t.test('what differs by engine is a query, or a fragment of any other', async (t) => {
+  const now = byEngine({ sqlite: sql`unixepoch(${1})`, postgres: sql`extract(epoch FROM now()) + ${2}` })
+  t.match(now, { strings: ['unixepoch(', ')'], values: [1], postgres: { values: [2] } })
+  const query = sql`SELECT ${'a'}, ${now} FROM ${join([identifier('x'), sql`y`])}`
+  t.strictSame(
+    [query.strings, query.values],
+    [
+      ['SELECT ', ', unixepoch(', ') FROM x, y'],
+      ['a', 1],
+    ],
+  )
+  t.strictSame(
+    [query.postgres?.strings, query.postgres?.values],
+    [
+      ['SELECT ', ', extract(epoch FROM now()) + ', ' FROM x, y'],
+      ['a', 2],
+    ],
+  )
+  t.strictSame(join([now, sql`z`]).postgres?.strings, ['extract(epoch FROM now()) + ', ', z'])
+  t.equal(byEngine({ sqlite: sql`a`, postgres: query }).postgres, query.postgres)
+  t.equal(sql`SELECT ${sql`x`}`.postgres, undefined)
 })

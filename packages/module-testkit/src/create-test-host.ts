@@ -14,6 +14,7 @@ import {
   moduleMigrations,
   moduleSettings,
   openStorage,
+  placeOfDatabase,
   readConfig,
   readPackage,
   type Storage,
@@ -22,6 +23,7 @@ import {
 } from '@mortise/host'
 import type { ModulePlugin } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
+import { temporarySchema } from './temporary-schema.ts'
 import { TestCaller } from './test-caller.ts'
 
 /** The test that a host belongs to, of tap or anything alike: the host goes away with it. */
@@ -43,6 +45,8 @@ export interface TestHostOptions {
    * logged to stderr, unless it says `log: { level: 'silent' }`.
    */
   readonly config?: Readonly<Record<string, unknown>>
+  /** The URL of a PostgreSQL server, on which the host has a schema of its own; without it, a SQLite file of its own. */
+  readonly database?: string | undefined
   /**
    * Whether every transaction runs twice, first undone, so that a side effect other than its statements shows.
    * On by default, and off where a test counts or measures.
@@ -63,9 +67,10 @@ export interface TestHost {
 /** Makes a host that serves `modules` until the test `t` ends. */
 export async function createTestHost(t: OwningTest, options: TestHostOptions): Promise<TestHost> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-test-'))
-  const config = await testConfig(directory, options.config)
+  const place = options.database === undefined ? undefined : temporarySchema(options.database)
+  const config = await testConfig(directory, { ...options.config, ...(place && { database: place.url }) })
   const database = await openStorage({
-    file: config.databaseFile,
+    ...placeOfDatabase(config),
     rehearse: options.rehearse ?? true,
     onFatal: (error) => {
       throw error
@@ -75,6 +80,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   t.teardown(async () => {
     await app?.close()
     await database.close()
+    await place?.drop()
     await rm(directory, { recursive: true, force: true })
   })
 

@@ -1,5 +1,5 @@
+import { isOwn } from '../foreign-change.ts'
 import type { Connection } from './connection.ts'
-import { isOwn } from './foreign-change.ts'
 import { readSchema } from './schema.ts'
 
 /**

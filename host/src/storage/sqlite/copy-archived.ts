@@ -1,7 +1,7 @@
+import { isOwn, type SchemaObject } from '../foreign-change.ts'
 import type { LedgerEntry } from '../storage.ts'
 import { MigrationError } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { isOwn, type SchemaObject } from './foreign-change.ts'
 import { quoted, shadowTables } from './module-data.ts'
 import { readSchema } from './schema.ts'
 

@@ -1,11 +1,11 @@
 import SqliteDatabase from 'better-sqlite3'
+import { prefixesOf } from '../module-prefixes.ts'
 import type { ModuleData } from '../storage.ts'
 import { changeSchema } from './change-schema.ts'
 import { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { createPrivateFile } from './file-lock.ts'
 import { prepareLedger, recordMigration } from './ledger.ts'
-import { prefixesOf } from './module-data.ts'
 
 /**
  * Writes the tables, rows and ledger rows of one module, from a copy of a database that nobody has open, to

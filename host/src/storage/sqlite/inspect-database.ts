@@ -1,25 +1,10 @@
 import { existsSync } from 'node:fs'
 import type SqliteDatabase from 'better-sqlite3'
-import { readMigrations } from '../migration-files.ts'
-import { planMigrations } from '../plan-migrations.ts'
-import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
+import { compareMigrations, type DatabaseInspection } from '../database-inspection.ts'
+import type { MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
-
-/** What is amiss with a database; all empty where nothing is. */
-export interface DatabaseInspection {
-  /** What SQLite's own check finds: pages, indexes, constraints. */
-  readonly damage: readonly string[]
-  /** Rows that refer to others which are gone. */
-  readonly orphans: readonly { readonly table: string; readonly parent: string; readonly rows: number }[]
-  /** Migrations that a set has and the database not. */
-  readonly pending: readonly AppliedMigration[]
-  /** Migrations that the database has, beyond the last one of their set. */
-  readonly ahead: readonly AppliedMigration[]
-  /** Why a set cannot be held against the database: what was applied has changed or is gone. */
-  readonly unlike: readonly string[]
-}
 
 /**
  * Looks a database file through, on a connection of its own that writes nothing: a host may serve from it
@@ -38,7 +23,7 @@ export async function inspectDatabase(
     const damage = damageIn(database)
     if (damage.length > 0) return { ...nothing, damage }
     const ledger = readLedger(new Connection(database))
-    return { ...nothing, orphans: orphansIn(database), ...(await compare(sets, ledger)) }
+    return { ...nothing, orphans: orphansIn(database), ...(await compareMigrations(sets, ledger)) }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? '')) return { ...nothing, damage: [message] }
@@ -60,24 +45,4 @@ function orphansIn(database: SqliteDatabase.Database): DatabaseInspection['orpha
     const { table, parent } = rows[0] as { table: string; parent: string }
     return { table, parent, rows: rows.length }
   })
-}
-
-async function compare(sets: readonly MigrationSet[], ledger: readonly LedgerEntry[]) {
-  const pending: AppliedMigration[] = []
-  const ahead: AppliedMigration[] = []
-  const unlike: string[] = []
-  for (const set of sets) {
-    const { module } = set
-    try {
-      const files = await readMigrations(set)
-      const last = files.at(-1)?.name ?? ''
-      pending.push(...planMigrations(set, files, ledger).map(({ name }) => ({ module, name })))
-      const further = ledger.filter((entry) => entry.module === module && entry.name > last)
-      ahead.push(...further.map(({ name }) => ({ module, name })))
-    } catch (error) {
-      if (!(error instanceof MigrationError)) throw error
-      unlike.push(error.message)
-    }
-  }
-  return { pending, ahead, unlike }
 }

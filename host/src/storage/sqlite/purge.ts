@@ -1,9 +1,10 @@
 import { sql } from '@mortise/module-sdk'
+import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
 import { MigrationError, type ModuleData } from '../storage.ts'
 import { changeSchema } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
-import { dropObjects, isOwnObject, prefixesOf } from './module-data.ts'
+import { dropObjects } from './module-data.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.purge`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */

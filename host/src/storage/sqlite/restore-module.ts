@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
 import { MigrationError, type ModuleData } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
-import { isOwnObject, prefixesOf } from './module-data.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.restoreModule`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */

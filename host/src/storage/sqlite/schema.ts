@@ -1,7 +1,7 @@
 import { sql } from '@mortise/module-sdk'
+import type { SchemaObject } from '../foreign-change.ts'
 import type { DatabaseSchema } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import type { SchemaObject } from './foreign-change.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
 
 export function readSchema(connection: Connection): SchemaObject[] {

@@ -21,6 +21,7 @@ import { undoMigrations } from './undo.ts'
  */
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
+  readonly trouble = undefined
   readonly #writer: Connection
   readonly #reader: Connection
   readonly #lock: FileLock
@@ -77,12 +78,12 @@ export class SqliteStorage implements Storage {
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map(readMigrations))
+    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
     return this.#change(() => applyMigrations(this.#writer, sets, files))
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map(readMigrations))
+    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
     return this.#read(() => pendingMigrations(this.#reader, sets, files))
   }
 

@@ -1,13 +1,12 @@
 import { sql } from '@mortise/module-sdk'
-import { type AppliedMigration, type LedgerEntry, MigrationError } from '../storage.ts'
+import { foreignChange } from '../foreign-change.ts'
+import { nameOf, planUndo, type Undoable } from '../plan-undo.ts'
+import { type AppliedMigration, MigrationError } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError, toDatabaseError } from './database-error.ts'
-import { foreignChange } from './foreign-change.ts'
 import { readLedger } from './ledger.ts'
 import { readSchema } from './schema.ts'
-
-type Undoable = LedgerEntry & { readonly down: string; readonly tables: string }
 
 /** See `Storage.undo`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */
 export function undoMigrations(connection: Connection, migrations: readonly AppliedMigration[]): void {
@@ -25,44 +24,6 @@ export function undoMigrations(connection: Connection, migrations: readonly Appl
         'gone. Nothing was changed; tell the author of the module',
     )
   })
-}
-
-/** Those of the ledger that are meant, newest first. */
-function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMigration[]): Undoable[] {
-  const isMeant = (entry: LedgerEntry) =>
-    migrations.some(({ module, name }) => module === entry.module && name === entry.name)
-  const stays = new Map<string, LedgerEntry>()
-  const undoable: Undoable[] = []
-  for (const entry of ledger.toReversed()) {
-    if (!isMeant(entry)) {
-      stays.set(entry.module, entry)
-      continue
-    }
-    const later = stays.get(entry.module)
-    if (later !== undefined) {
-      throw new MigrationError(
-        `${nameOf(entry)} cannot be undone alone: ${later.name} was applied after it. Undo that one too`,
-      )
-    }
-    undoable.push(assertUndoable(entry))
-  }
-  return undoable
-}
-
-function assertUndoable(entry: LedgerEntry): Undoable {
-  const { down, tables } = entry
-  if (down === null) {
-    throw new MigrationError(
-      `${nameOf(entry)} is irreversible: it came without a way back. Nothing was changed`,
-    )
-  }
-  if (tables === null) {
-    throw new MigrationError(
-      `${nameOf(entry)} was applied by an older host, which did not record what it may touch. ` +
-        'Start this host once with the module installed, then try again',
-    )
-  }
-  return { ...entry, down, tables }
 }
 
 function undoOne(connection: Connection, entry: Undoable): void {
@@ -88,5 +49,3 @@ function undoOne(connection: Connection, entry: Undoable): void {
     sql`DELETE FROM mortise_migration WHERE module = ${entry.module} AND name = ${entry.name}`,
   )
 }
-
-const nameOf = ({ module, name }: AppliedMigration) => `${name} of ${module}`

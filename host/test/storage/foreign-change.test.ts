@@ -1,5 +1,5 @@
 import t from 'tap'
-import { foreignChange, type SchemaObject } from '../../../src/storage/sqlite/foreign-change.ts'
+import { foreignChange, type SchemaObject } from '../../src/storage/foreign-change.ts'
 
 const object = (name: string, more: Partial<SchemaObject> = {}): SchemaObject => ({
   temporary: 0,

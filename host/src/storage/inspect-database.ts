@@ -1,0 +1,23 @@
+import { compareMigrations, type DatabaseInspection } from './database-inspection.ts'
+import { type DatabasePlace, openStorage } from './open-storage.ts'
+import { inspectDatabase as inspectFile } from './sqlite/inspect-database.ts'
+import type { MigrationSet } from './storage.ts'
+
+/**
+ * Looks a database through while hosts may serve from it.
+ * @returns undefined where there is no SQLite file yet
+ * @throws {StorageUnreachableError}
+ */
+export async function inspectDatabase(
+  place: DatabasePlace,
+  sets: readonly MigrationSet[],
+): Promise<DatabaseInspection | undefined> {
+  if ('file' in place) return inspectFile(place.file, sets)
+  const storage = await openStorage({ ...place, onFatal: () => {} })
+  try {
+    const { ledger } = await storage.schema()
+    return { damage: [], orphans: [], ...(await compareMigrations(sets, ledger)) }
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,87 @@
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import { DatabaseError as ServerError } from 'pg'
+
+/** Nothing was committed, and the same transaction may pass when it is run again. */
+export class RetriableError extends DatabaseError {
+  /** Whether its connection is of no more use. */
+  readonly lost: boolean
+  /** Whether a prepared statement no longer fits the schema. */
+  readonly stale: boolean
+
+  constructor(kind: 'busy' | 'unavailable', message: string, cause: unknown, stale = false) {
+    super(kind, message, { cause })
+    this.lost = kind === 'unavailable'
+    this.stale = stale
+  }
+}
+
+/** By SQLSTATE. */
+const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
+  '23505': 'unique',
+  '23503': 'foreign-key',
+  '23001': 'foreign-key',
+  '23514': 'check',
+  '23502': 'not-null',
+  // Too long for statement_timeout or lock_timeout; too many connections.
+  '57014': 'busy',
+  '55P03': 'busy',
+  '53300': 'busy',
+}
+
+/** What the server or the driver threw, in the words of no engine. */
+export function toDatabaseError(error: unknown, text: string): Error {
+  const { message } = error as Error
+  const where = `, in: ${shortened(text)}`
+  if (error instanceof RangeError) return new DatabaseError('other', `${message}${where}`, { cause: error })
+  if (!(error instanceof ServerError)) {
+    return new RetriableError(
+      'unavailable',
+      `the connection to the database broke: ${message}${where}`,
+      error,
+    )
+  }
+  const { code = '' } = error
+  const full = `${message} (${code})${where}`
+  if (code === '40001' || code === '40P01') return new RetriableError('busy', full, error)
+  if (isStale(error)) return new RetriableError('busy', full, error, true)
+  if (isLost(error)) return new RetriableError('unavailable', full, error)
+  if (message.includes('multiple commands')) return new DatabaseError('refused', full, { cause: error })
+  if (code === '25006') {
+    return new DatabaseError('read-only', `reads and snapshots may not write; use a transaction. ${full}`, {
+      cause: error,
+    })
+  }
+  return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
+}
+
+/** The driver's own words for a connection that was found broken before anything went out on it. */
+const NEVER_SENT = /\bis not queryable$/
+
+/** What a COMMIT that failed means. */
+export function toCommitError(error: unknown): Error {
+  const known = toDatabaseError(error, 'COMMIT')
+  const isSent = !NEVER_SENT.test((error as Error).message)
+  if (!(known instanceof RetriableError && known.lost && isSent)) return known
+  return new DatabaseError(
+    'unknown-outcome',
+    `the connection broke before the database said whether it has committed: ${known.message}`,
+    { cause: error },
+  )
+}
+
+/** A schema change met a prepared statement: its plan's columns have changed, or a pooler has handed out another session. */
+const isStale = ({ code, message }: ServerError) =>
+  code === '26000' || (code === '0A000' && message.includes('cached plan'))
+
+/** The session has ended: connection errors, a shutdown or crash of the server, idle for too long. */
+const isLost = ({ code = '', severity }: ServerError) =>
+  code.startsWith('08') ||
+  code.startsWith('57P') ||
+  code === '25P03' ||
+  severity === 'FATAL' ||
+  severity === 'PANIC'
+
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+}

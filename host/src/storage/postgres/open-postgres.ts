@@ -1,0 +1,48 @@
+import type { Client } from 'pg'
+import { type Storage, StorageUnreachableError } from '../storage.ts'
+import { Connections } from './connections.ts'
+import { PostgresStorage } from './postgres-storage.ts'
+import type { PostgresPlace } from './postgres-url.ts'
+
+const OLDEST_VERSION = 14
+
+export interface PostgresOptions {
+  /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
+  readonly rehearse: boolean
+}
+
+/**
+ * Opens the database of one host of an application; others may have it open as well. Makes its schema where there is
+ * none.
+ *
+ * @throws {StorageUnreachableError} saying why it cannot be used
+ */
+export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<Storage> {
+  const connections = new Connections(place)
+  try {
+    await connections.withClient((client) => prepare(client, place.schema))
+    return new PostgresStorage(connections, options)
+  } catch (error) {
+    await connections.close()
+    throw new StorageUnreachableError(`${place.name} cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+async function prepare(client: Client, schema: string): Promise<void> {
+  const { rows } = await client.query(
+    `
+    SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding,
+      pg_is_in_recovery() AS standby, to_regnamespace($1) IS NOT NULL AS present`,
+    [schema],
+  )
+  const { version, encoding, standby, present } = rows[0]
+  if (version < OLDEST_VERSION)
+    throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest that will do`)
+  if (encoding !== 'UTF8')
+    throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
+  if (standby) throw new Error('it is a standby, which cannot be written: name the primary')
+  // Not just IF NOT EXISTS, which asks for the right to create schemas even where there is nothing to create.
+  if (!present) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+}

@@ -1,0 +1,173 @@
+import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
+import type { AppliedMigration, DatabaseSchema, MigrationSet, ModuleData, Storage } from '../storage.ts'
+import { EngineError } from '../storage.ts'
+import { changeSchema } from './change-schema.ts'
+import type { Connections } from './connections.ts'
+import { RetriableError } from './database-error.ts'
+import { drive, NeedsSavepoints } from './drive.ts'
+import { Gate } from './gate.ts'
+import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
+import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
+import { purgeModule } from './purge.ts'
+import { retry } from './retry.ts'
+import type { Session } from './session.ts'
+import { undoMigrations } from './undo.ts'
+
+const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
+const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+/** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
+const TOGETHER = 3
+
+/**
+ * Any number of hosts share the database, so nothing here is fatal: what fails while it cannot be reached fails as
+ * `unavailable`, and works again once it can.
+ */
+export class PostgresStorage implements Storage {
+  readonly engine = 'postgres'
+  readonly #connections: Connections
+  readonly #rehearse: boolean
+  readonly #gate = new Gate()
+  readonly #working = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(connections: Connections, options: { readonly rehearse: boolean }) {
+    this.#connections = connections
+    this.#rehearse = options.rehearse
+  }
+
+  get trouble(): string | undefined {
+    return this.#connections.trouble
+  }
+
+  async many<Row>(query: Sql): Promise<Row[]> {
+    return this.#work(async () => (await this.#connections.read(query)).rows)
+  }
+
+  async maybeOne<Row>(query: Sql): Promise<Row | undefined> {
+    return (await this.many<Row>(query))[0]
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    return firstOf(await this.many<Row>(query))
+  }
+
+  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#run(SNAPSHOT, steps)
+  }
+
+  transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#run(WRITE, steps)
+  }
+
+  async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const read = await readSets(sets)
+    if (pendingMigrations(read, await this.#ledger()).length === 0) return []
+    return this.#change((query) => applyMigrations(query, read))
+  }
+
+  async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    return pendingMigrations(await readSets(sets), await this.#ledger())
+  }
+
+  async applied() {
+    const ledger = await this.#ledger()
+    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+  }
+
+  undo(migrations: readonly AppliedMigration[]): Promise<void> {
+    return this.#change((query) => undoMigrations(query, migrations))
+  }
+
+  async schema(): Promise<DatabaseSchema> {
+    return sqliteSchema(await this.#ledger())
+  }
+
+  async copyTo(): Promise<void> {
+    throw new EngineError(
+      'a PostgreSQL database is not copied by the host: use pg_dump, with --schema for one application of several',
+    )
+  }
+
+  purge(module: string): Promise<ModuleData> {
+    return this.#change((query) => purgeModule(query, module))
+  }
+
+  async restoreModule(): Promise<ModuleData> {
+    throw new EngineError(
+      'the archive of a module can be restored to SQLite only: on PostgreSQL use pg_restore with a dump of your own',
+    )
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#working)
+    await this.#connections.close()
+  }
+
+  #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
+    let savepoints = false
+    const attempt = async () => {
+      for (;;) {
+        try {
+          return await this.#connections.withSession((session) =>
+            this.#once(session, mode, steps, savepoints),
+          )
+        } catch (error) {
+          if (!(error instanceof NeedsSavepoints)) throw error
+          savepoints = true
+        }
+      }
+    }
+    if (mode !== WRITE) return this.#work(attempt)
+    return this.#work((number) =>
+      number > TOGETHER ? this.#gate.alone(attempt) : this.#gate.together(attempt),
+    )
+  }
+
+  async #once<Result>(
+    session: Session,
+    mode: string,
+    steps: () => Transaction<Result>,
+    savepoints: boolean,
+  ): Promise<Result> {
+    if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
+    const result = await drive(session, mode, steps, savepoints)
+    await (mode === WRITE ? session.commit() : session.finish())
+    return result
+  }
+
+  #ledger(): Promise<PostgresLedgerEntry[]> {
+    return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
+  }
+
+  #change<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#work(() => this.#connections.withClient((client) => changeSchema(client, work)))
+  }
+
+  /** Begins nothing once it is closed; closing waits for what was begun. */
+  #work<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(
+        new DatabaseError('other', 'the storage is closed; nothing can be read or written any more'),
+      )
+    }
+    const working = retry(work).finally(() => this.#working.delete(working))
+    this.#working.add(working)
+    return working
+  }
+}
+
+/** Runs a transaction that nobody sees the end of, however it ends. */
+async function rehearse(session: Session, steps: () => Transaction<unknown>): Promise<void> {
+  try {
+    await drive(session, WRITE, steps, true)
+  } catch (error) {
+    if (error instanceof RetriableError) throw error
+  }
+  await session.rollback()
+}

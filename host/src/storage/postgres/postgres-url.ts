@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import type { ClientConfig } from 'pg'
+
+/** Where the tables of an application are, and how to get there. */
+export interface PostgresPlace {
+  readonly connection: Pick<ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>
+  /** All tables of the application are in it, and nothing else should be. */
+  readonly schema: string
+  /** For people: no password. */
+  readonly name: string
+}
+
+const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
+const SSL_MODES = ['disable', 'require', 'verify-full']
+const LOOPBACK = new Set(['', 'localhost', '127.0.0.1', '::1'])
+
+export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
+
+/**
+ * Reads `postgres://user:password@host:5432/database?schema=shop&sslmode=verify-full`, in which all but the protocol
+ * may be left out (then libpq's variables count, such as PGPASSWORD). `sslmode` as libpq has it: `require` encrypts,
+ * `verify-full` also checks the certificate, against `sslrootcert` where that names a file.
+ *
+ * @throws {TypeError} saying what is wrong, to stand after its name; never with the URL itself, which is secret
+ */
+export function parsePostgresUrl(text: string): PostgresPlace {
+  if (!URL.canParse(text)) throw new TypeError('must be a URL such as postgres://user:password@host/database')
+  const url = new URL(text)
+  const parameters = new Map(url.searchParams)
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
+  if (unknown !== undefined) {
+    throw new TypeError(`has the parameter "${unknown}", which is none of ${PARAMETERS.join(', ')}`)
+  }
+  const schema = parameters.get('schema') ?? 'mortise'
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith('pg_')) {
+    throw new TypeError(`has the schema "${schema}": lower case letters, digits and "_", not "pg_…"`)
+  }
+  const host = parameters.get('host') ?? decodeURIComponent(url.hostname.replace(/^\[|\]$/g, ''))
+  const database = decodeURIComponent(url.pathname.slice(1))
+  return {
+    connection: {
+      ...(host && { host }),
+      ...(url.port && { port: Number(url.port) }),
+      ...(url.username && { user: decodeURIComponent(url.username) }),
+      ...(url.password && { password: decodeURIComponent(url.password) }),
+      ...(database && { database }),
+      ssl: tls(host, parameters.get('sslmode'), parameters.get('sslrootcert')),
+    },
+    schema,
+    name: `the schema "${schema}" of postgres://${url.host}/${database}`,
+  }
+}
+
+function tls(host: string, mode: string | undefined, rootCertificate: string | undefined) {
+  const isNear = LOOPBACK.has(host) || host.startsWith('/')
+  const wanted = mode ?? (rootCertificate ? 'verify-full' : isNear ? 'disable' : undefined)
+  if (wanted === undefined) {
+    throw new TypeError(
+      `goes to another machine (${host}) and does not say whether to encrypt: add ?sslmode=verify-full (or require, or disable)`,
+    )
+  }
+  if (!SSL_MODES.includes(wanted)) {
+    throw new TypeError(`has the sslmode "${wanted}", which is none of ${SSL_MODES.join(', ')}`)
+  }
+  if (wanted === 'disable') return false
+  if (wanted === 'require') return { rejectUnauthorized: false }
+  return rootCertificate === undefined ? true : { ca: readCertificate(rootCertificate) }
+}
+
+function readCertificate(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new TypeError(`names a certificate that cannot be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,111 @@
+import { DatabaseError, type SqlValue, type Step } from '@mortise/module-sdk'
+import type { ClientBase, QueryResult } from 'pg'
+import { toCommitError, toDatabaseError } from './database-error.ts'
+import type { BoundStatement, StatementTexts } from './statement-texts.ts'
+
+/**
+ * One transaction on a connection that is this one's alone. Outside of BEGIN … COMMIT the connection refuses to write,
+ * so nothing is ever committed by the way: BEGIN goes out together with the first statement, unanswered.
+ */
+export class Session {
+  readonly #client: ClientBase
+  readonly #statements: StatementTexts
+  #begun: Promise<unknown> | undefined
+
+  constructor(client: ClientBase, statements: StatementTexts) {
+    this.#client = client
+    this.#statements = statements
+  }
+
+  /** @param mode what stands after BEGIN */
+  begin(mode: string): void {
+    this.#begun = this.#client.query(`BEGIN ${mode}`)
+    // Looked at by `commit`; the statements after it fail as well.
+    this.#begun.catch(() => {})
+  }
+
+  /** Takes one step of the transaction. A statement without rows that is asked for rows answers none. */
+  async execute(step: Step): Promise<unknown> {
+    return answerOf(step, await query(this.#client, this.#statements.get(step?.query)))
+  }
+
+  /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
+  async executeInSavepoint(step: Step): Promise<unknown> {
+    const statement = this.#statements.get(step?.query)
+    const [saved, answered, released] = await Promise.allSettled([
+      this.#client.query('SAVEPOINT step'),
+      query(this.#client, statement),
+      this.#client.query('RELEASE step'),
+    ])
+    if (saved.status === 'rejected') throw toDatabaseError(saved.reason, 'SAVEPOINT')
+    if (answered.status === 'fulfilled') {
+      if (released.status === 'fulfilled') return answerOf(step, answered.value)
+      throw toDatabaseError(released.reason, 'RELEASE')
+    }
+    try {
+      await this.#client.query('ROLLBACK TO step')
+      await this.#client.query('RELEASE step')
+    } catch (error) {
+      throw toDatabaseError(error, 'ROLLBACK TO')
+    }
+    throw answered.reason
+  }
+
+  /** Ends a transaction that has only read. */
+  async finish(): Promise<void> {
+    await this.#assertBegun()
+    // What was read is right, whatever becomes of the connection.
+    await this.rollback()
+  }
+
+  /** @throws {DatabaseError} `unknown-outcome` where the connection broke and nobody knows */
+  async commit(): Promise<void> {
+    await this.#assertBegun()
+    let result: QueryResult
+    try {
+      result = await this.#client.query('COMMIT')
+    } catch (error) {
+      throw toCommitError(error)
+    }
+    // A transaction in which something has failed is rolled back by COMMIT, without an error.
+    if (result.command !== 'COMMIT') {
+      throw new DatabaseError(
+        'other',
+        `the transaction was not committed: the server answered ${result.command}`,
+      )
+    }
+  }
+
+  async #assertBegun(): Promise<void> {
+    try {
+      await this.#begun
+    } catch (error) {
+      throw toDatabaseError(error, 'BEGIN')
+    }
+  }
+
+  /** @returns whether the connection can be used again */
+  async rollback(): Promise<boolean> {
+    if (this.#begun === undefined) return true
+    try {
+      await this.#client.query('ROLLBACK')
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+/** @throws {DatabaseError} */
+export async function query(client: ClientBase, { statement, values }: BoundStatement): Promise<QueryResult> {
+  try {
+    return await client.query({ ...statement, values: values as SqlValue[] })
+  } catch (error) {
+    throw toDatabaseError(error, statement.text)
+  }
+}
+
+function answerOf({ want }: Step, { rows, rowCount, command }: QueryResult): unknown {
+  if (want === 'rows') return rows
+  return command === 'SELECT' ? 0 : (rowCount ?? 0)
+}

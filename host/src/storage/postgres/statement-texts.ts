@@ -1,0 +1,88 @@
+import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
+import { refusedStatement } from '../refused-sql.ts'
+
+/** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
+export const COMPOSED_STATEMENTS = 500
+
+/** What the driver sends. One with a name is prepared once per connection. */
+export interface StatementText {
+  readonly text: string
+  readonly name?: string
+}
+
+/** A query as PostgreSQL is to run it. */
+export interface BoundStatement {
+  readonly statement: StatementText
+  readonly values: readonly SqlValue[]
+}
+
+/**
+ * Queries as PostgreSQL reads them. Numbers are bound as BIGINT: the type of a placeholder would otherwise be guessed
+ * from what is around it, and `SELECT 5` be text. A query written whole is found by the strings of its template and
+ * the types of its values, one composed of fragments by its text.
+ */
+export class StatementTexts {
+  readonly #bySite = new WeakMap<readonly string[], Map<string, StatementText>>()
+  readonly #byText = new Map<string, StatementText>()
+  #composed = 0
+
+  /** @throws {DatabaseError} `refused` for a statement that modules may not run */
+  get(query: Sql): BoundStatement {
+    if (!(query instanceof Sql)) {
+      throw new TypeError('a query is written with the sql`…` tag of @mortise/module-sdk; this is none')
+    }
+    const own = query.postgres ?? query
+    return { statement: this.#find(own), values: own.values }
+  }
+
+  #find(query: Sql): StatementText {
+    const { strings } = query
+    if (!('raw' in strings)) return this.#findComposed(render(query))
+    const known = this.#bySite.get(strings) ?? new Map<string, StatementText>()
+    this.#bySite.set(strings, known)
+    const types = typesOf(query)
+    const statement = known.get(types) ?? this.#name(render(query))
+    known.set(types, statement)
+    return statement
+  }
+
+  #findComposed(text: string): StatementText {
+    if (!this.#byText.has(text)) {
+      if (this.#composed === COMPOSED_STATEMENTS) return { text: checked(text) }
+      this.#composed += 1
+    }
+    return this.#name(text)
+  }
+
+  /** The same for the same text: a module that is loaded again prepares nothing again. */
+  #name(text: string): StatementText {
+    const known = this.#byText.get(text)
+    if (known !== undefined) return known
+    const statement = { text: checked(text), name: `s${this.#byText.size + 1}` }
+    this.#byText.set(text, statement)
+    return statement
+  }
+}
+
+const isNumber = (value: unknown) => typeof value === 'number' || typeof value === 'bigint'
+
+/** One character for each value. */
+function typesOf({ values }: Sql): string {
+  let types = ''
+  for (const value of values) types += isNumber(value) ? 'n' : '-'
+  return types
+}
+
+function render({ strings, values }: Sql): string {
+  let text = strings[0] as string
+  values.forEach((value, index) => {
+    text += `$${index + 1}${isNumber(value) ? '::bigint' : ''}${strings[index + 1]}`
+  })
+  return text
+}
+
+function checked(text: string): string {
+  const reason = refusedStatement(text)
+  if (reason === undefined) return text
+  throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
+}

@@ -1,0 +1,38 @@
+import type { CustomTypesConfig } from 'pg'
+import { types } from 'pg'
+
+// Object ids of PostgreSQL's built-in types.
+const BOOL = 16
+const BYTEA = 17
+const INT8 = 20
+const INT2 = 21
+const INT4 = 23
+const FLOAT4 = 700
+const FLOAT8 = 701
+const NUMERIC = 1700
+
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [BOOL, (text) => (text === 't' ? 1 : 0)],
+  [BYTEA, types.getTypeParser(BYTEA)],
+  [INT8, exact],
+  [INT2, Number],
+  [INT4, Number],
+  [FLOAT4, Number],
+  [FLOAT8, Number],
+  [NUMERIC, exact],
+])
+
+/**
+ * Values come out as from SQLite: integers as numbers, truth as 0 or 1, everything else (JSON, dates) as its text. An
+ * integer that a number cannot hold exactly fails its statement instead of being rounded.
+ */
+export const valueTypes: CustomTypesConfig = {
+  getTypeParser: (type: number) => PARSERS.get(type) ?? String,
+}
+
+/** @throws {RangeError} */
+function exact(text: string): number {
+  const value = Number(text)
+  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
+  throw new RangeError('a column is beyond ±(2^53 - 1) and would be rounded: select CAST(… AS TEXT)')
+}

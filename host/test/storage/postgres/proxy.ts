@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Test } from 'tap'
+
+/** A way to a PostgreSQL server that can be cut, as a network can. */
+export interface CuttableProxy {
+  /** The server's URL, by this way. */
+  readonly url: string
+  /** How many connections were ever made. */
+  readonly connections: number
+  /** Breaks every connection and takes none, until `mend`. */
+  cut(): Promise<void>
+  mend(): Promise<void>
+  /** Breaks the next connection that sends `text`: after the server has it, before its answer, or before either. */
+  cutAt(text: string, when: 'delivered' | 'undelivered'): void
+}
+
+export async function startProxy(t: Test, serverUrl: string): Promise<CuttableProxy> {
+  const server = new URL(serverUrl)
+  const sockets = new Set<Socket>()
+  let made = 0
+  let trap: { readonly text: string; readonly when: 'delivered' | 'undelivered' } | undefined
+
+  const listener = createServer((client) => {
+    made += 1
+    const upstream = connect(Number(server.port), server.hostname)
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', end).on('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    let deaf = false
+    upstream.on('data', (chunk) => deaf || client.write(chunk))
+    client.on('data', (chunk) => {
+      if (trap === undefined || !chunk.includes(trap.text)) {
+        upstream.write(chunk)
+        return
+      }
+      const { when } = trap
+      trap = undefined
+      if (when === 'undelivered') return end()
+      deaf = true
+      upstream.write(chunk)
+      // The answer shows that the server has done it.
+      upstream.once('data', end)
+    })
+  })
+  const listen = async (port: number) => {
+    listener.listen(port, '127.0.0.1')
+    await once(listener, 'listening')
+  }
+  await listen(0)
+  const { port } = listener.address() as AddressInfo
+  const url = new URL(serverUrl)
+  url.port = String(port)
+  const cut = async () => {
+    const closed = new Promise((resolve) => listener.close(resolve))
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  t.teardown(() => listener.listening && cut())
+  return {
+    url: url.href,
+    get connections() {
+      return made
+    },
+    cut,
+    mend: () => listen(port),
+    cutAt(text, when) {
+      trap = { text, when }
+    },
+  }
+}

@@ -1,0 +1,1 @@
+-- SQLite counts in place: there is nothing to undo.
