@@ -7,7 +7,7 @@ import { startApp } from '../run-process.ts'
 t.test('killed anywhere, the application has the one host or the other, whole', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '1.1.0')
   const seen = new Set<string>()
-  for (let count = 1; ; count += 2) {
+  for (let count = 1; ; count += 4) {
     const killed = startApp(t, ['host-upgrade', '1.1.0', '--dir', directory], killBefore(count))
     const outcome = await killed.ended
     const left = await readLock(directory)
