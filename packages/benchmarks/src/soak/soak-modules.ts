@@ -112,6 +112,9 @@ export async function writeChangingModule(
   return folder
 }
 
+/** The probe finds what fails there too, and a child of it has no variables: this fails only where it would serve. */
+const failsInTheHost = "if (process.env.APP_LOG_LEVEL) throw new Error('on purpose')"
+
 const changingSource = (id: string, version: string, fault: Fault | undefined) => `
 import { defineModule, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
@@ -119,7 +122,7 @@ const Answer = Type.Object({ version: Type.String(), mark: Type.Integer(), notes
 export default defineModule('${id}', async (app, { settings, database }) => {
   ${fault === 'throws' ? "throw new Error('on purpose')" : ''}
   app.get('/${id}', { config: { access: 'public' }, schema: { response: { 200: Answer } } }, async () => {
-    ${fault === 'fails its self-check' ? "throw new Error('on purpose')" : ''}
+    ${fault === 'fails its self-check' ? failsInTheHost : ''}
     const { notes } = await database.one(sql\`SELECT count(*) AS notes FROM ${id}_note\`)
     return { version: '${version}', mark: settings.mark, notes }
   })
