@@ -6,5 +6,5 @@ import { holdsAtSome } from './holds-at-some.ts'
 t.test(
   'kill -9 of a command leaves the application as before or as after',
   { skip: hasStrace() ? false : 'strace is missing: apt-get install strace' },
-  (t) => holdsAtSome(t, { commands: commandNames, victims: ['command'], every: 200 }),
+  (t) => holdsAtSome(t, { commands: commandNames, victims: ['command'], every: 100 }),
 )

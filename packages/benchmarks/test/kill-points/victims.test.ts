@@ -5,7 +5,7 @@ import { holdsAtSome } from './holds-at-some.ts'
 const skip = hasStrace() ? false : 'strace is missing: apt-get install strace'
 
 t.test('kill -9 of a command beside a host leaves that serving, as before or as after', { skip }, (t) =>
-  holdsAtSome(t, { commands: ['module-upgrade'], victims: ['command-served'], every: 150 }),
+  holdsAtSome(t, { commands: ['module-upgrade'], victims: ['command-served'], every: 100 }),
 )
 
 t.test(
