@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
  * thread busy for ever, so another one looks. Resolves when it does: it cannot begin while this one is busy.
  * @param parent the id of that process; it may be gone before this one can ask
  */
-export async function endWithParent(parent = process.ppid): Promise<void> {
+export async function endWithParent(parent: number): Promise<void> {
   const watchdog = `setInterval(() => process.ppid === ${parent} || process.kill(process.pid, 'SIGKILL'), 500)`
   const worker = new Worker(watchdog, { eval: true })
   await once(worker, 'online')

@@ -83,8 +83,11 @@ async function readMigration(
   const up = await readSql(set, path)
   const downFile = pick(set, engine, name, found, true)
   const down = downFile === undefined ? null : await readSql(set, join(set.directory, downFile))
-  return { name, path, up, down, checksum: createHash('sha256').update(up).digest('hex') }
+  return { name, path, up, down, checksum: checksumOf(up) }
 }
+
+/** Of a migration's text: hex of its SHA-256. */
+export const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function pick(
   set: MigrationSet,

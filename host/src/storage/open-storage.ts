@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { openPostgres } from './postgres/open-postgres.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
@@ -28,7 +27,11 @@ export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 /** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { onFatal, rehearse = false, schema } = options
-  if ('url' in options) return openPostgres(parsePostgresUrl(options.url), { rehearse })
+  if ('url' in options) {
+    // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
+    const { openPostgres } = await import('./postgres/open-postgres.ts')
+    return openPostgres(parsePostgresUrl(options.url), { rehearse })
+  }
   const path = resolve(options.file)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(databaseLockFile(path))

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { QueryResult } from 'pg'
-import type { MigrationFile } from '../migration-files.ts'
+import { checksumOf } from '../migration-files.ts'
 import type { DatabaseSchema, LedgerEntry } from '../storage.ts'
 
 /** What is remembered of a migration here: also what it is on SQLite, where modules are tried before they are installed. */
@@ -62,6 +61,3 @@ export function sqliteSchema(ledger: readonly PostgresLedgerEntry[]): DatabaseSc
     })),
   }
 }
-
-const checksumOf = (text: string): MigrationFile['checksum'] =>
-  createHash('sha256').update(text).digest('hex')
