@@ -1,18 +1,31 @@
-import { watch } from 'node:fs'
+import { unwatchFile, watch, watchFile } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
+import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config.ts'
-import { type ApplicationState, startControlServer } from './control/control-server.ts'
+import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
+import { type ApplicationState, createControl } from './control/control-server.ts'
+import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import { RollCall } from './hosts/roll-call.ts'
+import type { ServingHost } from './hosts/serving-host.ts'
+import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
+import { RateLimits } from './limits/rate-limits.ts'
+import { SharedCounts } from './limits/shared-counts.ts'
 import { createLogger } from './logger.ts'
+import { applicationMetrics } from './metrics/application-metrics.ts'
+import type { MetricFamily } from './metrics/metric-family.ts'
+import { Metrics } from './metrics/metrics.ts'
+import { ProcessMetrics } from './metrics/process-metrics.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile, storeDirectory } from './modules/lock.ts'
 import type { Environment } from './settings.ts'
+import { settlesWithin } from './settles-within.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
 import { hostVersion } from './version.ts'
@@ -21,6 +34,10 @@ import { hostVersion } from './version.ts'
 const DRAIN_TIMEOUT = 10_000
 /** How long after the lock has changed on disk the host takes it up by itself: who changed it asks sooner. */
 const WATCH_DELAY = 500
+/** How often the lock is looked at where its changes are not told: those that another machine makes in a shared folder. */
+const LOOK_INTERVAL = 5_000
+/** How long connections that wait for a request are kept, once a process leaves: longer than they are at all times. */
+const LEAVE_TIMEOUT = 15_000
 
 export interface ApplicationOptions {
   /** The application folder. */
@@ -34,6 +51,8 @@ export interface ApplicationOptions {
    * for an error that nobody caught.
    */
   readonly ownsProcess?: boolean
+  /** The process is one of several of a parent, who has the control socket and asks it by `answer`. */
+  readonly isWorker?: boolean
 }
 
 /**
@@ -46,9 +65,15 @@ export class Application {
   readonly #log: FastifyBaseLogger
   readonly #storage: Storage
   readonly #server: Server
+  readonly #metrics: Metrics
+  readonly #limits: RateLimits | undefined
+  readonly #sharedCounts: SharedCounts | undefined
+  readonly #process = new ProcessMetrics()
   readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
-  #control: FastifyInstance | undefined
+  readonly #control: FastifyInstance
+  readonly #rollCall: RollCall | undefined
+  #url = ''
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -56,17 +81,34 @@ export class Application {
     log: FastifyBaseLogger,
     storage: Storage,
     installed: InstalledModules,
+    { metrics, limits }: { readonly metrics: Metrics; readonly limits: RateLimits | undefined },
     closed: PromiseWithResolvers<void>,
   ) {
     this.#config = config
     this.#log = log
     this.#storage = storage
     this.installed = installed
+    this.#metrics = metrics
+    this.#limits = limits
     this.#closed = closed
     this.#server = createServer({
       maxConnections: config.server.maxConnections,
       listener: installed.listener,
     })
+    if (storage.engine === 'postgres') {
+      this.#rollCall = new RollCall(storage, () => this.#self(), log)
+      if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
+    }
+    const hosts = {
+      self: () => this.#self(),
+      others: async () => (await this.#rollCall?.others()) ?? [],
+      call: async () => await this.#rollCall?.call(),
+    }
+    this.#control = createControl(
+      { installed, storage, hosts, state: () => this.state(), metrics: () => this.metrics() },
+      config,
+      log,
+    )
   }
 
   /**
@@ -74,7 +116,7 @@ export class Application {
    * 503, the others serve.
    *
    * @throws {ConfigError} where a setting or the lock is wrong
-   * @throws {StorageBusyError} where another process has the database
+   * @throws {StorageBusyError} where another process has the database, or runs the application in this folder
    * @throws {Error} EADDRINUSE and the like, of the port
    */
   static async start({
@@ -83,12 +125,20 @@ export class Application {
     host,
     environment,
     ownsProcess = false,
+    isWorker = false,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
+    if (!isWorker) await assertNoHost(directory)
     const logger = createLogger(config.log)
     for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
     const closed = Promise.withResolvers<void>()
-    const storage = await openStorage({ ...placeOfDatabase(config), onFatal: closed.reject })
+    const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
+    const metrics = new Metrics()
+    const storage = await openStorage({
+      ...placeOfDatabase(config),
+      onFatal: closed.reject,
+      observer: metrics,
+    })
     let application: Application | undefined
     let installed: InstalledModules | undefined
     const guard = ownsProcess
@@ -110,10 +160,19 @@ export class Application {
         return storage.trouble && 'the database cannot be reached'
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
-      installed = await InstalledModules.start({ config, logger, storage, tokens, notReady }, guard?.troubles)
+      const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
+      const figures = {
+        requests: metrics.requests,
+        read: async () => (isWorker ? metricsOfAll(directory) : (application?.metrics() ?? [])),
+      }
+      const parts = { config, logger, storage, tokens, notReady, hostsDiffer, metrics: figures, limits }
+      installed = await InstalledModules.start(parts, guard?.troubles)
       await installed.expel()
-      application = new Application(config, logger, storage, installed, closed)
+      application = new Application(config, logger, storage, installed, { metrics, limits }, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
+      if (!isWorker) await openControlSocket(application.#control, directory)
+      application.#watchLock()
+      await application.#rollCall?.call()
       return application
     } catch (error) {
       guard?.release()
@@ -124,8 +183,7 @@ export class Application {
 
   /** The address it serves on, base path included. */
   get url(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}${this.#config.basePath}`
+    return this.#url
   }
 
   /**
@@ -155,6 +213,45 @@ export class Application {
     }
   }
 
+  /** What this process has counted. */
+  metrics(): MetricFamily[] {
+    return [
+      ...applicationMetrics(this.state(), this.installed.inFlight, this.#storage),
+      ...this.#metrics.families(),
+      ...(this.#limits === undefined ? [] : [this.#limits.family()]),
+      ...this.#process.families(),
+    ]
+  }
+
+  /** As the other hosts of the database see it. */
+  #self(): ServingHost {
+    const { generation, served: modules } = this.installed
+    return { machine: hostname(), pid: process.pid, url: this.url, version: hostVersion, generation, modules }
+  }
+
+  /** What the control socket would answer. */
+  async answer({ method, path, body }: ControlRequest): Promise<ControlAnswer> {
+    const { statusCode, payload } = await this.#control.inject({
+      method,
+      url: path,
+      ...(body !== undefined && { payload: body as object }),
+    })
+    return { status: statusCode, body: JSON.parse(payload) }
+  }
+
+  /**
+   * Leaves the port to others. Like `close`, but a connection that waits for a request is not cut while one may be on
+   * its way: it ends with its next answer, or when it has been idle for as long as any may be.
+   */
+  async leave(): Promise<void> {
+    const { promise: emptied, resolve } = Promise.withResolvers<void>()
+    // http's own would close such connections.
+    NetServer.prototype.close.call(this.#server, () => resolve())
+    this.installed.dismiss()
+    await settlesWithin(LEAVE_TIMEOUT, emptied)
+    await this.close()
+  }
+
   /** Stops accepting, finishes what is in flight (10 s at most), closes the database. */
   close(): Promise<void> {
     this.#stopping ??= this.#stop()
@@ -166,12 +263,8 @@ export class Application {
     this.#server.once('error', reject).listen(port, host, resolve)
     await listening
     this.#server.off('error', reject)
-    this.#control = await startControlServer(
-      { installed: this.installed, storage: this.#storage, state: () => this.state() },
-      this.#config,
-      this.#log,
-    )
-    this.#watchLock()
+    const { address, family, port: taken } = this.#server.address() as AddressInfo
+    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${this.#config.basePath}`
   }
 
   /** Takes up a lock that changes without a word on the control socket: by `git pull`, say. */
@@ -179,28 +272,41 @@ export class Application {
     const { directory } = this.#config
     const name = basename(lockFile(directory))
     let timer: NodeJS.Timeout | undefined
-    watch(directory, { persistent: false, signal: this.#abandoned.signal }, (_event, file) => {
-      if (file !== name) return
+    const takeUp = () => {
       clearTimeout(timer)
       timer = setTimeout(() => {
         if (this.isStopping) return
-        this.installed.activate({ probed: false }).catch((error) => {
-          this.#log.error(error, `the changed ${name} was not taken up; the former modules go on serving`)
-        })
+        this.installed.activate({ probed: false }).then(
+          () => this.#rollCall?.call(),
+          (error) =>
+            this.#log.error(error, `the changed ${name} was not taken up; the former modules go on serving`),
+        )
       }, WATCH_DELAY).unref()
+    }
+    const { signal } = this.#abandoned
+    watch(directory, { persistent: false, signal }, (_event, file) => {
+      if (file === name) takeUp()
     })
+    watchFile(lockFile(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
+    signal.addEventListener('abort', () => unwatchFile(lockFile(directory), takeUp))
   }
 
   async #stop(): Promise<void> {
     this.#abandoned.abort()
-    await this.#control?.close()
+    this.#process.stop()
+    await this.#control.close()
     this.#server.close()
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, DRAIN_TIMEOUT)
-    await Promise.race([this.installed.close(), late])
-    clearTimeout(timer)
+    await settlesWithin(DRAIN_TIMEOUT, this.installed.close())
     this.#server.closeAllConnections()
+    await Promise.all([this.#rollCall?.stop(), this.#sharedCounts?.stop()])
     await this.#storage.close()
     this.#closed.resolve()
   }
+}
+
+/** What all processes of the application in `directory` have counted: their parent asks each. */
+async function metricsOfAll(directory: string): Promise<MetricFamily[]> {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/metrics' })
+  if (answer?.status === 200) return answer.body as MetricFamily[]
+  throw hostProblems.create('not-ready', 'The parent of the processes that serve cannot be asked just now.')
 }

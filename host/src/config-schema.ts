@@ -88,11 +88,33 @@ export const configSchema = Type.Object(
       },
       settings,
     ),
+    metrics: Type.Object(
+      {
+        allow: Type.Array(Type.String({ format: 'cidr' }), {
+          default: ['127.0.0.0/8', '::1'],
+          examples: [['10.0.0.0/8']],
+          description:
+            'who may read /metrics without a token: addresses or CIDR ranges of connections, not of X-Forwarded-For',
+        }),
+      },
+      settings,
+    ),
     rateLimit: Type.Object(
       {
-        max: Type.Literal(0, {
-          default: 0,
-          description: '0 is off, and this version has no rate limits yet; put them in the proxy',
+        max: Type.Integer({
+          minimum: 0,
+          default: 1200,
+          description: 'requests that one caller may send in a minute; 0: there are no limits at all',
+        }),
+        maxPerAddress: Type.Integer({
+          minimum: 1,
+          default: 3000,
+          description: 'requests that may come from one address (IPv6: /64) in a minute, whoever calls',
+        }),
+        maxNewGuests: Type.Integer({
+          minimum: 1,
+          default: 60,
+          description: 'new guests that may come from one address in a minute',
         }),
       },
       settings,

@@ -2,30 +2,41 @@ import type { Access } from '@mortise/module-sdk'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from './callers/access.ts'
 import { callers } from './callers/callers.ts'
+import { claimRoute } from './callers/claim-route.ts'
+import { Claims } from './callers/claims.ts'
 import { GuestCookie } from './callers/guest-cookie.ts'
 import { guestRoutes } from './callers/guest-routes.ts'
 import { Guests } from './callers/guests.ts'
 import type { TokenVerifier } from './callers/tokens.ts'
 import type { Config } from './config.ts'
+import { conditionalRequests } from './http/conditional-requests.ts'
 import { cors } from './http/cors.ts'
 import { fastifyOptions } from './http/fastify-options.ts'
+import { forgetExpired } from './http/idempotency-records.ts'
+import { idempotencyRoutes } from './http/idempotency-routes.ts'
 import { paging } from './http/paging.ts'
 import { problemDetails } from './http/problem-details.ts'
+import { addressLimit, callerLimit } from './http/rate-limit.ts'
 import { requestBodies } from './http/request-bodies.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import { transaction } from './http/transaction.ts'
 import { unknownRoutes } from './http/unknown-routes.ts'
 import { validation } from './http/validation.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
+import { RequestDurations } from './metrics/request-durations.ts'
 import { ContractBoard } from './modules/contract-registry.ts'
+import { everyMinute } from './modules/every-minute.ts'
 import type { HostModule } from './modules/host-module.ts'
 import { LOAD_TIMEOUT } from './modules/load-plugin.ts'
 import { registerFailedModule } from './modules/register-failed-module.ts'
 import { registerModule } from './modules/register-module.ts'
 import { docsPage } from './operations/docs-page.ts'
 import { health } from './operations/health.ts'
+import { type MetricsOptions, metrics } from './operations/metrics.ts'
 import { openapi } from './operations/openapi.ts'
 import { overview } from './operations/overview.ts'
 import { requestLog } from './operations/request-log.ts'
+import { type RequestTimesOptions, requestTimes } from './operations/request-times.ts'
 import type { Storage } from './storage/storage.ts'
 
 /** What one generation is made of. All but the modules outlives it. */
@@ -34,10 +45,16 @@ export interface HostParts {
   readonly storage: Storage
   readonly logger: FastifyBaseLogger
   readonly tokens: TokenVerifier
+  /** Those of the process; an instance without counts for nobody. */
+  readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
+  /** Those of the process; without, nobody is refused for sending much. */
+  readonly limits?: RateLimits | undefined
   /** In contract order, providers first. */
   readonly modules: readonly HostModule[]
   /** Why the application cannot serve now; undefined while it can. */
   readonly notReady: () => string | undefined
+  /** Whether another host of the database serves something else just now. */
+  readonly hostsDiffer?: () => boolean
   /** Told of each module before it is registered. */
   readonly onRegister?: (id: string) => void
   /** Told who may use which of its routes (`GET /cart`). */
@@ -51,11 +68,13 @@ export interface HostParts {
  * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
  */
 export async function createHost(parts: HostParts): Promise<FastifyInstance> {
-  const { config, storage, logger, tokens, modules, notReady } = parts
+  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, limits } = parts
+  const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
   const { publicUrl, basePath } = config
   const application = { name: config.name, version: config.version }
   const guests = new Guests(storage)
   const cookie = new GuestCookie(publicUrl)
+  const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
   const app = fastify({
     ...fastifyOptions({ logger, trustProxy: config.server.trustProxy }),
@@ -64,23 +83,32 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   try {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
+    await app.register(requestTimes, { requests })
     await app.register(problemDetails)
     await app.register(cors, config.cors)
+    await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
     await app.register(unknownRoutes, { basePath })
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)
     await app.register(callers, { tokens, guests, cookie })
+    await app.register(callerLimit, { limits })
+    await app.register(conditionalRequests)
     await app.register(transaction, { database: storage, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
+    everyMinute(app, storage, 'host/guests', () => guests.forgetExpired())
+    everyMinute(app, storage, 'host/idempotency', () => forgetExpired())
     await app.register(
       async (api) => {
         await api.register(openapi, { application, publicUrl })
         await api.register(docsPage, { application })
         await api.register(health, { notReady })
-        await api.register(overview, { application, modules })
+        await api.register(metrics, { ...config.metrics, read, tokens })
+        await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
         await api.register(guestRoutes, { database: storage, guests, cookie })
-        await registerModules(api, parts)
+        await api.register(claimRoute, { database: storage, guests, cookie, claims })
+        await api.register(idempotencyRoutes, { database: storage })
+        await registerModules(api, parts, claims)
       },
       { prefix: basePath },
     )
@@ -97,12 +125,13 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
 async function registerModules(
   api: FastifyInstance,
   { modules, storage, onRegister, onRegistered }: HostParts,
+  claims: Claims,
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {
     if (module.state !== 'active') continue
     onRegister?.(module.id)
-    const access = await registerModule(api, module, { database: storage, contracts })
+    const access = await registerModule(api, module, { database: storage, contracts, claims })
     onRegistered?.(module.id, access)
   }
   for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)

@@ -15,11 +15,14 @@ export {
   type ControlAnswer,
   type ControlRequest,
   callRunningHost,
+  type HeldWrites,
   HostGoneError,
+  holdWrites,
 } from './control/call-running-host.ts'
 export type { ApplicationState } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { createHost, type HostParts } from './create-host.ts'
+export { differences, nameOfHost, type ServingHost } from './hosts/serving-host.ts'
 export { createServer } from './http/server.ts'
 export { createLogger, linesForPeople } from './logger.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
@@ -44,6 +47,7 @@ export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, type ProbeReport, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export { replaceFile } from './modules/replace-file.ts'
 export { writeDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
@@ -54,30 +58,43 @@ export {
   describeApplication,
   migrateApplication,
   mintApplicationToken,
+  otherHosts,
   purgeModule,
   restoreModule,
   undoMigrations,
 } from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
+export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'
 export { type Column, describeTables, type Table } from './storage/describe-tables.ts'
 export { inspectDatabase } from './storage/inspect-database.ts'
-export { databaseLockFile, openStorage } from './storage/open-storage.ts'
+export { type DatabasePlace, databaseLockFile, openStorage } from './storage/open-storage.ts'
+export { parsePostgresUrl } from './storage/postgres/postgres-url.ts'
+export { type Move, postgresData, type Reconciled } from './storage/postgres-data.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
 export { BrokenStorageError } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
-export { type DatabaseContents, readContents } from './storage/sqlite/read-contents.ts'
+export { toSqlite } from './storage/sqlite/portable-file.ts'
+export { readFileContents } from './storage/sqlite/read-contents.ts'
 export {
   type AppliedMigration,
+  type DatabaseContents,
   type DatabaseSchema,
   EngineError,
   MigrationError,
+  type MigrationSet,
   type ModuleData,
+  StillNeededError,
   type Storage,
   StorageBusyError,
   StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
 export { hostVersion, isInHostRange } from './version.ts'
+export { withoutDefaulted } from './without-defaulted.ts'
+export { reportFailure, serveParent } from './workers/serve-parent.ts'
+export type { WorkerFailure } from './workers/worker-messages.ts'
+export { WorkerPool } from './workers/worker-pool.ts'
+export { WorkerEndedError } from './workers/worker-process.ts'

@@ -2,13 +2,21 @@ import { existsSync } from 'node:fs'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, ownIssuer, placeOfDatabase, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { assertNobodyNeeds, servingHosts } from './hosts/roll-call.ts'
+import type { ServingHost } from './hosts/serving-host.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
-import type { Lock } from './modules/lock.ts'
+import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
 import { ConfigError, type Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
-import type { AppliedMigration, DatabaseSchema, ModuleData, Storage } from './storage/storage.ts'
+import type {
+  AppliedMigration,
+  DatabaseSchema,
+  MigrationSet,
+  ModuleData,
+  Storage,
+} from './storage/storage.ts'
 
 // What the `app` command does to an application that no host is running.
 
@@ -34,7 +42,17 @@ export async function undoMigrations(
   migrations: readonly AppliedMigration[],
   environment?: Environment,
 ): Promise<void> {
-  await withStorage(directory, environment, (storage) => storage.undo(migrations))
+  await withStorage(directory, environment, async (storage) => {
+    const { modules } = await readLock(directory)
+    const changed = migrations.map(({ module }) => module)
+    await assertNobodyNeeds(changed, modules, () => servingHosts(storage))
+    await storage.undo(migrations)
+  })
+}
+
+/** The hosts that serve from the application's database while none runs in this folder. @throws {StorageBusyError} */
+export async function otherHosts(directory: string, environment?: Environment): Promise<ServingHost[]> {
+  return withStorage(directory, environment, servingHosts)
 }
 
 /** The schema of an application that has no database yet is empty. @throws {StorageBusyError} where a host runs: ask that one */
@@ -59,16 +77,24 @@ export async function purgeModule(
   module: string,
   environment?: Environment,
 ): Promise<ModuleData> {
-  return withStorage(directory, environment, (storage) => storage.purge(module))
+  return withStorage(directory, environment, async (storage) => {
+    await assertNobodyNeeds([module], {}, () => servingHosts(storage))
+    return storage.purge(module)
+  })
 }
 
-/** Brings back what `extractModule` has written to `file`. @throws {StorageBusyError} where a host runs: stop it */
+/**
+ * Brings back what `extractModule` has written to `file`.
+ * @param sets the migrations of all packages at hand
+ * @throws {StorageBusyError} where a host runs: stop it
+ */
 export async function restoreModule(
   directory: string,
   file: string,
+  sets: readonly MigrationSet[],
   environment?: Environment,
 ): Promise<ModuleData> {
-  return withStorage(directory, environment, (storage) => storage.restoreModule(file))
+  return withStorage(directory, environment, (storage) => storage.restoreModule(file, sets))
 }
 
 /** The OpenAPI document of what is installed. @throws {StorageBusyError} where a host runs: ask that one */

@@ -1,6 +1,14 @@
+import { isIPv4, isIPv6 } from 'node:net'
 import type { ErrorObject } from 'ajv'
 import { describeSchema } from './http/describe-schema.ts'
 import { nearest } from './nearest.ts'
+
+/** Whether it is an address, or one with as many bits as it may have. */
+function isRange(text: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1
+  return Number(bits ?? 0) <= longest
+}
 
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
@@ -19,7 +27,7 @@ export const formats = {
     reason: 'must be an https URL (http only on loopback)',
   },
   cidr: {
-    test: /^[0-9a-fA-F.:]+(\/\d{1,3})?$/,
+    test: isRange,
     reason: 'must be an IP address or a CIDR range such as 10.0.0.0/8',
   },
   'base-path': {

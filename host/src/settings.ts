@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
+import { checkedSchemas } from './check-schema.ts'
 import { formats, settingReason } from './setting-reason.ts'
 
 /** Text by name, as process.env. */
@@ -70,7 +71,7 @@ export function checkSettings(
   schema: TSchema,
   { path = [], variables = [], file }: SettingsOrigin = {},
 ): void {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })
+  const ajv = new Ajv({ ...checkedSchemas, allErrors: true, useDefaults: true, strict: false, verbose: true })
   for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
   const validate = ajv.compile(schema)
   if (validate(target)) return

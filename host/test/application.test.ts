@@ -205,7 +205,7 @@ t.test(
     await configure('fine')
     t.match(await nextGeneration(), { status: 200 })
     t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'fine' } })
-    t.match(application.state(), { generation: 3, switches: 1 })
+    t.equal(application.state().generation, 3)
   },
 )
 

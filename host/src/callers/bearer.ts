@@ -27,11 +27,12 @@ export function invalidToken(description: string, options?: Pick<ProblemOptions,
 }
 
 /** 401: a route for signed-in callers, called by somebody who is not. */
-export function signInNeeded(scope: string): Problem {
+export function signInNeeded(scope?: string): Problem {
+  const token = scope === undefined ? 'a token' : `a token with the scope ${scope}`
   return hostProblems.create(
     'unauthorized',
-    `This needs a signed-in caller: send Authorization: Bearer and a token with the scope ${scope}.`,
-    { headers: { 'www-authenticate': `Bearer scope="${scope}"` } },
+    `This needs a signed-in caller: send Authorization: Bearer and ${token}.`,
+    { headers: { 'www-authenticate': scope === undefined ? 'Bearer' : `Bearer scope="${scope}"` } },
   )
 }
 

@@ -56,21 +56,17 @@ export function guestOf(request: FastifyRequest): Guest | undefined {
   return caller instanceof Guest ? caller : undefined
 }
 
-/** Makes a caller whose guest has vanished somebody new, as if the cookie had been found stale at once. */
-export function replaceGuest(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { cookie, guests }: GuestOptions,
-): void {
-  cookie.clear(reply)
-  ;(request as WithCaller)[kCaller] = guests.create()
+/** The id of a caller who has shown credentials; undefined for somebody new, and on a public route. */
+export function provenId(request: FastifyRequest): string | undefined {
+  const caller = (request as WithCaller)[kCaller]
+  return caller instanceof Guest && caller.origin === 'new' ? undefined : caller?.id
 }
 
-/** 401: a guest token in the header is no guest's. */
+/** 401: a guest token is no guest's, or not any more. */
 export function unknownGuest(): Problem {
   return hostProblems.create(
     'unauthorized',
-    'The Guest-Token is unknown or has expired. Get another with POST /guest, or send none to start anew.',
+    'The Guest-Token is unknown, has expired, or its guest has signed in; nothing was done. Send the token of the user, or get another with POST /guest, or send none to start anew.',
     { headers: { 'www-authenticate': 'Bearer' } },
   )
 }

@@ -3,6 +3,7 @@ import { type Database, Strict, Timestamp, timestamp } from '@mortise/module-sdk
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { hostProblems } from '../http/problems.ts'
+import { takeNoBody } from '../http/request-bodies.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import type { Guests } from './guests.ts'
 
@@ -34,11 +35,7 @@ export const guestRoutes = fp<GuestRoutesOptions>(
           body: Strict({}),
           response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request') },
         },
-        // There is nothing to send, so sending nothing is as good as {}.
-        preValidation: (request, _reply, done) => {
-          if (request.body === undefined) request.body = {}
-          done()
-        },
+        preValidation: takeNoBody,
       },
       async (_request, reply) => {
         const guest = guests.create()

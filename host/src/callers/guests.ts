@@ -1,8 +1,19 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Caller, DAY, type Database, newId, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  type Caller,
+  DAY,
+  type Database,
+  maybeOne,
+  newId,
+  run,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 
 /** Since its last write. */
 export const GUEST_LIFETIME = 30 * DAY
+/** Guests who are deleted in one transaction at most. */
+const FORGOTTEN_AT_ONCE = 200
 
 /**
  * A caller without an account: whoever holds its token. Its caller id is `guest:` and a TypeID, so that it is
@@ -17,7 +28,7 @@ export class Guest implements Caller {
   readonly #token: string
 
   constructor(key: string, token: string, origin: Guest['origin']) {
-    this.id = `guest:${key}`
+    this.id = callerId(key)
     this.key = key
     this.origin = origin
     this.#token = token
@@ -46,16 +57,38 @@ export class Guests {
     return new Guest(newId('guest'), randomBytes(32).toString('base64url'), 'new')
   }
 
-  /** The guest whom `token` proves, undefined for a token that is malformed, unknown or expired. One read. */
+  /** The guest whom `token` proves, undefined for a token that is malformed, unknown, expired or claimed. One read. */
   async find(token: string, origin: 'header' | 'cookie'): Promise<Guest | undefined> {
-    if (!/^[\w-]{43}$/.test(token)) return undefined
+    if (!isToken(token)) return undefined
     const hash = hashOf(token)
-    const row = await this.#database.maybeOne<{ id: string; token_hash: string }>(
-      sql`SELECT id, token_hash FROM mortise_guest WHERE token_hash = ${hash} AND expires_at > ${Date.now()}`,
-    )
+    const row = await this.#database.maybeOne<{ id: string; token_hash: string }>(sql`
+      SELECT id, token_hash FROM mortise_guest
+      WHERE token_hash = ${hash} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
     // The index compares byte by byte, but hashes: what its timing tells is of no use in guessing a token.
     if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
     return new Guest(row.id, token, origin)
+  }
+
+  /**
+   * Makes the guest of `token` one whom `user` has claimed: nobody is this guest any more. `now` tells whether it
+   * happened now; undefined where no such guest is the user's to claim. Kept for as long as a guest, to tell
+   * the same again.
+   *
+   * @param user a caller id
+   */
+  *retire(token: string, user: string): Transaction<{ id: string; now: boolean } | undefined> {
+    if (!isToken(token)) return undefined
+    const hash = hashOf(token)
+    const now = Date.now()
+    const row = yield* maybeOne<{ id: string; claimedBy: string | null }>(sql`
+      SELECT id, claimed_by AS "claimedBy" FROM mortise_guest WHERE token_hash = ${hash} AND expires_at > ${now}`)
+    if (!row || (row.claimedBy !== null && row.claimedBy !== user)) return undefined
+    if (row.claimedBy === null) {
+      // A write of this guest at the same time renews this very row, so that one of the two comes first.
+      yield* run(sql`
+        UPDATE mortise_guest SET claimed_by = ${user}, expires_at = ${now + GUEST_LIFETIME} WHERE id = ${row.id}`)
+    }
+    return { id: callerId(row.id), now: row.claimedBy === null }
   }
 
   /** Remembers a new guest. @returns when it expires, in epoch milliseconds */
@@ -69,16 +102,28 @@ export class Guests {
     return expires
   }
 
-  /** Has a known guest expire later, since it writes. False where it has vanished or expired meanwhile. */
+  /** Has a known guest expire later, since it writes. False where it has expired or been claimed meanwhile. */
   *renew(guest: Guest): Transaction<boolean> {
     const now = Date.now()
     const changes = yield* run(
       sql`UPDATE mortise_guest SET expires_at = ${now + GUEST_LIFETIME}
-          WHERE id = ${guest.key} AND expires_at > ${now}`,
+          WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`,
     )
     return changes > 0
   }
+
+  /** Deletes some of those who have expired; answers whether there may be more of them. */
+  *forgetExpired(now = Date.now()): Transaction<boolean> {
+    const forgotten = yield* run(sql`
+      DELETE FROM mortise_guest WHERE id IN (
+        SELECT id FROM mortise_guest WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+    return forgotten === FORGOTTEN_AT_ONCE
+  }
 }
+
+const callerId = (key: string) => `guest:${key}`
+
+const isToken = (token: string) => /^[\w-]{43}$/.test(token)
 
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url')

@@ -1,6 +1,8 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { controlSocket } from './control-socket.ts'
+import { ConfigError } from '../settings.ts'
+import { controlSocket, controlSockets } from './control-socket.ts'
 
 export interface ControlRequest {
   readonly method: 'GET' | 'POST'
@@ -14,6 +16,10 @@ export interface ControlRequest {
     | '/backup'
     | '/retired'
     | '/purge'
+    | '/switch'
+    | '/hosts'
+    | '/metrics'
+    | '/restart'
   readonly body?: unknown
 }
 
@@ -28,28 +34,74 @@ export class HostGoneError extends Error {
 }
 
 /**
- * Asks the host that runs the application in `directory`; undefined where none does.
+ * Asks the host that runs the application in `directory`; undefined where none does, or where all its processes have
+ * just ended and are about to be replaced.
  * @throws {HostGoneError}
  */
-export function callRunningHost(
+export async function callRunningHost(
   directory: string,
+  asked: ControlRequest,
+): Promise<ControlAnswer | undefined> {
+  for (const socketPath of await controlSockets(directory)) {
+    const answer = await call(socketPath, asked)
+    if (answer !== undefined) return answer.status === 503 ? undefined : answer
+  }
+  return undefined
+}
+
+/** Undefined where nobody listens. */
+function call(
+  socketPath: string,
   { method, path, body }: ControlRequest,
 ): Promise<ControlAnswer | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<ControlAnswer | undefined>()
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-  const call = request({ socketPath: controlSocket(directory), method, path, headers, agent: false })
-  call.once('response', (response) => {
+  const sent = request({ socketPath, method, path, headers, agent: false })
+  sent.once('response', (response) => {
     json(response).then(
       (answer) => resolve({ status: response.statusCode ?? 0, body: answer }),
       (error) => reject(gone(error)),
     )
   })
-  call.once('error', (error: NodeJS.ErrnoException) => {
+  sent.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined)
     else reject(gone(error))
   })
-  call.end(body === undefined ? undefined : JSON.stringify(body))
+  sent.end(body === undefined ? undefined : JSON.stringify(body))
   return promise
+}
+
+/** Writes that the running host holds back until this is let go of, or its connection ends in another way. */
+export interface HeldWrites {
+  release(): void
+}
+
+/**
+ * Has the running host hold back writes; undefined where none runs.
+ * @param file the SQLite file that the caller takes for its database
+ * @throws {Error} saying why it does not
+ */
+export async function holdWrites(directory: string, file: string): Promise<HeldWrites | undefined> {
+  const headers = { 'content-type': 'application/json' }
+  const call = request({
+    ...{ socketPath: controlSocket(directory), method: 'POST', path: '/hold', headers, agent: false },
+  })
+  call.end(JSON.stringify({ file }))
+  try {
+    const [response] = (await once(call, 'response')) as [IncomingMessage]
+    if (response.statusCode === 200) {
+      // That it ends is noticed by who asks for the next thing.
+      response.resume().on('error', () => {})
+      call.on('error', () => {})
+      return { release: () => void call.destroy() }
+    }
+    const { reason } = (await json(response)) as { reason?: string }
+    throw new ConfigError(reason ?? `the running host answered ${response.statusCode}`)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined
+    throw error instanceof ConfigError ? error : gone(error as Error)
+  }
 }
 
 const gone = (error: Error) =>

@@ -1,13 +1,16 @@
-import { chmod } from 'node:fs/promises'
 import { type Static, Type } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import { assertNobodyNeeds } from '../hosts/roll-call.ts'
+import type { ServingHost } from '../hosts/serving-host.ts'
+import type { MetricFamily } from '../metrics/metric-family.ts'
 import { type HostModule, ModuleError } from '../modules/host-module.ts'
 import type { InstalledModules } from '../modules/installed-modules.ts'
 import { type Lock, LockedModule } from '../modules/lock.ts'
 import { ConfigError } from '../settings.ts'
-import { EngineError, MigrationError, type Storage } from '../storage/storage.ts'
-import { controlSocket, prepareControlSocket } from './control-socket.ts'
+import { settlesWithin } from '../settles-within.ts'
+import { EngineError, MigrationError, StillNeededError, type Storage } from '../storage/storage.ts'
+import { WriteHold } from './write-hold.ts'
 
 /** What runs, for the `app` command. */
 export interface ApplicationState {
@@ -26,6 +29,8 @@ export interface ApplicationState {
     readonly state: HostModule['state']
     readonly reason?: string
   }[]
+  /** The processes that serve, where `pid` is their parent; absent where one serves alone. */
+  readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
 }
 
 const Undo = Type.Object({
@@ -33,6 +38,8 @@ const Undo = Type.Object({
 })
 const Backup = Type.Object({ file: Type.String() })
 const Purge = Type.Object({ module: Type.String() })
+const Hold = Type.Object({ file: Type.String() })
+const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 
 /** For how long a former generation may go on answering while somebody waits for its end, in milliseconds. */
 const RETIRING_TIMEOUT = 10_000
@@ -40,34 +47,57 @@ const RETIRING_TIMEOUT = 10_000
 interface ControlledApplication {
   readonly installed: InstalledModules
   readonly storage: Storage
+  /** The hosts of this database, of which SQLite has one. */
+  readonly hosts: {
+    self(): ServingHost
+    others(): Promise<readonly ServingHost[]>
+    /** Tells the others what this one serves. */
+    call(): Promise<void>
+  }
   state(): ApplicationState
+  metrics(): readonly MetricFamily[]
 }
 
 /**
- * Serves the `app` command on a local socket that only this user can open. Requests and answers are JSON:
+ * What the `app` command asks a running application, each answered by `inject` or on the control socket. Requests and
+ * answers are JSON:
  *
  * - `GET /state`: what runs
  * - `GET /openapi`: the document of what is installed
  * - `POST /migrate` `{ modules }` (as in a lock): brings the schema up for them → `{ applied }`
  * - `POST /activate`: makes modules.lock.json, as it is now, what is served → `{ generation }`
  * - `GET /schema`: the schema and the ledger of the database
- * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`
+ * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`; 409 `{ reason, stillNeeded }` where another
+ *   host of the database needs them
  * - `POST /backup` `{ file }`: writes a copy of the database, as of one moment, to that absolute path → `{}`
  * - `POST /retired`: answers `{}` when nobody is served by a former generation any more
  * - `POST /purge` `{ module }`: drops the tables of a module that is not installed → `{ module, tables }`
+ * - `POST /hold` `{ file }`: no write from now on, as long as this connection is open; answers when those before are
+ *   done. `file` is the database that the caller means
+ * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
+ *   the end of the process: the configuration names another database now → `{}`
+ * - `GET /hosts`: the hosts that serve from the same database → `{ self, others }`
+ * - `GET /metrics`: what this process has counted, see `MetricFamily`
+ * - `POST /restart`: replaces the processes that serve, one by one → `{ workers }`, how many
  *
  * A change that cannot be made is 409 `{ module, reason }`; nothing has changed then.
  */
-export async function startControlServer(
+export function createControl(
   application: ControlledApplication,
-  { directory, basePath }: Pick<Config, 'directory' | 'basePath'>,
+  config: Config,
   logger: FastifyBaseLogger,
-): Promise<FastifyInstance> {
+): FastifyInstance {
+  const { basePath } = config
   const app = fastify()
+  const { hosts } = application
+  const assertUnneeded = (modules: readonly string[]) =>
+    assertNobodyNeeds(modules, hosts.self().modules, () => hosts.others())
 
   app.setErrorHandler((error: Error, _request, reply) => {
     if (error instanceof ModuleError)
       return reply.code(409).send({ module: error.module, reason: error.message })
+    if (error instanceof StillNeededError)
+      return reply.code(409).send({ reason: error.message, stillNeeded: true })
     if (error instanceof MigrationError || error instanceof EngineError || error instanceof ConfigError)
       return reply.code(409).send({ reason: error.message })
     logger.error(error, 'a control request failed')
@@ -82,11 +112,19 @@ export async function startControlServer(
       applied: await application.installed.migrate((request.body as Pick<Lock, 'modules'>).modules),
     }),
   )
-  app.post('/activate', async () => ({ generation: await application.installed.activate({ probed: true }) }))
+  app.post('/activate', async () => {
+    const generation = await application.installed.activate({ probed: true })
+    await hosts.call()
+    return { generation }
+  })
+  app.get('/hosts', async () => ({ self: hosts.self(), others: await hosts.others() }))
 
+  app.get('/metrics', async () => application.metrics())
   app.get('/schema', async () => application.storage.schema())
   app.post('/undo', { schema: { body: Undo } }, async (request) => {
-    await application.storage.undo((request.body as Static<typeof Undo>).migrations)
+    const { migrations } = request.body as Static<typeof Undo>
+    await assertUnneeded(migrations.map(({ module }) => module))
+    await application.storage.undo(migrations)
     return {}
   })
   app.post('/backup', { schema: { body: Backup } }, async (request) => {
@@ -103,22 +141,24 @@ export async function startControlServer(
     if (application.installed.modules.some(({ id }) => id === module)) {
       throw new MigrationError(`the tables of ${module} cannot be dropped: it is installed`)
     }
+    await assertUnneeded([module])
     return application.storage.purge(module)
   })
 
-  const socket = controlSocket(directory)
-  await prepareControlSocket(socket)
-  await app.listen({ path: socket })
-  await chmod(socket, 0o600)
-  return app
-}
+  const hold = new WriteHold(application.storage, config)
+  app.addHook('preClose', async () => hold.end())
+  app.post('/hold', { schema: { body: Hold } }, async (request, reply) => {
+    await hold.begin((request.body as Static<typeof Hold>).file, reply.raw)
+    return reply.hijack()
+  })
+  app.post('/switch', { schema: { body: Switch } }, async (request) => {
+    const { former, next } = request.body as Static<typeof Switch>
+    await hold.moveTo(former, next)
+    return {}
+  })
 
-async function settlesWithin(milliseconds: number, work: Promise<void>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), milliseconds)
-  try {
-    return await Promise.race([work.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
-  }
+  app.post('/restart', async (_request, reply) =>
+    reply.code(409).send({ reason: 'it is one process, and nobody would serve while it is replaced' }),
+  )
+  return app
 }

@@ -1,27 +1,62 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { StorageBusyError } from '../storage/storage.ts'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_PATH_BYTES = 100
 
 /**
- * Where the host of the application in `directory` listens for the `app` command. An application in a deep
- * folder has it in a folder of the user's own below the system's temporary one.
+ * Where the host of the application in `directory` listens for the `app` command. Each machine has one of its own,
+ * since several may share the folder. An application in a deep folder has it in a folder of the user's own below the
+ * system's temporary one.
  */
 export function controlSocket(directory: string): string {
-  const near = join(directory, '.app', 'control.sock')
+  const near = join(directory, '.app', `control-${shortHash(hostname(), 8)}.sock`)
   if (Buffer.byteLength(near) <= MAX_PATH_BYTES) return near
-  const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
-  return join(tmpdir(), `mortise-${process.getuid?.() ?? 'user'}`, `${hash}.sock`)
+  return join(tmpdir(), `mortise-${process.getuid?.() ?? 'user'}`, `${shortHash(directory, 16)}.sock`)
 }
 
-/** Makes the socket's folder, readable by this user alone, and removes what a dead host left there. */
-export async function prepareControlSocket(socket: string): Promise<void> {
-  const folder = join(socket, '..')
+/** Where a host may listen, likeliest first: a machine's name changes, and an older host had another name for it. */
+export async function controlSockets(directory: string): Promise<string[]> {
+  const own = controlSocket(directory)
+  const names = await readdir(join(directory, '.app')).catch(() => [])
+  const others = names.filter((name) => /^control.*\.sock$/.test(name))
+  return [...new Set([own, ...others.map((name) => join(directory, '.app', name))])]
+}
+
+/** @throws {StorageBusyError} where a host runs the application in this folder, on this machine, already */
+export async function assertNoHost(directory: string): Promise<void> {
+  const socket = connect(controlSocket(directory))
+  try {
+    await once(socket, 'connect')
+  } catch {
+    return
+  } finally {
+    socket.destroy()
+  }
+  throw new StorageBusyError(`another host runs the application in ${directory}`)
+}
+
+/**
+ * Has `control` listen on the socket, for this user alone, in the place of what a dead host may have left there.
+ * @throws {StorageBusyError} where another host listens
+ */
+export async function openControlSocket(control: FastifyInstance, directory: string): Promise<void> {
+  const socket = controlSocket(directory)
+  const folder = dirname(socket)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   // Fails for a folder that belongs to somebody else, as it should.
   await chmod(folder, 0o700)
+  await assertNoHost(directory)
   await rm(socket, { force: true })
+  await control.listen({ path: socket })
+  await chmod(socket, 0o600)
 }
+
+const shortHash = (text: string, length: number) =>
+  createHash('sha256').update(text).digest('hex').slice(0, length)

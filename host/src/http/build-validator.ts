@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { checkedSchemas, checkSchema } from '../check-schema.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
 import { invalidQuery, type Query } from './query-string.ts'
@@ -19,6 +20,7 @@ type Validate = (data: unknown) => true | { readonly error: Error }
 const THOROUGH_LIMIT = 8192
 
 const options: Options = {
+  ...checkedSchemas,
   strict: true,
   strictRequired: false,
   allowUnionTypes: true,
@@ -36,16 +38,20 @@ const options: Options = {
  * @param shared the schemas of `addSchema` in that scope, by `$id`
  */
 export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part: RoutePart) => Validate {
-  const first = addFormats.default(new Ajv(options))
-  const thorough = addFormats.default(new Ajv({ ...options, allErrors: true }))
-  for (const schema of Object.values(shared)) {
-    first.addSchema(schema)
-    thorough.addSchema(schema)
+  const validator = (allErrors: boolean) => {
+    const ajv = addFormats.default(new Ajv({ ...options, allErrors }))
+    for (const schema of Object.values(shared)) ajv.addSchema(schema)
+    return ajv
   }
+  for (const schema of Object.values(shared)) checkSchema(schema)
+  const first = validator(false)
+  let thorough: Ajv | undefined
   return ({ schema, httpPart = 'body', method, url }) => {
+    checkSchema(schema)
     const validate = first.compile(schema)
     let validateAll: ValidateFunction | undefined
     const all = (data: unknown) => {
+      thorough ??= validator(true)
       validateAll ??= thorough.compile(schema)
       validateAll(data)
       return validateAll.errors

@@ -8,7 +8,7 @@ const MAX_DEPTH = 100
 
 /**
  * Parses a JSON body (RFC 8259) and refuses what JSON.parse mends silently: invalid UTF-8, duplicate keys,
- * `__proto__`, lone surrogates.
+ * `__proto__`, lone surrogates. And NUL, which PostgreSQL cannot store.
  *
  * @throws {Problem} `invalid-request`, pointing at the place
  */
@@ -64,8 +64,7 @@ function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
         if (level?.keys && level.expectsKey) {
           readKey(string, level, level.keys, levels)
           hasEscapedKey ||= string.length !== end - index - 2
-        } else if (!string.isWellFormed())
-          throw invalid(pointerOf(levels), 'must not contain lone surrogates')
+        } else refuseUnstorable(string, levels)
         index = end - 1
         break
       }
@@ -85,10 +84,15 @@ function decodeString(literal: string): string {
   return literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
 }
 
+function refuseUnstorable(text: string, levels: readonly Level[]): void {
+  if (!text.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
+  if (text.includes('\0')) throw invalid(pointerOf(levels), 'must not contain NUL')
+}
+
 function readKey(key: string, level: Level, keys: Set<string>, levels: readonly Level[]): void {
   level.at = key
   level.expectsKey = false
-  if (!key.isWellFormed()) throw invalid(pointerOf(levels), 'must not have lone surrogates in its name')
+  refuseUnstorable(key, levels)
   if (key === '__proto__') throw invalid(pointerOf(levels), 'is no known field')
   if (keys.has(key)) throw invalid(pointerOf(levels), 'must be given once')
   keys.add(key)

@@ -1,7 +1,18 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { parseJsonBody } from './json-body.ts'
 import { hostProblems } from './problems.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [kBytes]: Buffer | null
+  }
+}
+
+const kBytes = Symbol('bytes of the body')
+
+/** The body as it was sent; null for an empty one. */
+export const bytesOf = (request: FastifyRequest): Buffer | null => request[kBytes]
 
 /**
  * Bodies are JSON or nothing. An empty one is none, whatever the content type says; one that the route has
@@ -10,6 +21,7 @@ import { hostProblems } from './problems.ts'
 export const requestBodies = fp(
   async (app) => {
     app.removeAllContentTypeParsers()
+    app.decorateRequest(kBytes, null)
 
     // Fastify looks for a parser where there is nothing to parse.
     app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -32,6 +44,12 @@ export const requestBodies = fp(
   { name: 'request-bodies', fastify: '5.x' },
 )
 
+/** A `preValidation` hook: where there is nothing to send, sending nothing is as good as `{}`. */
+export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.body === undefined) request.body = {}
+  done()
+}
+
 function parse(request: FastifyRequest, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const { headers, routeOptions } = request
@@ -44,6 +62,7 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
       members: { errors: [{ pointer: '', detail: 'must be empty' }] },
     })
   }
+  request[kBytes] = bytes
   return parseJsonBody(bytes)
 }
 

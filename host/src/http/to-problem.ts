@@ -45,6 +45,12 @@ function databaseProblem(cause: DatabaseError): Problem | undefined {
         'Too much is being written at once; nothing was changed. Try again.',
         soon,
       )
+    case 'held':
+      return hostProblems.create(
+        'busy',
+        'The data are being moved to another database; nothing was changed. Try again.',
+        { cause, headers: { 'retry-after': '5' } },
+      )
     case 'unavailable':
       return hostProblems.create(
         'database-unavailable',
@@ -54,7 +60,7 @@ function databaseProblem(cause: DatabaseError): Problem | undefined {
     case 'unknown-outcome':
       return hostProblems.create(
         'outcome-unknown',
-        'The connection to the database broke while it was saving: it may have happened or not. Look before you send it again.',
+        'The connection to the database broke while it was saving: it may have happened or not. Send it again with the same Idempotency-Key; if it had none, look first.',
         { cause },
       )
   }

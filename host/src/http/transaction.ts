@@ -1,10 +1,20 @@
+import { createHash } from 'node:crypto'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { Answer, type Database, type Transaction } from '@mortise/module-sdk'
+import { Answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type GuestOptions, guestOf, replaceGuest, unknownGuest } from '../callers/callers.ts'
+import { type GuestOptions, guestOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 import { generatorOf } from '../storage/generator-of.ts'
+import { assertCompared } from './conditional-requests.ts'
+import { type Decided, isSuccess } from './decided.ts'
+import { entityTag, isResource } from './entity-tag.ts'
+import { parseIdempotencyKey } from './idempotency-key.ts'
+import type { Claim } from './idempotency-records.ts'
+import { bytesOf } from './request-bodies.ts'
+import { routeOf } from './route-of.ts'
+import { runOnce } from './run-once.ts'
+import { serialize } from './serialize.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
 // what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
@@ -17,25 +27,40 @@ export interface TransactionOptions extends GuestOptions {
 }
 
 const kReply = Symbol('reply that a transaction may send')
+const kKey = Symbol('idempotency key')
 
 /** Answers `request.transaction`. */
 export const transaction = fp<TransactionOptions>(
   async (app, options) => {
     app.decorateRequest(kReply, null)
+    app.decorateRequest(kKey, null)
     app.addHook('onRequest', (request: WithReply, reply, done) => {
       request[kReply] = reply
+      const header = request.headers['idempotency-key']
+      if (header !== undefined && takesKey(request.method)) {
+        request[kKey] = parseIdempotencyKey(header)
+        reply.raw.once('finish', () => warnUnprotected(request, reply))
+      }
       done()
     })
     app.decorateRequest('transaction', function (this: WithReply, steps) {
       return transact(this, steps, options)
     })
   },
-  { name: 'transaction', fastify: '5.x', dependencies: ['callers'] },
+  {
+    name: 'transaction',
+    fastify: '5.x',
+    dependencies: ['callers', 'request-bodies', 'conditional-requests'],
+  },
 )
+
+/** Whether requests with this method are protected by an Idempotency-Key; others need none. */
+export const takesKey = (method: string) => method === 'POST' || method === 'PATCH'
 
 interface WithReply extends FastifyRequest {
   /** Null while a transaction runs, and from the commit on. */
   [kReply]?: FastifyReply | null
+  [kKey]?: string | null
 }
 
 type Steps = () => Transaction<Answer>
@@ -46,37 +71,55 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   if (!reply) throw new Error('request.transaction was called twice: one request has one answer')
   request[kReply] = null
   const guest = guestOf(request)
+  const claimed = claimOf(request, basePath)
+  const decideNow = () => decide(reply, guest, guests, basePath, steps)
   let decided: Decided
   try {
-    decided = await database.transaction(() => decide(reply, guest, guests, steps))
+    decided = claimed
+      ? await runOnce(database, claimed, decideNow, (problem) => problemAnswer(problem, request.id))
+      : await database.transaction(decideNow)
   } catch (error) {
     request[kReply] = reply
     if (!(error instanceof GuestVanished)) throw error
-    if (guest?.origin === 'header') throw unknownGuest()
-    // The route may know the former caller's id already, so it begins anew.
-    replaceGuest(request, reply, options)
-    return request.routeOptions.handler.call(request.server, request, reply) as Promise<void>
+    // Not somebody new in its place: what they write would be lost on the user who has just claimed the guest.
+    if (guest?.origin === 'cookie') cookie.clear(reply)
+    throw unknownGuest()
   }
-  const { status, headers, text } = decided
+  const { status, headers, text, replayed } = decided
   reply.code(status).headers(headers)
-  if (text !== undefined && !headers['content-type']) reply.type('application/json; charset=utf-8')
-  if (headers.location?.startsWith('/')) reply.header('location', basePath + headers.location)
-  if (guest && isSuccess(status)) {
+  if (replayed) {
+    reply.header('idempotent-replayed', 'true')
+  } else if (guest && isSuccess(status)) {
     if (guest.origin === 'new') reply.header('guest-token', guest.revealToken())
     if (guest.origin !== 'header') cookie.write(reply, guest.revealToken())
   }
+  // To bytes Fastify adds no charset, which the media type of a problem does not have.
   // Awaiting a reply awaits its being sent.
-  await reply.send(text)
+  await reply.send(claimed && text !== undefined ? Buffer.from(text) : text)
 }
 
-/** A known guest that is none any more: it expired or was retired since the request began. */
+/** A known guest that is none any more: it expired or was claimed since the request began. */
 class GuestVanished extends Error {}
 
-/** What is sent after the commit, to the byte. */
-interface Decided {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly text: string | undefined
+/** Undefined where there is no key, or nobody to whom it could belong. */
+function claimOf(request: WithReply, basePath: string): Claim | undefined {
+  const key = request[kKey]
+  if (!key) return undefined
+  const caller = provenId(request)
+  if (caller === undefined) return undefined
+  const { method, url, headers, routeOptions } = request
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([url, headers['if-match'] ?? null]))
+    .update(bytesOf(request) ?? '')
+    .digest('base64url')
+  return { caller, route: `${method} ${routeOptions.url?.slice(basePath.length)}`, key, fingerprint }
+}
+
+/** A module that answers such a request by itself may have done it twice, and nobody would know. */
+function warnUnprotected(request: WithReply, reply: FastifyReply): void {
+  const route = routeOf(request)
+  if (request[kReply] === null || !isSuccess(reply.statusCode) || route.module === undefined) return
+  request.log.warn(route, 'an Idempotency-Key had no effect, since the route did not use request.transaction')
 }
 
 /**
@@ -87,6 +130,7 @@ function* decide(
   reply: FastifyReply,
   guest: Guest | undefined,
   guests: Guests,
+  basePath: string,
   steps: Steps,
 ): Transaction<Decided> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
@@ -97,29 +141,42 @@ function* decide(
         "host's copy: a module has it as a peer dependency and does not bundle it",
     )
   }
-  const { status, headers, body } = answered
+  const { status, body } = answered
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
   }
+  if (isSuccess(status)) assertCompared(reply.request)
+  const text = body === undefined ? undefined : serialize(reply, status, body)
+  const headers = headersOf(answered, text, reply.request.method, basePath)
+  if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
+  return { status, headers, text, replayed: false }
+}
+
+/** The headers of an answer, and those that follow from it. @throws {TypeError} for what is no header */
+function headersOf(
+  { status, headers, body }: Answer,
+  text: string | undefined,
+  method: string,
+  basePath: string,
+) {
+  const all: Record<string, string> = { ...headers }
   for (const [name, value] of Object.entries(headers)) {
     validateHeaderName(name)
     validateHeaderValue(name, value)
   }
-  const text = serialize(reply, status, body)
-  if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
-  return { status, headers, text }
+  if (all.location?.startsWith('/')) all.location = basePath + all.location
+  if (text === undefined) return all
+  all['content-type'] ??= 'application/json; charset=utf-8'
+  if (isSuccess(status) && method !== 'DELETE' && isResource(body)) all.etag ??= entityTag(body, text)
+  return all
 }
 
-/** With the route's serializer for the status, found as Fastify finds it; as plain JSON where it has none. */
-function serialize(reply: FastifyReply, status: number, body: unknown): string | undefined {
-  if (body === undefined) return undefined
-  for (const key of [String(status), `${Math.trunc(status / 100)}xx`, 'default']) {
-    const serializer = reply.getSerializationFunction(key)
-    if (typeof serializer === 'function') return serializer(body as Record<string, unknown>)
+/** As `sendProblem` sends it. */
+function problemAnswer(problem: Problem, requestId: string): Decided {
+  return {
+    status: problem.status,
+    headers: { ...problem.headers, 'content-type': 'application/problem+json' },
+    text: JSON.stringify(problem.toDetails(requestId)),
+    replayed: false,
   }
-  return JSON.stringify(body)
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
 }

@@ -20,6 +20,10 @@ class Generation {
     this.app.routing(request, response)
   }
 
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
   /** Has the connections in use end with the answers that are under way. */
   hangUp(): void {
     for (const response of this.#inFlight)
@@ -45,20 +49,25 @@ class Generation {
 export class Generations {
   #current: Generation
   #changes: Promise<unknown> = Promise.resolve()
-  #closing = false
-  readonly #retiring = new Set<Promise<void>>()
+  #dismissing = false
+  readonly #retiring = new Map<Generation, Promise<void>>()
 
   constructor(first: FastifyInstance) {
     this.#current = new Generation(first)
   }
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
-    if (this.#closing) response.setHeader('connection', 'close')
+    if (this.#dismissing) response.setHeader('connection', 'close')
     this.#current.handle(request, response)
   }
 
   get app(): FastifyInstance {
     return this.#current.app
+  }
+
+  /** How many requests are being answered, by any generation. */
+  get inFlight(): number {
+    return [this.#current, ...this.#retiring.keys()].reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
 
   /**
@@ -73,8 +82,8 @@ export class Generations {
       const former = this.#current
       this.#current = new Generation(next)
       const retired = this.#retire(former)
-      this.#retiring.add(retired)
-      retired.finally(() => this.#retiring.delete(retired))
+      this.#retiring.set(former, retired)
+      retired.finally(() => this.#retiring.delete(former))
     })
     this.#changes = change.catch(() => {})
     return change
@@ -82,7 +91,13 @@ export class Generations {
 
   /** Resolves when every instance that was replaced until now has answered what it had begun, and is closed. */
   async retired(): Promise<void> {
-    await Promise.all(this.#retiring)
+    await Promise.all(this.#retiring.values())
+  }
+
+  /** From now on each connection ends with its next answer. */
+  dismiss(): void {
+    this.#dismissing = true
+    this.#current.hangUp()
   }
 
   /**
@@ -90,10 +105,9 @@ export class Generations {
    * answer; `replace` may not be called any more.
    */
   async close(): Promise<void> {
-    this.#closing = true
-    this.#current.hangUp()
+    this.dismiss()
     await this.#changes
-    await Promise.all([...this.#retiring, this.#retire(this.#current)])
+    await Promise.all([...this.#retiring.values(), this.#retire(this.#current)])
   }
 
   async #retire(generation: Generation): Promise<void> {

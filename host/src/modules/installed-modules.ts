@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
+import type { ServingHost } from '../hosts/serving-host.ts'
 import type { AppliedMigration, Storage } from '../storage/storage.ts'
 import { Generations } from './generations.ts'
 import type { Troubles } from './guard-process.ts'
@@ -73,9 +74,24 @@ export class InstalledModules {
     return this.#serving.modules
   }
 
+  /** What the others of the database are told. */
+  get served(): ServingHost['modules'] {
+    const { lock, modules } = this.#serving
+    return Object.fromEntries(
+      modules.flatMap(({ id, version, state }) =>
+        state === 'disabled' ? [] : [[id, { version, tree: lock.modules[id]?.tree ?? '', state }]],
+      ),
+    )
+  }
+
   /** How often another generation has taken over since the start. */
   get switches(): number {
     return this.#switches
+  }
+
+  /** How many requests are being answered, by any generation. */
+  get inFlight(): number {
+    return this.#generations.inFlight
   }
 
   /** Brings the schema up for stored modules. @throws {MigrationError} */
@@ -141,6 +157,11 @@ export class InstalledModules {
     logServing(this.#parts, next, this.#applied.splice(0))
     this.#serving = next
     return next.app
+  }
+
+  /** From now on each connection ends with its next answer. */
+  dismiss(): void {
+    this.#generations.dismiss()
   }
 
   /** Resolves when all that was begun is answered and every instance closed. */

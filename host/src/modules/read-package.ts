@@ -5,6 +5,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Ajv } from 'ajv'
 import { validRange, valid as validVersion } from 'semver'
+import { checkedSchemas, checkSchema } from '../check-schema.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
 export interface ModulePackage {
@@ -75,7 +76,8 @@ async function readSettingsSchema(directory: string, manifest: Manifest): Promis
   const file = join(directory, manifest.config)
   const schema = await readJson(file)
   try {
-    new Ajv({ strict: false }).compile(schema)
+    checkSchema(schema)
+    new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
   } catch (error) {
     throw new ManifestError(`${file} is no JSON Schema: ${(error as Error).message}`)
   }

@@ -1,6 +1,8 @@
 import type { Access, Database, ModuleContext } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { Claims } from '../callers/claims.ts'
 import type { ContractBoard } from './contract-registry.ts'
+import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
 import { withPlace } from './place-of.ts'
 
@@ -22,10 +24,11 @@ declare module 'fastify' {
 export async function registerModule(
   app: FastifyInstance,
   module: ActiveModule,
-  lent: { readonly database: Database; readonly contracts: ContractBoard },
+  lent: { readonly database: Database; readonly contracts: ContractBoard; readonly claims: Claims },
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
+  const works = new Set<string>()
   try {
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -43,6 +46,15 @@ export async function registerModule(
         log: scope.log.child({ module: id }),
         database: lent.database,
         contracts: lent.contracts.registryFor(manifest),
+        onClaim(take) {
+          lent.claims.add(id, take)
+          everyMinute(scope, lent.database, `host/claims of ${id}`, () => lent.claims.handOverLate(id))
+        },
+        everyMinute(name, work) {
+          if (works.has(name)) throw new ModuleError(id, `it has two works for every minute named "${name}"`)
+          works.add(name)
+          everyMinute(scope, lent.database, `${id}/${name}`, work)
+        },
       }
       await scope.register(plugin as never, context)
     })

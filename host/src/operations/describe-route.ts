@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { Access } from '@mortise/module-sdk'
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { hostProblems } from '../http/problems.ts'
+import { takesKey } from '../http/transaction.ts'
+import { withoutDefaulted } from '../without-defaulted.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]
@@ -22,11 +24,16 @@ export function describeRoute(
     operationId: operationId(String(route.method), route.url.slice(prefix.length)),
     security: securityOf(access),
     ...schema,
+    ...withHeaders(schema?.headers as TSchema | undefined, headersOf(route)),
     ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
     ...(schema?.body ? { body: withoutDefaulted(schema.body as TSchema) } : {}),
     response: withDescriptions({
       ...(schema?.response as Responses | undefined),
-      ...merged(route.config?.problems ?? {}, hostProblems.responses(...commonCodes(access, schema))),
+      ...(showsResource(route) && { 304: Type.Unsafe({ description: 'it is what you have already' }) }),
+      ...merged(
+        route.config?.problems ?? {},
+        hostProblems.responses(...commonCodes(route, schema), ...conditionalCodes(route)),
+      ),
     }),
   }
 }
@@ -39,21 +46,63 @@ function operationId(method: string, path: string): string {
   return `${method.toLowerCase()}${name || 'Overview'}`
 }
 
-/** What has a default need not be sent; only code that reads it finds it always there. */
-function withoutDefaulted(schema: TSchema): TSchema {
-  const { required, properties } = schema
-  if (!Array.isArray(required)) return schema
-  return { ...schema, required: required.filter((name) => properties?.[name]?.default === undefined) }
-}
-
 function securityOf(access: Access) {
   if (access === 'public') return []
   if (access === 'caller') return [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}]
   return [{ bearer: [access] }]
 }
 
-function commonCodes(access: Access, schema: FastifySchema | undefined): Code[] {
+/** Whether an Idempotency-Key has an effect: not where nobody is asked who they are, and not on the host's own routes. */
+const isProtected = ({ method, config }: RouteOptions) =>
+  takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
+
+/** The request headers that the host looks at for a route. */
+function headersOf(route: RouteOptions): Record<string, TSchema> {
+  const { config } = route
+  const headers: Record<string, TSchema> = {}
+  if (isProtected(route)) {
+    headers['Idempotency-Key'] = Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[!-~]+$',
+      description:
+        'a new one for each intended change, a UUID say: with the same one the same request is done once, and its answer repeated for 24 hours. It takes credentials, at least a guest token.',
+    })
+  }
+  if (config?.ifMatch !== undefined) {
+    headers['If-Match'] = Type.String({
+      description: `the ETag of ${config.ifMatch}, or several: refused if it has changed since`,
+    })
+  }
+  if (showsResource(route)) {
+    headers['If-None-Match'] = Type.String({
+      description: 'ETags that you have: 304 if it is still one of them',
+    })
+  }
+  return headers
+}
+
+/** Whether it answers one resource, which has an id. */
+const showsResource = ({ method, schema }: RouteOptions) =>
+  method === 'GET' && (schema?.response as Responses | undefined)?.[200]?.properties?.id !== undefined
+
+/** None of them need be sent, other than those of the route's own schema. */
+function withHeaders(own: TSchema | undefined, added: Record<string, TSchema>) {
+  if (Object.keys(added).length === 0) return {}
+  return { headers: { type: 'object', ...own, properties: { ...own?.properties, ...added } } }
+}
+
+function conditionalCodes(route: RouteOptions): Code[] {
+  return [
+    ...(isProtected(route) ? (['idempotency-running', 'idempotency-mismatch'] as const) : []),
+    ...(route.config?.ifMatch === undefined ? [] : (['precondition-failed'] as const)),
+  ]
+}
+
+function commonCodes({ config }: RouteOptions, schema: FastifySchema | undefined): Code[] {
+  const access = config?.access
   const codes: Code[] = ['invalid-request', 'internal-error', 'busy']
+  if (config?.unlimited !== true) codes.push('rate-limited')
   if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
   if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
   if (schema?.body) codes.push('payload-too-large', 'unsupported-media-type')

@@ -8,7 +8,7 @@ export interface HealthOptions {
 }
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy' })
-const config = { access: 'public' } as const
+const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
 /** Whether the process lives, and whether it should be sent requests. */

@@ -53,6 +53,9 @@ const description =
 same), which you send along from then on; \`POST /guest\` gets one beforehand. Whoever is signed in sends
 \`Authorization: Bearer <JWT>\` instead. The security of a route tells which of them it takes, and the scope that a token needs.
 
+A POST or PATCH with an \`Idempotency-Key\` may be sent again with the same key: it is done once, and its answer repeated for a day. An \`ETag\` in
+\`If-Match\` has a write happen to what you have seen, or not at all; in \`If-None-Match\` it saves you the body.
+
 Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The codes of a route are
 named at its responses. A request that is answered with an error has changed nothing.`.replaceAll(
     /(?<!\n)\n(?!\n)/g,

@@ -16,6 +16,9 @@ const Overview = Type.Object(
     name: Type.String(),
     version: Type.String(),
     modules: Type.Array(ModuleState),
+    hostsDiffer: Type.Optional(
+      Type.Boolean({ description: 'true while other hosts of the application serve something else' }),
+    ),
     links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
   },
   { title: 'Overview' },
@@ -24,11 +27,12 @@ const Overview = Type.Object(
 export interface OverviewOptions {
   readonly application: { readonly name: string; readonly version: string }
   readonly modules: readonly ModuleState[]
+  readonly hostsDiffer?: () => boolean
 }
 
 /** `GET /`: what this application is made of. */
 export const overview = fp<OverviewOptions>(
-  async (app, { application, modules }) => {
+  async (app, { application, modules, hostsDiffer = () => false }) => {
     const { name, version } = application
     const answer = {
       name,
@@ -43,7 +47,8 @@ export const overview = fp<OverviewOptions>(
         config: { access: 'public' },
         schema: { summary: 'The application and its modules', response: { 200: Overview } },
       },
-      async () => answer,
+      // Which hosts, and in what, is for the operator: `app module-list` tells.
+      async () => (hostsDiffer() ? { ...answer, hostsDiffer: true } : answer),
     )
   },
   { name: 'overview', fastify: '5.x' },

@@ -11,10 +11,10 @@ export interface RequestLogOptions {
 /** One line for a finished request, with the requestId of every line of `request.log`; without headers and body. Logging all of them halves a trivial request. */
 export const requestLog = fp<RequestLogOptions>(
   async (app, { requests, slowMs }) => {
-    app.addHook('onResponse', async (request, reply) => {
+    app.addHook('onResponse', (request, reply, done) => {
       const { elapsedTime, statusCode } = reply
       const noteworthy = statusCode >= 500 || elapsedTime >= slowMs
-      if (!noteworthy && !requests) return
+      if (!noteworthy && !requests) return done()
       const line = {
         ...routeOf(request),
         method: request.method,
@@ -25,6 +25,7 @@ export const requestLog = fp<RequestLogOptions>(
       }
       if (noteworthy) request.log.warn(line, statusCode >= 500 ? 'request failed' : 'request was slow')
       else request.log.info(line, 'request')
+      done()
     })
   },
   { name: 'request-log', fastify: '5.x' },

@@ -5,7 +5,7 @@ import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
-import { type DatabaseSchema, type Storage, StorageBusyError } from './storage.ts'
+import { type DatabaseSchema, type Storage, StorageBusyError, type StorageObserver } from './storage.ts'
 
 /** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
 export type DatabasePlace = { readonly file: string } | { readonly url: string }
@@ -15,6 +15,7 @@ export interface OpenOptions {
   readonly onFatal: (error: Error) => void
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
+  readonly observer?: StorageObserver
   /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
   readonly schema?: DatabaseSchema
 }
@@ -26,11 +27,11 @@ export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, rehearse = false, schema } = options
+  const { onFatal, rehearse = false, schema, observer } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
-    return openPostgres(parsePostgresUrl(options.url), { rehearse })
+    return openPostgres(parsePostgresUrl(options.url), { rehearse, observer })
   }
   const path = resolve(options.file)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -45,7 +46,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const writer = openWriter(path)
     try {
       if (schema !== undefined) adoptSchema(writer, schema)
-      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse })
+      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer })
     } catch (error) {
       writer.database.close()
       throw error

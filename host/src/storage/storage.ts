@@ -39,6 +39,13 @@ export interface DatabaseSchema {
   readonly ledger: readonly LedgerEntry[]
 }
 
+/** How much a database holds. */
+export interface DatabaseContents {
+  readonly ledger: readonly LedgerEntry[]
+  /** The number of rows by table, what the engines keep for themselves aside. */
+  readonly rows: Readonly<Record<string, number>>
+}
+
 /** What was given back to the database, or taken from it. */
 export interface ModuleData {
   readonly module: string
@@ -51,6 +58,8 @@ export interface Storage extends Database {
   readonly engine: Engine
   /** Why it cannot be used now, in a sentence; undefined while it can. */
   readonly trouble: string | undefined
+  /** Connections for transactions now; undefined where there is one for all. */
+  readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**
    * Brings the schema up, in the order given. One call is one transaction, ledger rows included: all of it
    * is applied, or nothing is.
@@ -84,17 +93,36 @@ export interface Storage extends Database {
   /**
    * Brings tables, rows and ledger rows of one module back from a file that `extractModule` has made. Those
    * that are there already are left alone.
+   * @param sets the migrations of all packages at hand, for a file that was made on another engine
    * @throws {MigrationError} where something else is in their place; nothing has changed then
    */
-  restoreModule(file: string): Promise<ModuleData>
+  restoreModule(file: string, sets?: readonly MigrationSet[]): Promise<ModuleData>
+  /**
+   * Refuses every write from now on, as `held`; resolves when those that were begun are done. SQLite only.
+   * @throws {EngineError}
+   */
+  hold(): Promise<void>
+  /** Takes writes again. */
+  release(): void
   /** Finishes what is queued, checkpoints, closes. What is asked of it afterwards rejects. */
   close(): Promise<void>
+}
+
+/** Hears how writing goes, on the way of each write. */
+export interface StorageObserver {
+  /** SQLite: so many transactions had one COMMIT, which took so long. */
+  committed(transactions: number, milliseconds: number): void
+  /** PostgreSQL: work is tried again. */
+  retried(): void
 }
 
 /** A migration that cannot be applied; the message names the file, says why and what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
+
+/** What would be taken away is needed by another host of the database; the message says which and for what. */
+export class StillNeededError extends MigrationError {}
 
 /** What only SQLite can do, asked of another engine; the message says what to do instead. */
 export class EngineError extends Error {

@@ -77,3 +77,18 @@ t.test('the token of a guest is in nothing that is logged', (t) => {
   t.notMatch(Object.values(guest), ['the-token'])
   t.end()
 })
+
+t.test('guests who have expired are deleted, a few at a time, and no others', async (t) => {
+  const storage = await testStorage(t)
+  const guests = new Guests(storage)
+  await storage.transaction(function* () {
+    for (let count = 0; count < 250; count++) yield* guests.store(guests.create())
+    yield* run(sql`UPDATE mortise_guest SET expires_at = 1`)
+    yield* guests.store(guests.create())
+  })
+  const left = async () => (await storage.many(sql`SELECT id FROM mortise_guest`)).length
+  t.ok(await storage.transaction(() => guests.forgetExpired()), 'there are more')
+  t.equal(await left(), 51)
+  t.notOk(await storage.transaction(() => guests.forgetExpired()))
+  t.equal(await left(), 1)
+})

@@ -4,19 +4,25 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { accessRules } from '../../src/callers/access.ts'
 import { callers } from '../../src/callers/callers.ts'
+import { claimRoute } from '../../src/callers/claim-route.ts'
+import { Claims } from '../../src/callers/claims.ts'
 import { GuestCookie } from '../../src/callers/guest-cookie.ts'
 import { guestRoutes } from '../../src/callers/guest-routes.ts'
 import { Guests } from '../../src/callers/guests.ts'
 import { mintToken } from '../../src/callers/mint-token.ts'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { conditionalRequests } from '../../src/http/conditional-requests.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
+import { idempotencyRoutes } from '../../src/http/idempotency-routes.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
 import { requestBodies } from '../../src/http/request-bodies.ts'
 import { securityHeaders } from '../../src/http/security-headers.ts'
 import { transaction } from '../../src/http/transaction.ts'
 import { unknownRoutes } from '../../src/http/unknown-routes.ts'
 import { validation } from '../../src/http/validation.ts'
+import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 
 export const issuer = 'urn:test:application'
 export const secret = Buffer.alloc(32, 7)
@@ -27,6 +33,10 @@ export interface TestAppOptions {
   readonly basePath?: string
   /** Runs each transaction twice, the first time undone. */
   readonly rehearse?: boolean
+  /** With the host's own tables; without it, one of the test's own. */
+  readonly storage?: Storage
+  /** Without it nobody takes part in a claim. */
+  readonly claims?: Claims
 }
 
 /** A database of the host with nobody in it. */
@@ -36,29 +46,32 @@ export async function testStorage(t: Test, rehearse = false) {
     rehearse,
     onFatal: (error) => t.fail('the storage failed', { error: error.message }),
   })
-  await storage.migrate([
-    { module: 'host', directory: join(import.meta.dirname, '../../migrations'), tables: 'mortise' },
-  ])
+  await storage.migrate([hostMigrations])
   t.teardown(() => storage.close())
   return storage
 }
 
 /**
  * The host's own plugins around `routes`, in the order of createHost, on a database of its own. `failures`
- * are the messages of the errors that were answered with 500.
+ * are the messages of the errors that were answered with 500, and of warnings.
  */
-export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehearse }: TestAppOptions) {
-  const storage = await testStorage(t, rehearse)
+export async function testApp(t: Test, options: TestAppOptions) {
+  const { routes, publicUrl, basePath = '' } = options
+  const storage = options.storage ?? (await testStorage(t, options.rehearse))
   const parts = {
     database: storage,
     tokens: createTokenVerifier({ issuers: [{ issuer, secret }] }),
     guests: new Guests(storage),
     cookie: new GuestCookie(publicUrl),
+    claims: options.claims ?? new Claims([]),
     basePath,
   }
   const failures: string[] = []
-  const write = (line: string) => void failures.push(JSON.parse(line).err?.message)
-  const logger = pino({ level: 'error' }, { write })
+  const write = (line: string) => {
+    const { err, msg } = JSON.parse(line)
+    failures.push(err?.message ?? msg)
+  }
+  const logger = pino({ level: 'warn' }, { write })
   const app: FastifyInstance = fastify(fastifyOptions({ logger, trustProxy: [] }) as FastifyServerOptions)
   t.teardown(() => app.close())
   await app.register(securityHeaders, { publicUrl })
@@ -68,10 +81,13 @@ export async function testApp(t: Test, { routes, publicUrl, basePath = '', rehea
   await app.register(requestBodies)
   await app.register(validation)
   await app.register(callers, parts)
+  await app.register(conditionalRequests)
   await app.register(transaction, parts)
   await app.register(
     async (api) => {
       await api.register(guestRoutes, parts)
+      await api.register(claimRoute, parts)
+      await api.register(idempotencyRoutes, parts)
       await api.register(async (scope) => routes(scope))
     },
     { prefix: basePath },

@@ -14,6 +14,7 @@ import {
 } from '../../src/offline.ts'
 import { damageOf } from '../../src/storage/sqlite/damage-of.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
+import { ownMigrations } from '../modules/own-migrations.ts'
 
 const noted: FixtureModule = {
   manifest: { id: 'note', tables: 'note', migrations: 'migrations', routes: ['GET /note'] },
@@ -44,7 +45,10 @@ function asking(directory: string) {
 t.test('the schema of a running application is that of the stopped one', async (t) => {
   const { directory, host, get } = await running(t)
   const schema = await get('/schema')
-  t.match(schema, { statements: [/mortise_migration/], ledger: [{ module: 'host' }, { module: 'note' }] })
+  t.match(schema, {
+    statements: [/mortise_migration/],
+    ledger: [...ownMigrations.map((name) => ({ module: 'host', name })), { module: 'note' }],
+  })
   await t.rejects(databaseSchema(directory), { name: 'StorageBusyError' })
   await host.close()
   t.strictSame(await databaseSchema(directory), schema)
@@ -76,7 +80,7 @@ t.test('migrations are undone by a running host and without one', async (t) => {
   await undoMigrations(directory, REVERSIBLE)
   t.strictSame(
     (await databaseSchema(directory)).ledger.map(({ module }) => module),
-    ['host'],
+    ownMigrations.map(() => 'host'),
   )
 })
 

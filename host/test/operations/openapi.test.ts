@@ -155,10 +155,13 @@ t.test('says who may use a route', async (t) => {
   t.equal(secure.components.securitySchemes.guestCookie.name, '__Host-guest')
 })
 
+const headersNamed = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
 t.test('documents the problems of the module and those of the host', async (t) => {
   const { paths } = await documentOf(t)
   const { responses } = paths['/list/{name}'].get
-  t.strictSame(Object.keys(responses).sort(), ['200', '400', '401', '403', '404', '500', '503'])
+  t.strictSame(Object.keys(responses).sort(), ['200', '400', '401', '403', '404', '429', '500', '503'])
   t.equal(
     responses[400].description,
     '`bad-list`: A bad list; `invalid-request`: The request is invalid',
@@ -166,7 +169,7 @@ t.test('documents the problems of the module and those of the host', async (t) =
   )
   t.strictSame(responses[404], {
     description: '`no-such-list`: No such list',
-    headers: { 'Request-Id': { $ref: '#/components/headers/Request-Id' } },
+    headers: headersNamed('Request-Id', 'RateLimit', 'RateLimit-Policy'),
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   })
   t.strictSame(Object.keys(paths['/cart/item'].post.responses).sort(), [
@@ -174,8 +177,11 @@ t.test('documents the problems of the module and those of the host', async (t) =
     '400',
     '401',
     '404',
+    '409',
     '413',
     '415',
+    '422',
+    '429',
     '500',
     '503',
   ])
@@ -213,14 +219,57 @@ t.test('says which headers an answer may have', async (t) => {
   const headersOf = (operation: { responses: Record<string, { headers: object }> }, status: number) =>
     Object.keys(operation.responses[status]?.headers ?? {})
   const { get, post } = paths['/note']
-  t.strictSame(headersOf(get, 200), ['Request-Id', 'Link'])
-  t.strictSame(headersOf(post, 201), ['Request-Id', 'Location', 'Guest-Token'])
-  t.strictSame(headersOf(paths['/sign'].post, 200), ['Request-Id'])
-  t.strictSame(headersOf(post, 401), ['Request-Id', 'WWW-Authenticate'])
-  t.strictSame(headersOf(post, 503), ['Request-Id', 'Retry-After'])
+  const always = ['Request-Id', 'RateLimit', 'RateLimit-Policy']
+  t.strictSame(headersOf(get, 200), [...always, 'Link'])
+  t.strictSame(headersOf(post, 201), [...always, 'ETag', 'Idempotent-Replayed', 'Location', 'Guest-Token'])
+  t.strictSame(headersOf(paths['/sign'].post, 200), [...always, 'ETag'])
+  t.strictSame(headersOf(post, 401), [...always, 'WWW-Authenticate'])
+  t.strictSame(headersOf(post, 503), [...always, 'Retry-After'])
+  t.strictSame(headersOf(post, 429), [...always, 'Retry-After'])
   t.match(components.headers.Link, { description: /RFC 8288/, schema: { type: 'string' } })
   t.equal(post.requestBody.required, false, 'there is nothing to send')
   t.equal(paths['/cart/item'].post.requestBody.required, true)
+})
+
+t.test('says which headers of a request are looked at, and what comes of them', async (t) => {
+  const Note = Type.Object({ id: Type.String() })
+  const own = { type: 'object', properties: { 'x-own': { type: 'string' } }, required: ['x-own'] }
+  const { paths } = await documentOf(t, {
+    routes: (scope) => {
+      const config = { access: 'caller', module: 'api-note' } as const
+      const schema = { response: { 200: Note } }
+      scope.get('/note', { config, schema }, async () => 1)
+      scope.get('/notes', { config, schema: { response: { 200: List(Note) } } }, async () => 1)
+      scope.post('/note', { config, schema: { ...schema, headers: own } }, async () => 1)
+      scope.patch('/note', { config: { ...config, ifMatch: 'the note' }, schema }, async () => 1)
+      scope.delete('/note', { config: { ...config, ifMatch: 'the note' }, schema }, async () => 1)
+      scope.post('/hook', { config: { ...config, access: 'public' }, schema }, async () => 1)
+      scope.post('/host', { config: { access: 'caller' }, schema }, async () => 1)
+    },
+  })
+  const said = (path: string, method: string) => {
+    const { parameters = [], responses } = paths[path][method]
+    const headers = parameters.filter((parameter: { in: string }) => parameter.in === 'header')
+    const codes = ['304', '409', '412', '422'].filter((status) => status in responses)
+    return [headers.map(({ name }: { name: string }) => name).sort(), codes]
+  }
+  t.strictSame(said('/note', 'get'), [['If-None-Match'], ['304']])
+  t.strictSame(said('/notes', 'get'), [[], []])
+  t.strictSame(said('/note', 'post'), [
+    ['Idempotency-Key', 'x-own'],
+    ['409', '422'],
+  ])
+  t.strictSame(said('/note', 'patch'), [
+    ['Idempotency-Key', 'If-Match'],
+    ['409', '412', '422'],
+  ])
+  t.strictSame(said('/note', 'delete'), [['If-Match'], ['412']])
+  for (const path of ['/hook', '/host']) t.strictSame(said(path, 'post'), [[], []])
+  const required = paths['/note'].post.parameters.filter(
+    (parameter: { required: boolean }) => parameter.required,
+  )
+  t.match(required, [{ name: 'x-own' }])
+  t.equal(required.length, 1)
 })
 
 t.test('refers to a schema with a title by its name', async (t) => {

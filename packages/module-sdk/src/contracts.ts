@@ -1,9 +1,12 @@
+import type { CartContract } from './cart-contract.ts'
+
 /**
- * The contracts that modules know each other by: name to type. The package that defines a contract adds it
+ * The contracts that modules know each other by: name to type. The package that defines another one adds it
  * by declaration merging; versions are ranges in the manifests (`provides`, `requires`, `optional`).
  */
-// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
-export interface Contracts {}
+export interface Contracts {
+  cart: CartContract
+}
 
 /** What a module offers to others, and gets of them; only what its manifest declares. */
 export interface ContractRegistry {

@@ -8,7 +8,8 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ContractRegistry } from './contracts.ts'
-import type { Database } from './transaction.ts'
+import type { GuestClaim } from './guest-claim.ts'
+import type { Database, Transaction } from './transaction.ts'
 
 /** The Fastify instance of a module: its own encapsulated scope; routes infer their types from TypeBox schemas. */
 export type ModuleInstance = FastifyInstance<
@@ -26,6 +27,20 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   readonly log: FastifyBaseLogger
   readonly database: Database
   readonly contracts: ContractRegistry
+  /**
+   * Has `take` make the user's what was the guest's, in the transaction that retires the guest, or, where the module
+   * did not serve then, in one of its own within a minute of serving again. To be called once. What it throws undoes
+   * the claim.
+   */
+  onClaim(take: (claim: GuestClaim) => Transaction<void>): void
+  /**
+   * Does `work` once a minute for as long as the module serves, on one host at a time: what may come late, such as
+   * deleting what has expired. It is one transaction, and a short one: true where there may be more to do, and it
+   * runs again at once. A run that fails is logged.
+   *
+   * @param name tells it from the module's other works
+   */
+  everyMinute(name: string, work: () => Transaction<boolean>): void
 }
 
 export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (

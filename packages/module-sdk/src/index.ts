@@ -1,6 +1,8 @@
 export { Answer, answer } from './answer.ts'
+export type { CartContract, CartQuantity } from './cart-contract.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'
+export type { GuestClaim } from './guest-claim.ts'
 export { newId } from './id.ts'
 export { Manifest } from './manifest.ts'
 export {
@@ -13,7 +15,7 @@ export {
   type Problems,
 } from './problem.ts'
 export { RankedList, type RankedListSource, type RankedPage } from './ranked-list.ts'
-export type { Access, Caller, Page } from './request.ts'
+export type { Access, Caller, Page, Versioned } from './request.ts'
 export {
   Deleted,
   Id,

@@ -28,9 +28,17 @@ export interface Page<Item> {
   readonly until?: string | undefined
 }
 
+/** A resource as If-Match knows it: its `id`, null for one that is not there yet, and a `version` that every change raises. */
+export interface Versioned {
+  readonly id: string | null
+  readonly version: number
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** What `If-Match` is compared with, for the document: `the cart`. To be told where `request.ifMatch` is called. */
+    ifMatch?: string
   }
   interface FastifyRequest {
     /**
@@ -41,9 +49,18 @@ declare module 'fastify' {
     /**
      * Runs a write and sends the answer that it decides: `return request.transaction(…)` is how a route ends.
      * Everything a write needs happens in this one transaction; whatever `steps` throws undoes it, a
-     * Problem becomes the answer. Resolves, with nothing, when the answer is on its way.
+     * Problem becomes the answer. With an `Idempotency-Key` it takes effect once, and repeated requests get the
+     * same answer. Resolves, with nothing, when the answer is on its way.
      */
     transaction(steps: () => Transaction<Answer>): Promise<void>
+    /**
+     * Refuses a write whose `If-Match` does not name the present version of what `find` answers: that of the
+     * resource whose GET has shown the `ETag`. A step of `transaction`, before anything is changed. Without the
+     * header nothing is looked up; where the header is there and this was not called, the write is refused.
+     *
+     * @throws {Problem} 412 `precondition-failed`
+     */
+    ifMatch(find: () => Transaction<Versioned>): Transaction<void>
   }
   interface FastifyReply {
     /** Adds `pages` and the `Link` header (RFC 8288) to a page of a list; the route returns the result. */

@@ -2,7 +2,7 @@
  * SQL as values. A query is written once and runs on every storage engine: `?`, `$1` and the like are
  * the engine's affair. Values are always bound, never part of the text.
  *
- * Portable values are TEXT (string), BIGINT and INTEGER (number, a safe integer; bigint) and NULL.
+ * Portable values are TEXT (string without NUL), BIGINT and INTEGER (number, a safe integer; bigint) and NULL.
  * Booleans are INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
  */
 export type SqlValue = string | number | bigint | null
@@ -26,7 +26,7 @@ export class Sql {
  * `sql` is inserted as a fragment, with its own values bound. Write whole queries without fragments where
  * you can: their statement is then cached by call site.
  *
- * @throws {TypeError} for a value that no engine stores: undefined, boolean, Date, object, fraction, NaN.
+ * @throws {TypeError} for a value that not every engine stores: undefined, boolean, Date, object, fraction, NaN, text with NUL.
  */
 export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
   if (!values.some((value) => value instanceof Sql)) {
@@ -94,8 +94,11 @@ function append(texts: string[], bound: SqlValue[], fragment: Sql): void {
 }
 
 function assertStorable(value: unknown): asserts value is SqlValue {
-  if (typeof value === 'string' || typeof value === 'bigint' || value === null) return
-  if (Number.isSafeInteger(value)) return
+  if (typeof value === 'bigint' || value === null || Number.isSafeInteger(value)) return
+  if (typeof value === 'string') {
+    if (!value.includes('\0')) return
+    throw new TypeError('cannot store text with a NUL: PostgreSQL has none')
+  }
   throw new TypeError(
     `cannot store ${typeof value} ${String(value)}: bind a string, a safe integer, a bigint or null`,
   )

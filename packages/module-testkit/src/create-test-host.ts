@@ -23,13 +23,14 @@ import {
 } from '@mortise/host'
 import type { ModulePlugin } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
+import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
 import { TestCaller } from './test-caller.ts'
 
-/** The test that a host belongs to, of tap or anything alike: the host goes away with it. */
-export interface OwningTest {
-  teardown(cleanUp: () => Promise<void>): unknown
-}
+/** The test that a host belongs to, of `node:test`, tap or anything alike: the host goes away with it. */
+export type OwningTest =
+  | { after(cleanUp: () => Promise<void>): unknown }
+  | { teardown(cleanUp: () => Promise<void>): unknown }
 
 export interface TestModule {
   /** The folder of the module's package.json: manifest, migrations and settings schema are read from there. */
@@ -45,8 +46,6 @@ export interface TestHostOptions {
    * logged to stderr, unless it says `log: { level: 'silent' }`.
    */
   readonly config?: Readonly<Record<string, unknown>>
-  /** The URL of a PostgreSQL server, on which the host has a schema of its own; without it, a SQLite file of its own. */
-  readonly database?: string | undefined
   /**
    * Whether every transaction runs twice, first undone, so that a side effect other than its statements shows.
    * On by default, and off where a test counts or measures.
@@ -64,10 +63,11 @@ export interface TestHost {
   guest(): TestCaller
 }
 
-/** Makes a host that serves `modules` until the test `t` ends. */
+/** Makes a host that serves `modules` until the test `t` ends: on a SQLite file, unless `onEngines` says otherwise. */
 export async function createTestHost(t: OwningTest, options: TestHostOptions): Promise<TestHost> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-test-'))
-  const place = options.database === undefined ? undefined : temporarySchema(options.database)
+  const server = databaseOf(t)
+  const place = server === undefined ? undefined : temporarySchema(server)
   const config = await testConfig(directory, { ...options.config, ...(place && { database: place.url }) })
   const database = await openStorage({
     ...placeOfDatabase(config),
@@ -77,7 +77,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     },
   })
   let app: FastifyInstance | undefined
-  t.teardown(async () => {
+  cleanUpAfter(t, async () => {
     await app?.close()
     await database.close()
     await place?.drop()
@@ -114,6 +114,12 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     user: (subject, scope) => TestCaller.user(serving, config, subject, scope),
     guest: () => TestCaller.guest(serving, config),
   }
+}
+
+function cleanUpAfter(t: OwningTest, cleanUp: () => Promise<void>): void {
+  // tap has both, and its `after` is for hooks of another kind.
+  if ('teardown' in t) t.teardown(cleanUp)
+  else t.after(cleanUp)
 }
 
 /** An application folder like `app init` makes it, read like the host reads it; the environment has no say. */

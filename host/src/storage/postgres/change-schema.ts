@@ -2,6 +2,17 @@ import type { Client } from 'pg'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { prepareLedger, type Query } from './ledger.ts'
 
+/** Runs SQL on a connection. @throws {DatabaseError} */
+export const queryOn =
+  (client: Client): Query =>
+  async (text, values) => {
+    try {
+      return await client.query(text, values)
+    } catch (error) {
+      throw toDatabaseError(error, text)
+    }
+  }
+
 /**
  * Does `work` in one transaction, alone among all hosts of the application: all of it, or nothing.
  * @throws {DatabaseError} `busy` where another host is at it, or where a table is in use for long: nothing has happened
@@ -10,13 +21,7 @@ export async function changeSchema<Result>(
   client: Client,
   work: (query: Query) => Promise<Result>,
 ): Promise<Result> {
-  const query: Query = async (text, values) => {
-    try {
-      return await client.query(text, values)
-    } catch (error) {
-      throw toDatabaseError(error, text)
-    }
-  }
+  const query = queryOn(client)
   await query('BEGIN')
   let result: Result
   try {

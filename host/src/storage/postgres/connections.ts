@@ -1,7 +1,7 @@
 import { DatabaseError, type Sql } from '@mortise/module-sdk'
-import { Client, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg'
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg'
 import { RetriableError } from './database-error.ts'
-import type { PostgresPlace } from './postgres-url.ts'
+import type { PostgresPlace, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { query, Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
@@ -21,6 +21,9 @@ const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transactio
 /** Whatever the server's defaults are: what was committed is on its disk, and nothing is written but in a transaction. */
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
 
+/** What the server calls the connections that a host serves from: who replaces the data looks for them. */
+export const hostConnectionName = ({ schema }: PostgresPlace) => `mortise ${schema}`.slice(0, 63)
+
 /** The connections of one host to its database. */
 export class Connections {
   readonly statements = new StatementTexts()
@@ -28,15 +31,29 @@ export class Connections {
   readonly #reachability: Reachability
   readonly #readers: readonly Reader[]
   readonly #pool: Pool
+  /** The server that could be written when it was last looked. */
+  #server: PostgresServer
 
   constructor(place: PostgresPlace) {
     this.#place = place
+    this.#server = place.servers[0] as PostgresServer
     this.#reachability = new Reachability(async () => {
       const client = await this.#connect()
       await client.end()
     })
     this.#readers = Array.from({ length: READERS }, () => this.#createReader())
-    this.#pool = new Pool({ ...this.#lasting(), max: TRANSACTIONS })
+    const lasting = () => this.#lasting()
+    this.#pool = new Pool({
+      max: TRANSACTIONS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // Each to the server of its time.
+      Client: class extends Client {
+        constructor() {
+          super(lasting())
+        }
+      },
+      onConnect: assertWritable,
+    })
     this.#pool.on('error', () => this.#reachability.suspect())
     // The pool leaves a new one without a listener for a moment, in which it may break and end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
@@ -45,6 +62,12 @@ export class Connections {
   /** Why the server cannot be reached; undefined while it can. */
   get trouble(): string | undefined {
     return this.#reachability.trouble
+  }
+
+  /** Those for transactions. */
+  get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { open: totalCount, idle: idleCount, waiting: waitingCount }
   }
 
   /** One read, together with those of others on its way. @throws {DatabaseError} */
@@ -102,12 +125,24 @@ export class Connections {
     await Promise.all([this.#pool.end(), ...this.#readers.map((reader) => reader.end())])
   }
 
+  /** To whichever server can be written now, the one that could last first. */
   async #connect(): Promise<Client> {
-    const client = new Client(this.#config({ ...GUARDS, default_transaction_read_only: 'off' }))
-    // What breaks fails its query as well.
-    client.on('error', () => {})
-    await client.connect()
-    return client
+    const last = this.#server
+    const failures: Error[] = []
+    for (const server of [last, ...this.#place.servers.filter((other) => other !== last)]) {
+      const client = new Client(this.#config(server, { ...GUARDS, default_transaction_read_only: 'off' }))
+      // What breaks fails its query as well.
+      client.on('error', () => {})
+      try {
+        await connect(client)
+        this.#server = server
+        return client
+      } catch (error) {
+        failures.push(error as Error)
+      }
+    }
+    if (failures.length === 1) throw failures[0]
+    throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
   }
 
   async #acquire(): Promise<PoolClient> {
@@ -137,13 +172,17 @@ export class Connections {
   }
 
   #lasting(): ClientConfig {
-    return { ...this.#config({ ...GUARDS, ...LIMITS }), query_timeout: ANSWER_TIMEOUT_MS }
+    return {
+      ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
+      application_name: hostConnectionName(this.#place),
+      query_timeout: ANSWER_TIMEOUT_MS,
+    }
   }
 
-  #config(settings: Readonly<Record<string, string>>): ClientConfig {
+  #config(server: PostgresServer, settings: Readonly<Record<string, string>>): ClientConfig {
     const all = { search_path: this.#place.schema, ...settings }
     return {
-      ...this.#place.connection,
+      ...server,
       options: Object.entries(all)
         .map(([name, value]) => `-c ${name}=${value}`)
         .join(' '),
@@ -156,8 +195,46 @@ export class Connections {
   }
 }
 
+/** Node's codes for a certificate whose authority is not known. */
+const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
+
+/** @throws {Error} where the server cannot be reached or trusted, or is a standby */
+async function connect(client: Client): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    if (!UNTRUSTED.test(code ?? '')) throw error
+    const reason = `who signed its certificate is not known (${message}): name the authority with sslrootcert`
+    throw new Error(reason, { cause: error })
+  }
+  try {
+    await assertWritable(client)
+  } catch (error) {
+    client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** @throws {Error} for a standby: it takes no writes, and what it shows may be late */
+async function assertWritable(client: ClientBase): Promise<void> {
+  const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: CONNECT_TIMEOUT_MS }
+  const { rows } = await client.query(question)
+  if (rows[0].standby === 1) throw new Error('it is a standby, which cannot be written: name the primary')
+}
+
 /** Whether a connection had better not be used again: it is broken, or has prepared what no longer fits the schema. */
 const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
+
+/**
+ * Has all that a connection is asked in this turn of the event loop go out at once: writing to a socket is most of
+ * what a short statement costs this process.
+ */
+function sendTogether({ connection: { stream } }: Client): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
 
 /** One connection that is sent one read after the other without waiting for answers. Connects when it is first used. */
 class Reader {
@@ -181,6 +258,7 @@ class Reader {
     let client: Client | undefined
     try {
       client = await used
+      sendTogether(client)
       return await work(client)
     } catch (error) {
       if (this.#client === used && (client === undefined || isUseless(error))) {
@@ -206,7 +284,7 @@ class Reader {
     // Its reads fail by themselves.
     client.on('error', () => connected && this.#onBroken())
     try {
-      await client.connect()
+      await connect(client)
       connected = true
       return client
     } catch (error) {

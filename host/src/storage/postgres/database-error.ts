@@ -54,6 +54,13 @@ export function toDatabaseError(error: unknown, text: string): Error {
   return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
 }
 
+/** What a BEGIN that failed means: nothing is wrong with it, so a server that refuses it has become a standby. */
+export function toBeginError(error: unknown): Error {
+  const known = toDatabaseError(error, 'BEGIN')
+  if (known instanceof RetriableError) return known
+  return new RetriableError('unavailable', `the server takes no transactions: ${known.message}`, error)
+}
+
 /** The driver's own words for a connection that was found broken before anything went out on it. */
 const NEVER_SENT = /\bis not queryable$/
 

@@ -5,7 +5,7 @@ import { type MigrationFile, readMigrations } from '../migration-files.ts'
 import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
 import { readCatalog } from './catalog.ts'
-import { type Query, readLedger, recordMigration } from './ledger.ts'
+import { type PostgresLedgerEntry, type Query, readLedger, recordMigration } from './ledger.ts'
 
 /** A migration on this engine, and what it is on SQLite. */
 export interface PortableMigration extends MigrationFile {
@@ -57,23 +57,25 @@ export async function applyMigrations(query: Query, sets: readonly ReadSet[]): P
 async function applyOne(query: Query, set: MigrationSet, file: PortableMigration): Promise<void> {
   const { module, tables } = set
   const { path, name, up, checksum, down, sqlite } = file
+  await applyEntry(query, `${path} of ${module}`, {
+    ...{ module, name, checksum, up, down, tables, appliedAt: Date.now() },
+    ...{ sqliteUp: sqlite.up, sqliteDown: sqlite.down },
+  })
+}
+
+/** Runs one migration and records it. @param what it is, for people */
+export async function applyEntry(query: Query, what: string, entry: PostgresLedgerEntry): Promise<void> {
+  const { up, tables } = entry
   const before = await readCatalog(query)
-  await run(
-    query,
-    up,
-    (reason) => `${path} of ${module} failed: ${reason}. Nothing was changed; correct the file`,
-  )
+  await run(query, up, (reason) => `${what} failed: ${reason}. Nothing was changed; correct the file`)
   const change = foreignChange(tables, before, await readCatalog(query))
   if (change !== undefined) {
     throw new MigrationError(
-      `${path} of ${module} ${change}, but it may only touch "${tables}" and what begins with ` +
+      `${what} ${change}, but it may only touch "${tables}" and what begins with ` +
         `"${tables}_". Nothing was changed; correct the file`,
     )
   }
-  await recordMigration(query, {
-    ...{ module, name, checksum, down, tables, appliedAt: Date.now() },
-    ...{ sqliteUp: sqlite.up, sqliteDown: sqlite.down },
-  })
+  await recordMigration(query, entry)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { type Storage, StorageUnreachableError } from '../storage.ts'
+import { type Storage, type StorageObserver, StorageUnreachableError } from '../storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresPlace } from './postgres-url.ts'
@@ -9,6 +9,7 @@ const OLDEST_VERSION = 14
 export interface PostgresOptions {
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse: boolean
+  readonly observer: StorageObserver | undefined
 }
 
 /**
@@ -31,18 +32,34 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
 }
 
 async function prepare(client: Client, schema: string): Promise<void> {
+  await assertUsable(client)
   const { rows } = await client.query(
-    `
-    SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding,
-      pg_is_in_recovery() AS standby, to_regnamespace($1) IS NOT NULL AS present`,
+    `SELECT to_regnamespace($1) IS NOT NULL AS present, to_regclass($1 || '.mortise_move') IS NOT NULL AS moving`,
     [schema],
   )
-  const { version, encoding, standby, present } = rows[0]
+  // Not just IF NOT EXISTS, which asks for the right to create schemas even where there is nothing to create.
+  if (!rows[0].present) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  if (rows[0].moving) await takeOver(client)
+}
+
+/** @throws {Error} where no application can be on this server */
+export async function assertUsable(client: Client): Promise<void> {
+  const { rows } = await client.query(`
+    SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`)
+  const { version, encoding } = rows[0]
   if (version < OLDEST_VERSION)
     throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest that will do`)
   if (encoding !== 'UTF8')
     throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
-  if (standby) throw new Error('it is a standby, which cannot be written: name the primary')
-  // Not just IF NOT EXISTS, which asks for the right to create schemas even where there is nothing to create.
-  if (!present) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+}
+
+/** What was moved here is this application from now on: see `move.ts`. */
+async function takeOver(client: Client): Promise<void> {
+  const { rows } = await client.query('SELECT verified FROM mortise_move')
+  if (rows[0]?.verified !== 1) {
+    throw new Error(
+      '"app migrate-data" has not finished moving an application there: give that command again',
+    )
+  }
+  await client.query('DROP TABLE IF EXISTS mortise_move')
 }

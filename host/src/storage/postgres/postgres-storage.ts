@@ -1,14 +1,25 @@
 import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
-import type { AppliedMigration, DatabaseSchema, MigrationSet, ModuleData, Storage } from '../storage.ts'
-import { EngineError } from '../storage.ts'
+import type { Client } from 'pg'
+import {
+  type AppliedMigration,
+  type DatabaseSchema,
+  EngineError,
+  type MigrationSet,
+  type ModuleData,
+  type Storage,
+  type StorageObserver,
+} from '../storage.ts'
 import { changeSchema } from './change-schema.ts'
 import type { Connections } from './connections.ts'
+import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
 import { Gate } from './gate.ts'
 import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
 import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
 import { purgeModule } from './purge.ts'
+import { restoreModule } from './restore-module.ts'
+import { withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import type { Session } from './session.ts'
 import { undoMigrations } from './undo.ts'
@@ -27,17 +38,26 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
   readonly #rehearse: boolean
+  readonly #observer: StorageObserver | undefined
   readonly #gate = new Gate()
   readonly #working = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor(connections: Connections, options: { readonly rehearse: boolean }) {
+  constructor(
+    connections: Connections,
+    options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
+  ) {
     this.#connections = connections
     this.#rehearse = options.rehearse
+    this.#observer = options.observer
   }
 
   get trouble(): string | undefined {
     return this.#connections.trouble
+  }
+
+  get pool() {
+    return this.#connections.pool
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
@@ -83,21 +103,25 @@ export class PostgresStorage implements Storage {
     return sqliteSchema(await this.#ledger())
   }
 
-  async copyTo(): Promise<void> {
-    throw new EngineError(
-      'a PostgreSQL database is not copied by the host: use pg_dump, with --schema for one application of several',
-    )
+  copyTo(file: string): Promise<void> {
+    return this.#work(() => this.#connections.withClient((client) => copyToFile(client, file)))
   }
 
   purge(module: string): Promise<ModuleData> {
     return this.#change((query) => purgeModule(query, module))
   }
 
-  async restoreModule(): Promise<ModuleData> {
-    throw new EngineError(
-      'the archive of a module can be restored to SQLite only: on PostgreSQL use pg_restore with a dump of your own',
+  restoreModule(file: string, sets: readonly MigrationSet[] = []): Promise<ModuleData> {
+    return withSource(file, sets, (source) =>
+      this.#change((query, client) => restoreModule(client, query, source)),
     )
   }
+
+  async hold(): Promise<void> {
+    throw new EngineError('only what is in SQLite is moved to another database')
+  }
+
+  release(): void {}
 
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -145,8 +169,10 @@ export class PostgresStorage implements Storage {
     return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
   }
 
-  #change<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#work(() => this.#connections.withClient((client) => changeSchema(client, work)))
+  #change<Result>(work: (query: Query, client: Client) => Promise<Result>): Promise<Result> {
+    return this.#work(() =>
+      this.#connections.withClient((client) => changeSchema(client, (query) => work(query, client))),
+    )
   }
 
   /** Begins nothing once it is closed; closing waits for what was begun. */
@@ -156,7 +182,11 @@ export class PostgresStorage implements Storage {
         new DatabaseError('other', 'the storage is closed; nothing can be read or written any more'),
       )
     }
-    const working = retry(work).finally(() => this.#working.delete(working))
+    const attempted = (attempt: number) => {
+      if (attempt > 1) this.#observer?.retried()
+      return work(attempt)
+    }
+    const working = retry(attempted).finally(() => this.#working.delete(working))
     this.#working.add(working)
     return working
   }

@@ -3,14 +3,17 @@ import type { ClientConfig } from 'pg'
 
 /** Where the tables of an application are, and how to get there. */
 export interface PostgresPlace {
-  readonly connection: Pick<ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>
+  /** At least one. Whichever of them can be written is the database. */
+  readonly servers: readonly PostgresServer[]
   /** All tables of the application are in it, and nothing else should be. */
   readonly schema: string
   /** For people: no password. */
   readonly name: string
 }
 
-const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
+export type PostgresServer = Pick<ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>
+
+const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host', 'target_session_attrs']
 const SSL_MODES = ['disable', 'require', 'verify-full']
 const LOOPBACK = new Set(['', 'localhost', '127.0.0.1', '::1'])
 
@@ -18,14 +21,19 @@ export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
 
 /**
  * Reads `postgres://user:password@host:5432/database?schema=shop&sslmode=verify-full`, in which all but the protocol
- * may be left out (then libpq's variables count, such as PGPASSWORD). `sslmode` as libpq has it: `require` encrypts,
- * `verify-full` also checks the certificate, against `sslrootcert` where that names a file.
+ * may be left out (then libpq's variables count, such as PGPASSWORD). As libpq has it, there may be several hosts
+ * (`a:5432,b:5433`), and in `sslmode` `require` encrypts, `verify-full` also checks the certificate, against
+ * `sslrootcert` where that names a file.
  *
  * @throws {TypeError} saying what is wrong, to stand after its name; never with the URL itself, which is secret
  */
 export function parsePostgresUrl(text: string): PostgresPlace {
-  if (!URL.canParse(text)) throw new TypeError('must be a URL such as postgres://user:password@host/database')
-  const url = new URL(text)
+  const texts = urlsOf(text)
+  if (!texts.every((each) => URL.canParse(each))) {
+    throw new TypeError('must be a URL such as postgres://user:password@host/database')
+  }
+  const urls = texts.map((each) => new URL(each))
+  const [url] = urls as [URL]
   const parameters = new Map(url.searchParams)
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) {
@@ -35,19 +43,35 @@ export function parsePostgresUrl(text: string): PostgresPlace {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith('pg_')) {
     throw new TypeError(`has the schema "${schema}": lower case letters, digits and "_", not "pg_…"`)
   }
+  const wanted = parameters.get('target_session_attrs') ?? 'read-write'
+  if (wanted !== 'read-write') {
+    throw new TypeError(`has the target_session_attrs "${wanted}": only read-write will do`)
+  }
+  return {
+    servers: urls.map((each) => serverOf(each, parameters)),
+    schema,
+    name: `the schema "${schema}" of postgres://${urls.map(({ host }) => host).join()}${url.pathname}`,
+  }
+}
+
+/** One URL for each host, since `URL` knows only one. */
+function urlsOf(text: string): string[] {
+  const parts = /^([^/?#]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text)
+  if (parts === null) return [text]
+  const [, before, hosts, after] = parts as string[] as [string, string, string, string]
+  return hosts.split(',').map((host) => `${before}${host}${after}`)
+}
+
+function serverOf(url: URL, parameters: ReadonlyMap<string, string>): PostgresServer {
   const host = parameters.get('host') ?? decodeURIComponent(url.hostname.replace(/^\[|\]$/g, ''))
   const database = decodeURIComponent(url.pathname.slice(1))
   return {
-    connection: {
-      ...(host && { host }),
-      ...(url.port && { port: Number(url.port) }),
-      ...(url.username && { user: decodeURIComponent(url.username) }),
-      ...(url.password && { password: decodeURIComponent(url.password) }),
-      ...(database && { database }),
-      ssl: tls(host, parameters.get('sslmode'), parameters.get('sslrootcert')),
-    },
-    schema,
-    name: `the schema "${schema}" of postgres://${url.host}/${database}`,
+    ...(host && { host }),
+    ...(url.port && { port: Number(url.port) }),
+    ...(url.username && { user: decodeURIComponent(url.username) }),
+    ...(url.password && { password: decodeURIComponent(url.password) }),
+    ...(database && { database }),
+    ssl: tls(host, parameters.get('sslmode'), parameters.get('sslrootcert')),
   }
 }
 

@@ -1,7 +1,10 @@
 import { DatabaseError, type SqlValue, type Step } from '@mortise/module-sdk'
 import type { ClientBase, QueryResult } from 'pg'
-import { toCommitError, toDatabaseError } from './database-error.ts'
+import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
 import type { BoundStatement, StatementTexts } from './statement-texts.ts'
+
+/** The class of SQLSTATE that warnings are of; notices are of class 00. */
+const WARNING = '01'
 
 /**
  * One transaction on a connection that is this one's alone. Outside of BEGIN … COMMIT the connection refuses to write,
@@ -26,7 +29,14 @@ export class Session {
 
   /** Takes one step of the transaction. A statement without rows that is asked for rows answers none. */
   async execute(step: Step): Promise<unknown> {
-    return answerOf(step, await query(this.#client, this.#statements.get(step?.query)))
+    const statement = this.#statements.get(step?.query)
+    try {
+      return answerOf(step, await query(this.#client, statement))
+    } catch (error) {
+      // Without its BEGIN a statement fails for other reasons than its own.
+      await this.#assertBegun()
+      throw error
+    }
   }
 
   /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
@@ -37,7 +47,10 @@ export class Session {
       query(this.#client, statement),
       this.#client.query('RELEASE step'),
     ])
-    if (saved.status === 'rejected') throw toDatabaseError(saved.reason, 'SAVEPOINT')
+    if (saved.status === 'rejected') {
+      await this.#assertBegun()
+      throw toDatabaseError(saved.reason, 'SAVEPOINT')
+    }
     if (answered.status === 'fulfilled') {
       if (released.status === 'fulfilled') return answerOf(step, answered.value)
       throw toDatabaseError(released.reason, 'RELEASE')
@@ -58,14 +71,31 @@ export class Session {
     await this.rollback()
   }
 
-  /** @throws {DatabaseError} `unknown-outcome` where the connection broke and nobody knows */
+  /** @throws {DatabaseError} `unknown-outcome` where the connection broke, or no synchronous standby has it */
   async commit(): Promise<void> {
     await this.#assertBegun()
     let result: QueryResult
+    let warning: string | undefined
+    const onNotice = ({
+      code,
+      message,
+    }: {
+      readonly code?: string | undefined
+      readonly message?: string | undefined
+    }) => {
+      if (code?.startsWith(WARNING)) warning = message
+    }
+    this.#client.on('notice', onNotice)
     try {
       result = await this.#client.query('COMMIT')
     } catch (error) {
       throw toCommitError(error)
+    } finally {
+      this.#client.off('notice', onNotice)
+    }
+    // Where somebody cancels the wait for a synchronous standby, COMMIT succeeds, with a warning.
+    if (warning !== undefined) {
+      throw new DatabaseError('unknown-outcome', `committed, but a failover may lose it: ${warning}`)
     }
     // A transaction in which something has failed is rolled back by COMMIT, without an error.
     if (result.command !== 'COMMIT') {
@@ -80,7 +110,7 @@ export class Session {
     try {
       await this.#begun
     } catch (error) {
-      throw toDatabaseError(error, 'BEGIN')
+      throw toBeginError(error)
     }
   }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import { syncPath } from '../../sync-path.ts'
+import { MigrationError } from '../storage.ts'
 import { createPrivateFile } from './file-lock.ts'
 
 /** After how many steps of 100 pages (400 KiB) what was copied is sent on to the disk. */
@@ -17,17 +19,30 @@ const STEPS_PER_SYNC = 20
  * @throws {Error} where it cannot be written; nothing is left then
  */
 export async function copyDatabase(source: SqliteDatabase.Database, file: string): Promise<void> {
+  await writeDatabase(file, async (temporary, handle) => {
+    await backUp(source, temporary, handle)
+    // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
+    // Gone: the command that asked for it was killed, and the next one has removed what it left.
+    const copy = new SqliteDatabase(temporary, { fileMustExist: true })
+    copy.pragma('journal_mode = DELETE')
+    copy.close()
+  })
+}
+
+/**
+ * Has `write` make a database in a file beside, and gives it its name when it is on the disk.
+ * @throws {Error} where it cannot be written; nothing is left then
+ */
+export async function writeDatabase(
+  file: string,
+  write: (temporary: string, handle: FileHandle) => Promise<void>,
+): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   try {
     createPrivateFile(temporary)
     const handle = await open(temporary, 'r+')
     try {
-      await backUp(source, temporary, handle)
-      // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
-      // Gone: the command that asked for it was killed, and the next one has removed what it left.
-      const copy = new SqliteDatabase(temporary, { fileMustExist: true })
-      copy.pragma('journal_mode = DELETE')
-      copy.close()
+      await write(temporary, handle)
       await handle.sync()
     } finally {
       await handle.close()
@@ -36,6 +51,7 @@ export async function copyDatabase(source: SqliteDatabase.Database, file: string
     await syncPath(dirname(file))
   } catch (error) {
     for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
+    if (error instanceof MigrationError || error instanceof DatabaseError) throw error
     throw new Error(`the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`, {
       cause: error,
     })

@@ -6,6 +6,7 @@ import { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { createPrivateFile } from './file-lock.ts'
 import { prepareLedger, recordMigration } from './ledger.ts'
+import { extractAside } from './portable-file.ts'
 
 /**
  * Writes the tables, rows and ledger rows of one module, from a copy of a database that nobody has open, to
@@ -28,7 +29,9 @@ export function extractModule(copy: string, module: string, file: string): Modul
         if (own.length === 0) return undefined
         prepareLedger(connection)
         for (const entry of own) recordMigration(connection, entry)
-        return { module, tables: copyArchived(connection, prefixesOf(ledger, module)) }
+        const prefixes = prefixesOf(ledger, module)
+        extractAside(database, module, prefixes)
+        return { module, tables: copyArchived(connection, prefixes) }
       }),
     )
   } finally {

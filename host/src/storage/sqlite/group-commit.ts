@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseError, type Transaction } from '@mortise/module-sdk'
+import type { StorageObserver } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError } from './database-error.ts'
 import { drive } from './drive.ts'
@@ -34,6 +35,7 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #onBroken: (error: BrokenStorageError) => void
   readonly #rehearse: boolean
+  readonly #observer: StorageObserver | undefined
   #queue: Member[] = []
   #draining: Promise<void> | undefined
   #ended: Error | undefined
@@ -41,11 +43,16 @@ export class GroupCommit {
 
   constructor(
     connection: Connection,
-    options: { readonly onBroken: (error: BrokenStorageError) => void; readonly rehearse: boolean },
+    options: {
+      readonly onBroken: (error: BrokenStorageError) => void
+      readonly rehearse: boolean
+      readonly observer?: StorageObserver | undefined
+    },
   ) {
     this.#connection = connection
     this.#onBroken = options.onBroken
     this.#rehearse = options.rehearse
+    this.#observer = options.observer
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
@@ -54,6 +61,11 @@ export class GroupCommit {
       this.#queue.push({ steps, resolve: resolve as (result: unknown) => void, reject, alone: false })
       this.#draining ??= this.#drain()
     })
+  }
+
+  /** Resolves when those queued are done. */
+  async idle(): Promise<void> {
+    await this.#draining
   }
 
   /** Takes no further transactions, which reject with `reason`; resolves when those queued are done. */
@@ -100,12 +112,14 @@ export class GroupCommit {
         return
       }
     }
+    const begun = performance.now()
     const failure = connection.commit()
     if (failure !== undefined) {
       connection.rollback()
       this.#again(members, { error: failure })
       return
     }
+    this.#observer?.committed(members.length, performance.now() - begun)
     members.forEach((member, index) => {
       settle(member, outcomes[index] as Outcome)
     })

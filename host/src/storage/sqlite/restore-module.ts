@@ -5,6 +5,7 @@ import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
+import { assertNothingAside } from './portable-file.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.restoreModule`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */
@@ -16,6 +17,7 @@ export function restoreModule(connection: Connection, file: string): ModuleData 
       if (module === undefined || entries.some((entry) => entry.module !== module)) {
         throw new MigrationError(`${file} does not hold the data of one module`)
       }
+      assertNothingAside(connection)
       prepareLedger(connection)
       const present = readLedger(connection).filter((entry) => entry.module === module)
       if (isDeepStrictEqual(present, entries)) return { module, tables: [] }

@@ -1,6 +1,13 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
 import { readMigrations } from '../migration-files.ts'
-import type { AppliedMigration, DatabaseSchema, MigrationSet, ModuleData, Storage } from '../storage.ts'
+import type {
+  AppliedMigration,
+  DatabaseSchema,
+  MigrationSet,
+  ModuleData,
+  Storage,
+  StorageObserver,
+} from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { BrokenStorageError } from './database-error.ts'
@@ -22,6 +29,7 @@ import { undoMigrations } from './undo.ts'
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
   readonly trouble = undefined
+  readonly pool = undefined
   readonly #writer: Connection
   readonly #reader: Connection
   readonly #lock: FileLock
@@ -29,6 +37,7 @@ export class SqliteStorage implements Storage {
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<void>>()
   #ended: Error | undefined
+  #held: DatabaseError | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: {
@@ -37,6 +46,7 @@ export class SqliteStorage implements Storage {
     readonly lock: FileLock
     readonly onFatal: (error: Error) => void
     readonly rehearse: boolean
+    readonly observer?: StorageObserver | undefined
   }) {
     this.#writer = options.writer
     this.#reader = options.reader
@@ -45,6 +55,7 @@ export class SqliteStorage implements Storage {
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
       rehearse: options.rehearse,
+      observer: options.observer,
     })
   }
 
@@ -74,6 +85,7 @@ export class SqliteStorage implements Storage {
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    if (this.#held !== undefined) return Promise.reject(this.#held)
     return this.#writes.transaction(steps)
   }
 
@@ -120,6 +132,19 @@ export class SqliteStorage implements Storage {
     return this.#change(() => restoreModule(this.#writer, file))
   }
 
+  async hold(): Promise<void> {
+    this.#assertOpen()
+    this.#held = new DatabaseError(
+      'held',
+      'the data are being moved to another database; nothing is written meanwhile',
+    )
+    await this.#writes.idle()
+  }
+
+  release(): void {
+    this.#held = undefined
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -148,6 +173,7 @@ export class SqliteStorage implements Storage {
     try {
       return await retryWhileBusy(() => {
         this.#assertOpen()
+        if (this.#held !== undefined) throw this.#held
         const result = work()
         for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
         return result

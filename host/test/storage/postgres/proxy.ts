@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import type { Test } from 'tap'
 
 /** A way to a PostgreSQL server that can be cut, as a network can. */
 export interface CuttableProxy {
@@ -11,12 +10,17 @@ export interface CuttableProxy {
   /** Breaks every connection and takes none, until `mend`. */
   cut(): Promise<void>
   mend(): Promise<void>
+  /** From now on connections go to this server, as where an address is given to another machine. */
+  point(serverUrl: string): void
   /** Breaks the next connection that sends `text`: after the server has it, before its answer, or before either. */
   cutAt(text: string, when: 'delivered' | 'undelivered'): void
 }
 
-export async function startProxy(t: Test, serverUrl: string): Promise<CuttableProxy> {
-  const server = new URL(serverUrl)
+export async function startProxy(
+  t: { teardown(cleanUp: () => unknown): unknown },
+  serverUrl: string,
+): Promise<CuttableProxy> {
+  let server = new URL(serverUrl)
   const sockets = new Set<Socket>()
   let made = 0
   let trap: { readonly text: string; readonly when: 'delivered' | 'undelivered' } | undefined
@@ -72,6 +76,9 @@ export async function startProxy(t: Test, serverUrl: string): Promise<CuttablePr
     },
     cut,
     mend: () => listen(port),
+    point(url) {
+      server = new URL(url)
+    },
     cutAt(text, when) {
       trap = { text, when }
     },

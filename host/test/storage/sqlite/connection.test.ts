@@ -16,7 +16,7 @@ t.test('integers are stored as integers, whatever the column', async (t) => {
 
 t.test('values come back as they went in', async (t) => {
   const connection = memoryConnection(t, '')
-  const row = { a: Number.MAX_SAFE_INTEGER, b: Number.MIN_SAFE_INTEGER, c: 'Ä\u0000\u{1F600}', d: null, e: 0 }
+  const row = { a: Number.MAX_SAFE_INTEGER, b: Number.MIN_SAFE_INTEGER, c: 'Ä\u{1F600}', d: null, e: 0 }
   t.strictSame(
     connection.first(sql`SELECT ${row.a} AS a, ${row.b} AS b, ${row.c} AS c, ${row.d} AS d, ${-0} AS e`),
     row,

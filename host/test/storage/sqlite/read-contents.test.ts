@@ -1,6 +1,6 @@
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { readContents } from '../../../src/storage/sqlite/read-contents.ts'
+import { readFileContents } from '../../../src/storage/sqlite/read-contents.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 
 t.test('counts the rows of every table while a host has it open, what is in its log included', async (t) => {
@@ -12,5 +12,5 @@ t.test('counts the rows of every table while a host has it open, what is in its 
   )
   for (let time = 0; time < 3; time++)
     await storage.transaction(() => run(sql`INSERT INTO entry DEFAULT VALUES`))
-  t.strictSame(readContents(storage.file).rows, { entry: 3, 'entry of "two" words': 0, entry_text: 0 })
+  t.strictSame(readFileContents(storage.file).rows, { entry: 3, 'entry of "two" words': 0, entry_text: 0 })
 })

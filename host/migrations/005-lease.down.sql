@@ -1,0 +1,2 @@
+DROP INDEX mortise_guest_by_expiry;
+DROP TABLE mortise_lease;

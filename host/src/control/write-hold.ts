@@ -1,0 +1,73 @@
+import { readFile, realpath } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import type { Config } from '../config.ts'
+import { configFile } from '../modules/lock.ts'
+import { replaceFile } from '../modules/replace-file.ts'
+import { ConfigError } from '../settings.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/**
+ * Keeps the host from writing while its data move to another database. It lasts as long as the connection of who asked
+ * for it, so one that is killed holds up nobody. Once the configuration names the other database, which only this host
+ * brings about, it lasts to the end of the process: nothing is written that would stay behind.
+ */
+export class WriteHold {
+  readonly #storage: Storage
+  readonly #config: Config
+  #holder: ServerResponse | undefined
+  #moved = false
+
+  constructor(storage: Storage, config: Config) {
+    this.#storage = storage
+    this.#config = config
+  }
+
+  /** @throws {ConfigError} where the host has another database, or would have after a restart */
+  async begin(file: string, holder: ServerResponse): Promise<void> {
+    let isGone = false
+    holder.once('close', () => {
+      isGone = true
+      if (this.#holder !== holder) return
+      this.#holder = undefined
+      if (!this.#moved) this.#storage.release()
+    })
+    const { databaseFile, environment } = this.#config
+    if (environment.APP_DATABASE !== undefined) {
+      throw new ConfigError(
+        'the running host has its database from APP_DATABASE, which wins over app.config.json: write it into the file, unset the variable, and restart the host',
+      )
+    }
+    if (databaseFile === undefined || (await realpath(databaseFile)) !== (await realpath(file))) {
+      throw new ConfigError(
+        `the running host has another database than ${file}, which app.config.json names by now: restart it first`,
+      )
+    }
+    if (this.#moved) throw new ConfigError('the data have moved already: restart the host')
+    if (this.#holder !== undefined) throw new ConfigError('another command is moving the data')
+    if (isGone) return
+    this.#holder = holder
+    await this.#storage.hold()
+    holder.writeHead(200, { 'content-type': 'application/json' }).write('{}\n')
+  }
+
+  /** @throws {ConfigError} where writes are not held, or somebody has changed the configuration meanwhile */
+  async moveTo(former: string, next: string): Promise<void> {
+    const file = await realpath(configFile(this.#config.directory))
+    if (this.#holder === undefined) throw new ConfigError('writes are not held any more')
+    this.#moved = true
+    try {
+      if (!(await replaceFile(file, former, next)))
+        throw new ConfigError('app.config.json has changed meanwhile')
+    } catch (error) {
+      // Written or not: what is there decides, also for who starts next.
+      this.#moved = (await readFile(file, 'utf8').catch(() => next)) === next
+      if (!this.#moved && this.#holder === undefined) this.#storage.release()
+      throw error
+    }
+  }
+
+  /** Lets go of who holds: the host stops. */
+  end(): void {
+    this.#holder?.end()
+  }
+}

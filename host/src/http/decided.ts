@@ -1,0 +1,14 @@
+/** The answer to a write as it was decided in its transaction: what is sent after the commit, to the byte. */
+export interface Decided {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined for no body. */
+  readonly text: string | undefined
+  /** Whether it was decided for an earlier request with the same Idempotency-Key. */
+  readonly replayed: boolean
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}

@@ -1,0 +1,67 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { type Database, Nullable, Timestamp, timestamp } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { provenId } from '../callers/callers.ts'
+import { findKept, isRunning } from './idempotency-records.ts'
+
+const KeptAnswer = Type.Object(
+  {
+    route: Type.String({ examples: ['POST /purchase'] }),
+    status: Type.Integer({ description: 'the HTTP status of the answer that is kept' }),
+    location: Nullable(Type.String({ description: 'the path of what was made' })),
+    createdAt: Timestamp,
+    expiresAt: Timestamp,
+  },
+  { title: 'KeptAnswer' },
+)
+
+const IdempotencyKey = Type.Object(
+  {
+    key: Type.String(),
+    state: Type.Unsafe<'unknown' | 'running' | 'done'>({
+      type: 'string',
+      enum: ['unknown', 'running', 'done'],
+      description:
+        'unknown: nothing was done with it, or not yet. Whatever it is, the same request may be sent again',
+    }),
+    answers: Type.Array(KeptAnswer, { description: 'one for each route on which the key was used' }),
+  },
+  { title: 'IdempotencyKey' },
+)
+
+/** `GET /idempotency/:key`: what became of the caller's own requests with a key, without sending them again. */
+export const idempotencyRoutes = fp<{ readonly database: Database }>(
+  async (instance, { database }) => {
+    const app = instance.withTypeProvider<TypeBoxTypeProvider>()
+    app.get(
+      '/idempotency/:key',
+      {
+        config: { access: 'caller' },
+        schema: {
+          summary: 'What became of an Idempotency-Key',
+          params: Type.Object({ key: Type.String() }),
+          response: { 200: IdempotencyKey },
+        },
+      },
+      async (request) => {
+        const { key } = request.params
+        const caller = provenId(request)
+        if (caller === undefined) return { key, state: 'unknown' as const, answers: [] }
+        // In this order: what was running when the first was asked and is done now is found.
+        const running = await isRunning(database, caller, key)
+        const kept = await database.snapshot(() => findKept(caller, key))
+        return {
+          key,
+          state: kept.length > 0 ? ('done' as const) : running ? ('running' as const) : ('unknown' as const),
+          answers: kept.map(({ createdAt, expiresAt, ...answer }) => ({
+            ...answer,
+            createdAt: timestamp(createdAt),
+            expiresAt: timestamp(expiresAt),
+          })),
+        }
+      },
+    )
+  },
+  { name: 'idempotency-routes', fastify: '5.x', dependencies: ['callers'] },
+)

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { type Database, many, run, sql } from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import type { LimitName, RateLimits } from './rate-limits.ts'
+import type { Untold, WindowCounter } from './window-counter.ts'
+
+/** How often the hosts of a database tell each other what they have counted, in milliseconds. */
+const INTERVAL = 2_000
+/** How many keys of a limit are told at a time. */
+const MOST_KEYS = 1_000
+
+/** The database's clock: those of several machines differ. */
+const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+
+interface Told extends Untold {
+  readonly counter: WindowCounter
+  /** Of limit and key; the database is not told who calls. */
+  readonly id: string
+}
+
+/**
+ * Shares the counts of `RateLimits` between the hosts of a PostgreSQL: at most one transaction in 2 s, and none while
+ * nobody has used a tenth of a limit.
+ */
+export class SharedCounts {
+  readonly #database: Database
+  readonly #limits: RateLimits
+  readonly #log: FastifyBaseLogger
+  readonly #timer: NodeJS.Timeout
+  #sharing: Promise<void> | undefined
+
+  constructor(database: Database, limits: RateLimits, log: FastifyBaseLogger) {
+    this.#database = database
+    this.#limits = limits
+    this.#log = log
+    this.#timer = setInterval(() => void this.share(), INTERVAL).unref()
+  }
+
+  /** Tells and hears. What cannot be told now is told the next time. */
+  share(): Promise<void> {
+    this.#sharing ??= this.#share()
+      .catch((error) => this.#log.debug(error, 'the counts of rate limits were not shared'))
+      .finally(() => {
+        this.#sharing = undefined
+      })
+    return this.#sharing
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#sharing
+  }
+
+  async #share(): Promise<void> {
+    const now = this.#limits.now()
+    const told = Object.entries(this.#limits.counters).flatMap(([name, counter]) =>
+      counter
+        .untold(now, MOST_KEYS)
+        .map((untold): Told => ({ ...untold, counter, id: idOf(name as LimitName, untold.key) })),
+    )
+    if (told.length === 0) return
+    const [{ window }] = told as [Told]
+    const rows = JSON.stringify(told.map(({ id, window, count }) => ({ id, window, count })))
+    const heard = await this.#database.transaction(function* () {
+      yield* run(sql`DELETE FROM mortise_rate WHERE minute < ${window - 1}`)
+      return yield* many<{ id: string; count: number; now: number }>(sql`
+        INSERT INTO mortise_rate (id, minute, count)
+        SELECT id, "window", count FROM json_to_recordset(${rows}::json) AS told (id text, "window" bigint, count bigint)
+        ORDER BY id
+        ON CONFLICT (id, minute) DO UPDATE SET count = mortise_rate.count + excluded.count
+        RETURNING id, count, ${NOW} AS now`)
+    })
+    const totals = new Map(heard.map(({ id, count }) => [id, count]))
+    for (const { counter, id, ...untold } of told) counter.told(untold, totals.get(id) ?? 0)
+    this.#limits.ahead = (heard[0]?.now ?? Date.now()) - Date.now()
+  }
+}
+
+const idOf = (name: LimitName, key: string) =>
+  createHash('sha256').update(`${name} ${key}`).digest('base64url')

@@ -1,0 +1,50 @@
+import type { ApplicationState } from '../control/control-server.ts'
+import type { Storage } from '../storage/storage.ts'
+import { counter, gauge, type MetricFamily, type Sample } from './metric-family.ts'
+
+/**
+ * What runs, as figures.
+ * @param inFlight requests that are being answered
+ */
+export function applicationMetrics(
+  { host, generation, switches, loadedPackages, modules }: ApplicationState,
+  inFlight: number,
+  { pool }: Pick<Storage, 'pool'>,
+): MetricFamily[] {
+  const active = modules.filter(({ state }) => state === 'active')
+  const up: Sample[] = modules
+    .filter(({ state }) => state !== 'disabled')
+    .map(({ id, version, state }) => ({
+      labels: { module: id, version },
+      value: state === 'active' ? 1 : 0,
+    }))
+  return [
+    gauge('mortise_build_info', 'The versions of host and Node', 'max', [
+      { labels: { version: host, node: process.versions.node }, value: 1 },
+    ]),
+    gauge('mortise_requests_in_flight', 'Requests that are being answered', 'sum', inFlight),
+    gauge('mortise_generation', 'The generation of modules.lock.json that serves', 'min', generation),
+    counter('mortise_generation_switches_total', 'How often another generation has taken over', switches),
+    gauge('mortise_module_up', 'Whether an installed module serves (1) or has failed (0)', 'min', up),
+    gauge(
+      'mortise_retained_packages',
+      'Replaced packages whose code stays in memory until a restart',
+      'max',
+      loadedPackages - active.length,
+    ),
+    ...(pool === undefined
+      ? []
+      : [
+          gauge('mortise_database_connections', 'Connections for transactions to PostgreSQL', 'sum', [
+            { labels: { state: 'busy' }, value: pool.open - pool.idle },
+            { labels: { state: 'idle' }, value: pool.idle },
+          ]),
+          gauge(
+            'mortise_database_waiting',
+            'Transactions that wait for a connection to PostgreSQL',
+            'sum',
+            pool.waiting,
+          ),
+        ]),
+  ]
+}

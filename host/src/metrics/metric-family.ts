@@ -1,0 +1,80 @@
+/** The figures of one name, as Prometheus has them, and as processes tell each other. */
+export interface MetricFamily {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** What becomes of the figures of several processes of one host. */
+  readonly merge: 'sum' | 'min' | 'max'
+  readonly samples: readonly Sample[]
+}
+
+export interface Sample {
+  /** Behind the family's name: `_bucket` and the like. */
+  readonly suffix?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** In Prometheus' text format, version 0.0.4. */
+export function toText(families: readonly MetricFamily[]): string {
+  return families.map(textOf).join('')
+}
+
+export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
+
+function textOf({ name, help, type, samples }: MetricFamily): string {
+  const lines = samples.map(
+    ({ suffix = '', labels = {}, value }) => `${name}${suffix}${textOfLabels(labels)} ${value}`,
+  )
+  return `${[`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')}\n`
+}
+
+function textOfLabels(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+
+/** The figures of several processes as one. Those that only some have are taken as well. */
+export function mergeFamilies(processes: readonly (readonly MetricFamily[])[]): MetricFamily[] {
+  const byName = new Map<string, MetricFamily[]>()
+  for (const family of processes.flat()) byName.set(family.name, [...(byName.get(family.name) ?? []), family])
+  return Array.from(byName.values(), mergeAlike)
+}
+
+function mergeAlike(families: readonly MetricFamily[]): MetricFamily {
+  const [first] = families as readonly [MetricFamily]
+  const merged = new Map<string, Sample>()
+  for (const sample of families.flatMap(({ samples }) => samples)) {
+    const key = `${sample.suffix ?? ''}${textOfLabels(sample.labels ?? {})}`
+    const former = merged.get(key)
+    const value = former === undefined ? sample.value : together[first.merge](former.value, sample.value)
+    merged.set(key, { ...sample, value })
+  }
+  return { ...first, samples: [...merged.values()] }
+}
+
+const together = { sum: (one: number, other: number) => one + other, min: Math.min, max: Math.max }
+
+export const counter = (name: string, help: string, value: number): MetricFamily => ({
+  name,
+  help,
+  type: 'counter',
+  merge: 'sum',
+  samples: [{ value }],
+})
+
+/** @param samples one figure, or several that labels tell apart */
+export const gauge = (
+  name: string,
+  help: string,
+  merge: MetricFamily['merge'],
+  samples: number | readonly Sample[],
+): MetricFamily => ({
+  name,
+  help,
+  type: 'gauge',
+  merge,
+  samples: typeof samples === 'number' ? [{ value: samples }] : samples,
+})

@@ -1,0 +1,50 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { counter, gauge, type MetricFamily } from './metric-family.ts'
+
+/** How often the delay of the event loop is measured, in milliseconds. */
+const RESOLUTION = 20
+
+/** The process as its operating system and Node have it, under the names that dashboards know. */
+export class ProcessMetrics {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION })
+
+  constructor() {
+    this.#delay.enable()
+  }
+
+  /** The delays are those since it was last called. */
+  families(): MetricFamily[] {
+    const { user, system } = process.cpuUsage()
+    const { rss, heapUsed } = process.memoryUsage()
+    const delay = this.#delay
+    // Nothing measured yet is told as no delay.
+    const seconds = (nanoseconds: number) => (delay.count === 0 ? 0 : nanoseconds / 1e9)
+    const lag = (part: string, nanoseconds: number) =>
+      gauge(
+        `nodejs_eventloop_lag_${part}_seconds`,
+        `Delay of the event loop, ${part}, since the last scrape`,
+        'max',
+        seconds(nanoseconds),
+      )
+    const families = [
+      counter('process_cpu_seconds_total', 'CPU time', (user + system) / 1e6),
+      gauge('process_resident_memory_bytes', 'Memory that the process takes', 'sum', rss),
+      gauge('process_start_time_seconds', 'When it started', 'min', performance.timeOrigin / 1000),
+      gauge('nodejs_heap_size_used_bytes', 'Memory in use by JavaScript', 'sum', heapUsed),
+      counter(
+        'mortise_eventloop_active_seconds_total',
+        'Time in which the event loop was busy: its rate is its utilisation',
+        performance.eventLoopUtilization().active / 1000,
+      ),
+      lag('p50', delay.percentile(50)),
+      lag('p99', delay.percentile(99)),
+      lag('max', delay.max),
+    ]
+    delay.reset()
+    return families
+  }
+
+  stop(): void {
+    this.#delay.disable()
+  }
+}

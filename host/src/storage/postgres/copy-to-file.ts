@@ -1,0 +1,119 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import SqliteDatabase from 'better-sqlite3'
+import { type Client, escapeIdentifier } from 'pg'
+import type { PortableTable } from '../portable-table.ts'
+import { Connection } from '../sqlite/connection.ts'
+import { writeDatabase } from '../sqlite/copy-database.ts'
+import { quoted } from '../sqlite/module-data.ts'
+import {
+  asideOf,
+  columnNames,
+  prepareForms,
+  tableNames,
+  writeCounted,
+  writeForm,
+} from '../sqlite/portable-file.ts'
+import { adoptSchema } from '../sqlite/schema.ts'
+import { rowWriter } from '../sqlite/write-rows.ts'
+import { queryOn } from './change-schema.ts'
+import { type Query, readLedger, sqliteSchema } from './ledger.ts'
+import { readRows } from './read-rows.ts'
+import { readCounted, readTables } from './tables.ts'
+
+/**
+ * Writes a SQLite file with the schema, the ledger and the rows of the session's schema as of one moment, while it is
+ * read and written; and beside them what only PostgreSQL has, so that it comes back there as it was. Rows are in
+ * memory by the thousand, and are written within fractions of a millisecond each.
+ *
+ * @throws {Error} where it cannot be written; nothing is left then
+ */
+export async function copyToFile(client: Client, file: string): Promise<void> {
+  const query = queryOn(client)
+  await writeDatabase(file, async (temporary) => {
+    const database = new SqliteDatabase(temporary)
+    try {
+      // Nobody reads it before it is whole.
+      for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'trusted_schema = OFF']) {
+        database.pragma(pragma)
+      }
+      await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      try {
+        await copyAll(client, query, database)
+      } finally {
+        await client.query('ROLLBACK').catch(() => {})
+      }
+    } finally {
+      database.close()
+    }
+  })
+}
+
+async function copyAll(client: Client, query: Query, database: SqliteDatabase.Database): Promise<void> {
+  const tables = await readTables(query)
+  // What is read later must still be there, and as it is now.
+  const names = tables.map(({ name }) => escapeIdentifier(name))
+  if (names.length > 0) await query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
+  const ledger = await readLedger(query)
+  adoptSchema(new Connection(database), sqliteSchema(ledger))
+  prepareForms(database)
+  for (const entry of ledger) writeForm(database, entry)
+  const counted = await readCounted(query, tables)
+  writeCounted(database, counted)
+
+  database.pragma('foreign_keys = OFF')
+  database.pragma('ignore_check_constraints = ON')
+  const tidied = takeAwayIndexes(database)
+  database.exec('BEGIN')
+  for (const table of tables) {
+    const into = placeFor(database, table)
+    const write = rowWriter(database, into, table)
+    for await (const rows of readRows(client, table, { ordered: false })) {
+      for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
+        write(rows.slice(at, at + ROWS_PER_TURN))
+        await nextTurn()
+      }
+    }
+  }
+  for (const sql of tidied) database.exec(sql)
+  countOn(database, counted)
+  database.exec('COMMIT')
+}
+
+/** A running host serves between. */
+const ROWS_PER_TURN = 100
+
+/** Indexes are made faster when the rows are there; triggers would act on them. @returns what makes them again */
+function takeAwayIndexes(database: SqliteDatabase.Database): string[] {
+  const objects = database
+    .prepare(
+      `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL
+       ORDER BY type = 'trigger', rowid`,
+    )
+    .all() as { type: string; name: string; sql: string }[]
+  for (const { type, name } of objects) database.exec(`DROP ${type} ${quoted(name)}`)
+  return objects.map(({ sql }) => sql)
+}
+
+/** The table of the same name, emptied, where it has the same columns; else one aside. */
+function placeFor(database: SqliteDatabase.Database, { name, columns }: PortableTable): string {
+  const isThere = tableNames(database).includes(name)
+  if (isThere) database.exec(`DELETE FROM ${quoted(name)}`)
+  const own = isThere ? columnNames(database, name) : []
+  const isSame = own.length === columns.length && columns.every((column) => own.includes(column.name))
+  if (isSame) return name
+  const aside = asideOf(name)
+  database.exec(`CREATE TABLE ${quoted(aside)} (${columns.map((column) => quoted(column.name)).join(', ')})`)
+  return aside
+}
+
+/** AUTOINCREMENT goes on where the sequence was. */
+function countOn(database: SqliteDatabase.Database, counted: ReadonlyMap<string, string>): void {
+  const isCounting = database.prepare(
+    `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND sql LIKE '%AUTOINCREMENT%'`,
+  )
+  for (const [table, count] of counted) {
+    if (isCounting.get(table) === undefined) continue
+    database.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
+    database.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, BigInt(count))
+  }
+}

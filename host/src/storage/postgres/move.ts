@@ -1,0 +1,187 @@
+import { type Client, escapeIdentifier } from 'pg'
+import { readCounted } from '../sqlite/portable-file.ts'
+import { MigrationError, type MigrationSet } from '../storage.ts'
+import { queryOn } from './change-schema.ts'
+import { type PostgresLedgerEntry, prepareLedger, type Query, readLedger } from './ledger.ts'
+import { applyEntry } from './migrate.ts'
+import { pairTables } from './pair-tables.ts'
+import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
+import { type SourceFile, withSource } from './restore-rows.ts'
+import { bringForward, loosen, readTables } from './tables.ts'
+import { withPlace } from './with-place.ts'
+
+// A SQLite database moves into a schema of PostgreSQL. While it is under way the schema has a table `mortise_move`, with
+// which no host opens it: killed at any moment, what is there is no application, and the next attempt goes on with it.
+// Verified, it is one; the table goes when a host opens it, which the configuration has named it to by then.
+
+const MARK = `
+CREATE TABLE mortise_move (
+  source TEXT NOT NULL, -- which application
+  verified INTEGER NOT NULL,
+  finish TEXT NOT NULL -- the statements that bring back foreign keys and triggers
+)`
+
+export interface MoveOptions {
+  /** The SQLite file. A host may serve from it. */
+  readonly file: string
+  readonly url: string
+  /** The migrations of all packages at hand, of any version. */
+  readonly sets: readonly MigrationSet[]
+  /** Names the application: an attempt of another one is not gone on with. */
+  readonly source: string
+}
+
+/**
+ * Prepares the schema, or takes up an attempt that was killed, and hands it to `work`. One at a time.
+ * @throws {MigrationError} where it is somebody's already, or a migration has no form for PostgreSQL; nothing has changed
+ * @throws {StorageUnreachableError}
+ */
+export async function withMove<Result>(
+  { file, url, sets, source }: MoveOptions,
+  work: (move: Move) => Promise<Result>,
+): Promise<Result> {
+  return await withSource(file, sets, (origin) =>
+    withPlace(url, (writer, place, connections) =>
+      connections.withClient(async (reader) => {
+        const query = queryOn(writer)
+        await lock(query, place.schema)
+        const pairs = await inTransaction(query, () => prepare(query, place, origin, source))
+        return await work(new Move(origin, reader, query, pairs))
+      }),
+    ),
+  )
+}
+
+/** A move that is under way. */
+export class Move {
+  readonly #origin: SourceFile
+  readonly #reader: Client
+  readonly #query: Query
+  readonly #pairs: readonly Pair[]
+
+  constructor(origin: SourceFile, reader: Client, query: Query, pairs: readonly Pair[]) {
+    this.#origin = origin
+    this.#reader = reader
+    this.#query = query
+    this.#pairs = pairs
+  }
+
+  /**
+   * Walks through all tables once, and makes those of the target equal: see `reconcile`.
+   * @throws {MigrationError} naming a row that PostgreSQL cannot have
+   */
+  async pass(): Promise<Reconciled[]> {
+    const done: Reconciled[] = []
+    for (const pair of this.#pairs) done.push(await this.#walk(pair))
+    return done
+  }
+
+  /**
+   * The same while nothing is written: each table until nothing had to be mended, so that every row was read on both
+   * sides and found the same.
+   * @throws {MigrationError}
+   */
+  async verify(): Promise<Reconciled[]> {
+    const done: Reconciled[] = []
+    for (const pair of this.#pairs) {
+      const { mended, ...first } = await this.#walk(pair)
+      const last = mended === 0 ? { mended, ...first } : await this.#walk(pair)
+      assertSame(last)
+      done.push(last)
+    }
+    return done
+  }
+
+  /** Makes the target an application. @throws {DatabaseError} where a foreign key does not hold */
+  async finish(): Promise<void> {
+    await inTransaction(this.#query, async () => {
+      const { rows } = await this.#query('SELECT finish FROM mortise_move')
+      if (rows[0].finish !== '') await this.#query(rows[0].finish)
+      await bringForward(this.#query, await readTables(this.#query), readCounted(this.#origin.database))
+      await this.#query('UPDATE mortise_move SET verified = 1')
+    })
+  }
+
+  /** To be called once the configuration names the target. */
+  async settle(): Promise<void> {
+    await this.#query('DROP TABLE mortise_move')
+  }
+
+  async #walk(pair: Pair): Promise<Reconciled> {
+    await this.#reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    try {
+      const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
+      // Until the server gets to it by itself it would plan as for an empty table.
+      if (done.mended > 0) await this.#query(`ANALYZE ${escapeIdentifier(pair.table.name)}`)
+      return done
+    } finally {
+      await this.#reader.query('ROLLBACK').catch(() => {})
+    }
+  }
+}
+
+/** Held until the connection ends. A command that was killed has it until its server process notices. */
+async function lock(query: Query, schema: string): Promise<void> {
+  await query(`SET lock_timeout = '60s'`)
+  await query(`SELECT pg_advisory_lock(hashtextextended('mortise move ' || $1, 0))`, [schema])
+}
+
+async function inTransaction<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
+  await query('BEGIN')
+  try {
+    const result = await work()
+    await query('COMMIT')
+    return result
+  } catch (error) {
+    await query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+async function prepare(
+  query: Query,
+  { schema, name }: { readonly schema: string; readonly name: string },
+  { database, ledger }: SourceFile,
+  source: string,
+): Promise<Pair[]> {
+  if (!(await takenUp(query, name, ledger, source))) {
+    await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await prepareLedger(query)
+    await query(MARK)
+    await query(`INSERT INTO mortise_move VALUES ($1, 1, '')`, [source])
+    for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+  }
+  const tables = await readTables(query)
+  const pairs = pairTables(database, tables)
+  const { rows } = await query('SELECT verified FROM mortise_move')
+  if (rows[0].verified === 1) {
+    await query('UPDATE mortise_move SET verified = 0, finish = $1', [await loosen(query, tables)])
+  }
+  return pairs
+}
+
+/** Whether there is an attempt to go on with. One that was made from another schema is thrown away. */
+async function takenUp(
+  query: Query,
+  name: string,
+  ledger: readonly PostgresLedgerEntry[],
+  source: string,
+): Promise<boolean> {
+  const { rows } = await query(`
+    SELECT current_schema() AS schema, to_regclass('mortise_move') IS NOT NULL AS marked,
+      EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))) AS used`)
+  const { schema, marked, used } = rows[0]
+  if (!marked && !used) return false
+  if (!marked) throw new MigrationError(`${name} is in use: it holds tables. Name another one with ?schema=`)
+  const { rows: marks } = await query('SELECT source FROM mortise_move')
+  if (marks[0]?.source !== source) {
+    throw new MigrationError(
+      `${name} holds what another application has begun to move there. Name another one with ?schema=, or drop that schema`,
+    )
+  }
+  const identity = (entries: readonly PostgresLedgerEntry[]) =>
+    JSON.stringify(entries.map((entry) => [entry.module, entry.name, entry.checksum, entry.appliedAt]))
+  if (identity(await readLedger(query)) === identity(ledger)) return true
+  await query(`DROP SCHEMA ${schema} CASCADE`)
+  return false
+}

@@ -1,0 +1,42 @@
+import type SqliteDatabase from 'better-sqlite3'
+import type { PortableTable } from '../portable-table.ts'
+import { asideOf, columnNames, hasRows, putAside, tableNames } from '../sqlite/portable-file.ts'
+import { MigrationError } from '../storage.ts'
+import type { Pair } from './reconcile.ts'
+
+const OWN = ['mortise_migration']
+
+/**
+ * Which table of a SQLite file each of these is to have its rows from. What PostgreSQL alone has, and the file knows
+ * nothing of, stays as its migrations have made it.
+ *
+ * @param isMeant which tables of the file
+ * @throws {MigrationError} where the file has rows that have no place
+ */
+export function pairTables(
+  source: SqliteDatabase.Database,
+  tables: readonly PortableTable[],
+  isMeant: (name: string) => boolean = () => true,
+): Pair[] {
+  const names = tableNames(source).filter(
+    (name) => !OWN.includes(name) && isMeant(putAside(name) ?? name) && !/^postgres\/\w+$/.test(name),
+  )
+  const pairs = tables.flatMap((table): Pair[] => {
+    const from = [asideOf(table.name), table.name].find((name) => names.includes(name))
+    if (from === undefined || table.columns.length === 0) return []
+    const columns = new Set(columnNames(source, from))
+    const other = table.columns.find(({ name }) => !columns.delete(name))?.name ?? [...columns][0]
+    if (other === undefined) return [{ table, from }]
+    if (!hasRows(source, from)) return []
+    throw new MigrationError(
+      `the table "${table.name}" is not the same on both engines: only one has the column "${other}", so its rows cannot be carried over`,
+    )
+  })
+  const carried = new Set(pairs.map(({ from }) => from))
+  const left = names.find((name) => {
+    const isEmptied = putAside(name) === undefined && carried.has(asideOf(name))
+    return !carried.has(name) && !isEmptied && hasRows(source, name)
+  })
+  if (left === undefined) return pairs
+  throw new MigrationError(`the table "${putAside(left) ?? left}" has rows, and PostgreSQL has no such table`)
+}

@@ -1,0 +1,54 @@
+import { checksumOf } from '../migration-files.ts'
+import type { PostgresForm } from '../sqlite/portable-file.ts'
+import { type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
+import type { PostgresLedgerEntry } from './ledger.ts'
+import { readSets } from './migrate.ts'
+
+/**
+ * The ledger of a SQLite database as it is on PostgreSQL: from what a copy of a PostgreSQL has with it, else from the
+ * migration files of packages.
+ *
+ * @param sets of all packages at hand, of any version
+ * @throws {MigrationError} where a migration is nowhere to be found
+ */
+export async function toPostgresLedger(
+  ledger: readonly LedgerEntry[],
+  forms: readonly PostgresForm[],
+  sets: readonly MigrationSet[],
+): Promise<PostgresLedgerEntry[]> {
+  const found: PostgresLedgerEntry[] = []
+  for (const entry of ledger) {
+    const { module, name, tables } = entry
+    const form =
+      forms.find((known) => known.module === module && known.name === name) ?? (await findForm(entry, sets))
+    if (tables === null) {
+      throw new MigrationError(
+        `which tables are those of ${module} is not known: an older host applied ${name}. ` +
+          'Start this host once with the module installed, then try again',
+      )
+    }
+    const { up, down, sqliteUp } = form
+    found.push({ ...entry, tables, up, down, checksum: checksumOf(up), sqliteUp, sqliteDown: entry.down })
+  }
+  return found
+}
+
+async function findForm(
+  { module, name, checksum }: LedgerEntry,
+  sets: readonly MigrationSet[],
+): Promise<PostgresForm> {
+  let reason = 'no package in the store has it'
+  for (const set of sets.filter((set) => set.module === module)) {
+    try {
+      const [read] = await readSets([set])
+      const file = read?.files.find((file) => file.name === name && file.sqlite.checksum === checksum)
+      if (file !== undefined) return { module, name, up: file.up, down: file.down, sqliteUp: file.sqlite.up }
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error
+      reason = error.message
+    }
+  }
+  throw new MigrationError(
+    `what ${name} of ${module} is on PostgreSQL is not known: ${reason}. Install a version of ${module} that is made for both engines, or purge its data`,
+  )
+}

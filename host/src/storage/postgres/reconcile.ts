@@ -1,0 +1,161 @@
+import { createHash, type Hash } from 'node:crypto'
+import type { DatabaseError } from '@mortise/module-sdk'
+import type SqliteDatabase from 'better-sqlite3'
+import type { Client } from 'pg'
+import {
+  BATCH,
+  compareKeys,
+  nameOfRow,
+  type PlacedRow,
+  type PortableRow,
+  type PortableTable,
+} from '../portable-table.ts'
+import { readRows as readSource } from '../sqlite/read-rows.ts'
+import { MigrationError } from '../storage.ts'
+import type { Query } from './ledger.ts'
+import { readRows } from './read-rows.ts'
+import { deleteRows, insertRows } from './write-rows.ts'
+
+/** A table on PostgreSQL, and what its rows are to be. */
+export interface Pair {
+  readonly table: PortableTable
+  /** What the table is called in the SQLite file. */
+  readonly from: string
+}
+
+/** What one walk through a table has found. */
+export interface Reconciled {
+  readonly table: string
+  /** How many rows the source has. */
+  readonly rows: number
+  /** How many had to be written or taken away; with 0 both have the same rows. */
+  readonly mended: number
+  /** The first of these, for people. */
+  readonly first: string | undefined
+  /** SHA-256 over all rows in the order of their keys, hexadecimal; of what the target had before it was mended. */
+  readonly checksum: { readonly source: string; readonly target: string }
+}
+
+/** Two connections to the schema, or one in a transaction. */
+export interface Target {
+  /** Reads, and is in a transaction. */
+  readonly reader: Client
+  readonly query: Query
+}
+
+/**
+ * Walks through a table on both sides in the order of its key, row by row, and makes the target's rows those of the
+ * source: all of them where it is empty, what differs where it is not. Rows are in memory by the thousand.
+ *
+ * @throws {MigrationError} naming a row that PostgreSQL cannot have
+ */
+export async function reconcile(
+  source: SqliteDatabase.Database,
+  { reader, query }: Target,
+  { table, from }: Pair,
+): Promise<Reconciled> {
+  const compare = compareKeys(table)
+  const missing: PortableRow[] = []
+  const extra: string[] = []
+  let mended = 0
+  let first: string | undefined
+  const late: PortableRow[] = []
+  const flush = async () => {
+    // First what goes: a row that has changed is in both.
+    if (extra.length > 0) await deleteRows(query, table, extra.splice(0))
+    const rows = missing.splice(0)
+    if (rows.length === 0) return
+    await insertRows(query, table, rows).catch((error) => {
+      // A row that goes only later may still have what is unique.
+      if ((error.cause as DatabaseError | undefined)?.kind !== 'unique') throw error
+      late.push(...rows)
+    })
+  }
+
+  const ours = new Walk(readSource(source, from, table))
+  const theirs = new Walk(readRows(reader, table, { ordered: true }))
+  try {
+    await ours.fill()
+    await theirs.fill()
+    while (ours.row !== undefined || theirs.row !== undefined) {
+      const order = ours.row === undefined ? 1 : theirs.row === undefined ? -1 : compare(ours.row, theirs.row)
+      const text = order <= 0 ? lineOf(ours.row as PortableRow) : ''
+      const isSame = order === 0 && isEqual(ours.row as PortableRow, theirs.row as PortableRow)
+      if (!isSame) {
+        mended += 1
+        first ??= nameOfRow(table, (order <= 0 ? ours.row : theirs.row) as PortableRow)
+        if (order <= 0) missing.push(ours.row as PortableRow)
+        if (order >= 0) extra.push(theirs.place)
+      }
+      // What is equal is written down once for both.
+      if (order >= 0 && theirs.pass(isSame ? text : lineOf(theirs.row as PortableRow))) await theirs.fill()
+      if (order <= 0 && ours.pass(text)) await ours.fill()
+      if (missing.length + extra.length >= BATCH) await flush()
+    }
+    await flush()
+    while (late.length > 0) await insertRows(query, table, late.splice(0, BATCH))
+  } finally {
+    await ours.end()
+    await theirs.end()
+  }
+  const checksum = { source: ours.checksum(), target: theirs.checksum() }
+  return { table: table.name, rows: ours.rows, mended, first, checksum }
+}
+
+/** @throws {MigrationError} where rows came out otherwise than they went in */
+export function assertSame({ table, first }: Reconciled): void {
+  if (first === undefined) return
+  throw new MigrationError(
+    `the row of "${table}" with ${first} is another one after PostgreSQL has stored it: the types of its columns there hold other values`,
+  )
+}
+
+const lineOf = (row: PortableRow) => `${JSON.stringify(row)}\n`
+const isEqual = (one: PortableRow, other: PortableRow) => one.every((value, index) => value === other[index])
+
+/** One side: the row that its turn is, and what has gone by. */
+class Walk {
+  readonly #batches: Iterator<PlacedRow[]> | AsyncIterator<PlacedRow[]>
+  readonly #hash: Hash = createHash('sha256')
+  #batch: PlacedRow[] = []
+  #text = ''
+  #at = 0
+  rows = 0
+  row: PortableRow | undefined
+
+  constructor(batches: Iterator<PlacedRow[]> | AsyncIterator<PlacedRow[]>) {
+    this.#batches = batches
+  }
+
+  /** Where the server has the row. */
+  get place(): string {
+    return (this.#batch[this.#at] as PlacedRow).place
+  }
+
+  /** Goes on to the next row, this one being `line` in the checksum. @returns whether `fill` has to come first */
+  pass(line: string): boolean {
+    this.rows += 1
+    this.#text += line
+    this.#at += 1
+    this.row = this.#batch[this.#at]?.row
+    return this.row === undefined
+  }
+
+  /** Reads the next batch. */
+  async fill(): Promise<void> {
+    this.#hash.update(this.#text)
+    this.#text = ''
+    const { value, done } = await this.#batches.next()
+    this.#batch = done ? [] : value
+    this.#at = 0
+    this.row = this.#batch[0]?.row
+  }
+
+  checksum(): string {
+    return this.#hash.update(this.#text).digest('hex')
+  }
+
+  async end(): Promise<void> {
+    await this.#batches.return?.()
+  }
+}

@@ -1,0 +1,60 @@
+import type SqliteDatabase from 'better-sqlite3'
+import { type Client, escapeIdentifier } from 'pg'
+import { isOwn } from '../foreign-change.ts'
+import { Connection } from '../sqlite/connection.ts'
+import { readLedger as readFileLedger } from '../sqlite/ledger.ts'
+import { openBeside } from '../sqlite/open-connections.ts'
+import { readCounted, readForms } from '../sqlite/portable-file.ts'
+import type { MigrationSet } from '../storage.ts'
+import type { PostgresLedgerEntry, Query } from './ledger.ts'
+import { applyEntry } from './migrate.ts'
+import { pairTables } from './pair-tables.ts'
+import { toPostgresLedger } from './postgres-forms.ts'
+import { reconcile } from './reconcile.ts'
+import { bringForward, loosen, readTables } from './tables.ts'
+
+/** A SQLite file whose tables go to PostgreSQL. */
+export interface SourceFile {
+  readonly database: SqliteDatabase.Database
+  /** As it is on PostgreSQL. */
+  readonly ledger: readonly PostgresLedgerEntry[]
+}
+
+/** Opens a copy, or the file that a host serves from. @throws {MigrationError} where a migration has no form for PostgreSQL */
+export async function withSource<Result>(
+  file: string,
+  sets: readonly MigrationSet[],
+  work: (source: SourceFile) => Promise<Result>,
+): Promise<Result> {
+  const database = openBeside(file)
+  try {
+    const ledger = readFileLedger(new Connection(database))
+    return await work({ database, ledger: await toPostgresLedger(ledger, readForms(database), sets) })
+  } finally {
+    database.close()
+  }
+}
+
+/**
+ * Makes the tables of a file in the schema of the session, with their rows. Within a transaction.
+ * @param prefixes of the tables that are meant; all where it is left out
+ * @returns the tables
+ */
+export async function restoreRows(
+  client: Client,
+  query: Query,
+  { database, ledger }: SourceFile,
+  prefixes?: readonly string[],
+): Promise<string[]> {
+  const isMeant = (name: string) => prefixes?.some((prefix) => isOwn(prefix, name)) ?? true
+  for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+  const tables = (await readTables(query)).filter(({ name }) => isMeant(name))
+  const pairs = pairTables(database, tables, isMeant)
+  const back = await loosen(query, tables)
+  // What migrations have put there could stand in the way of other rows.
+  for (const { table } of pairs) await query(`DELETE FROM ${escapeIdentifier(table.name)}`)
+  for (const pair of pairs) await reconcile(database, { reader: client, query }, pair)
+  if (back !== '') await query(back)
+  await bringForward(query, tables, readCounted(database))
+  return tables.map(({ name }) => name)
+}

@@ -1,0 +1,40 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import { escapeIdentifier } from 'pg'
+import { nameOfRow, type PortableRow, type PortableTable } from '../portable-table.ts'
+import { MigrationError } from '../storage.ts'
+import type { Query } from './ledger.ts'
+
+/** @throws {MigrationError} where the server refuses one */
+export async function insertRows(
+  query: Query,
+  table: PortableTable,
+  rows: readonly PortableRow[],
+): Promise<void> {
+  const columns = table.columns.map(({ name }) => escapeIdentifier(name)).join(', ')
+  const arrays = table.columns.map(({ cast }, index) => `$${index + 1}::${cast}[]`).join(', ')
+  const values = table.columns.map((_, index) => rows.map((row) => row[index]))
+  try {
+    await query(
+      `INSERT INTO ${escapeIdentifier(table.name)} (${columns}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`,
+      values,
+    )
+  } catch (error) {
+    const { kind, cause } = error as DatabaseError
+    if (!(error instanceof DatabaseError) || kind === 'busy' || kind === 'unavailable') throw error
+    const { message, detail = '' } = cause as Error & { detail?: string }
+    const among = `between ${nameOfRow(table, rows[0] as PortableRow)} and ${nameOfRow(table, rows.at(-1) as PortableRow)}`
+    throw new MigrationError(
+      `PostgreSQL refuses a row of "${table.name}" ${among}: ${message}${detail && `. ${detail.replace(/\.$/, '')}`}`,
+      { cause: error },
+    )
+  }
+}
+
+/** @param places where the server has them */
+export async function deleteRows(
+  query: Query,
+  { name }: PortableTable,
+  places: readonly string[],
+): Promise<void> {
+  await query(`DELETE FROM ${escapeIdentifier(name)} WHERE ctid = ANY ($1::tid[])`, [places])
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Application } from '../../src/application.ts'
+import { callRunningHost, holdWrites } from '../../src/control/call-running-host.ts'
+import { controlSocket } from '../../src/control/control-socket.ts'
+import { configFile } from '../../src/modules/lock.ts'
+import { applicationFolder } from '../application-folder.ts'
+
+/** An application; `post` writes a guest, which answers 201. */
+async function running(t: Test, environment = {}) {
+  const directory = await applicationFolder(t)
+  const host = await Application.start({
+    directory,
+    environment: { APP_LOG_LEVEL: 'silent', ...environment },
+  })
+  t.teardown(() => host.close())
+  const post = async () => (await fetch(`${host.url}/guest`, { method: 'POST' })).status
+  const settled = async (status: number) => {
+    while ((await post()) !== status) await new Promise(setImmediate)
+  }
+  const config = await readFile(configFile(directory), 'utf8')
+  const switchTo = (next: string, former = config) =>
+    callRunningHost(directory, { method: 'POST', path: '/switch', body: { former, next } })
+  return { directory, host, post, settled, config, switchTo, file: join(directory, 'data', 'app.db') }
+}
+
+t.test('writes are refused as long as somebody holds them, and reads are not', async (t) => {
+  const { directory, host, post, settled, file } = await running(t)
+  const before = Array.from({ length: 20 }, post)
+  const held = await holdWrites(directory, file)
+  t.ok((await Promise.all(before)).every((status) => status === 201 || status === 503))
+  t.equal(await post(), 503)
+  t.equal((await fetch(`${host.url}/health/ready`)).status, 200)
+  await t.rejects(holdWrites(directory, file), { name: 'ConfigError', message: /another command/ })
+  t.equal(await post(), 503, 'still')
+  held?.release()
+  await settled(201)
+})
+
+t.test('who asks and goes away at once holds up nobody', async (t) => {
+  const { directory, settled, file } = await running(t)
+  for (let time = 0; time < 20; time++) {
+    const call = request({
+      socketPath: controlSocket(directory),
+      method: 'POST',
+      path: '/hold',
+      headers: { 'content-type': 'application/json' },
+    })
+    call.on('error', () => {}).end(JSON.stringify({ file }))
+    await once(call, 'finish')
+    for (let turn = 0; turn < time; turn++) await new Promise(setImmediate)
+    call.destroy()
+  }
+  await settled(201)
+})
+
+t.test('once the configuration has changed, writes are refused to the end', async (t) => {
+  const { directory, host, post, config, switchTo, file } = await running(t)
+  t.match(await switchTo('{}'), { status: 409, body: { reason: /not held/ } })
+  const held = await holdWrites(directory, file)
+  t.match(await switchTo('{}', 'something else'), { status: 409, body: { reason: /changed meanwhile/ } })
+  t.equal(await readFile(configFile(directory), 'utf8'), config)
+  const next = `${config} `
+  t.match(await switchTo(next), { status: 200 })
+  t.equal(await readFile(configFile(directory), 'utf8'), next)
+  held?.release()
+  for (let time = 0; time < 20; time++) t.equal(await post(), 503)
+  await t.rejects(holdWrites(directory, file), { message: /moved already/ })
+  await host.close()
+  t.equal(await holdWrites(directory, file), undefined)
+})
+
+t.test('a hold that failed to switch ends with its connection', async (t) => {
+  const { directory, settled, switchTo, file } = await running(t)
+  const held = await holdWrites(directory, file)
+  t.match(await switchTo('{}', 'something else'), { status: 409 })
+  held?.release()
+  await settled(201)
+})
+
+t.test('a host that has another database, or has it from a variable, does not hold', async (t) => {
+  const { directory, post } = await running(t)
+  await writeFile(join(directory, 'data', 'other.db'), '')
+  await t.rejects(holdWrites(directory, join(directory, 'data', 'other.db')), { message: /another database/ })
+  t.equal(await post(), 201)
+})
+
+t.test('a host that has its database from a variable does not hold', async (t) => {
+  const { directory, file } = await running(t, { APP_DATABASE: 'data/app.db' })
+  await t.rejects(holdWrites(directory, file), { message: /APP_DATABASE/ })
+})

@@ -1,0 +1,163 @@
+import { answer, one, run, Strict, sql, type Transaction, type Versioned } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { testApp } from '../callers/test-app.ts'
+
+const Thing = Type.Object({ id: Type.String(), version: Type.Integer(), text: Type.String() })
+
+/** An application with one thing, of which everything can be set. */
+async function thingApp(t: Test) {
+  const thing = { id: 'th:ing/1', version: 3, text: 'a', hidden: 1 }
+  let found = 0
+  function* find(): Transaction<Versioned> {
+    found += 1
+    return yield* one<Versioned>(sql`SELECT id, version FROM thing`)
+  }
+  const { app, storage } = await testApp(t, {
+    routes: (app: FastifyInstance) => {
+      const config = { access: 'caller' } as const
+      app.get('/thing', { config, schema: { response: { 200: Thing } } }, async () => thing)
+      app.get('/plain', { config }, async () => ({ id: null, text: thing.text }))
+      app.get('/list', { config }, async () => ({ data: [thing] }))
+      app.get('/text', { config }, async () => 'id')
+      app.get('/own', { config }, async (_request, reply) => {
+        reply.header('etag', '"own"')
+        return thing
+      })
+      app.get('/created', { config }, async (_request, reply) => reply.code(201).send(thing))
+      const change = { config, schema: { body: Strict({}), response: { 200: Thing } } }
+      app.patch('/thing', change, (request) =>
+        request.transaction(function* () {
+          yield* request.ifMatch(find)
+          yield* run(sql`UPDATE thing SET version = version + 1`)
+          return answer(200, { ...(yield* one<Versioned>(sql`SELECT id, version FROM thing`)), text: 'a' })
+        }),
+      )
+      app.delete('/thing', { config }, (request) =>
+        request.transaction(function* () {
+          yield* request.ifMatch(find)
+          return answer(200, { id: thing.id, deleted: true })
+        }),
+      )
+      app.post('/thing', { config, schema: { body: Strict({}) } }, (request) =>
+        request.transaction(function* () {
+          yield* run(sql`UPDATE thing SET version = 100`)
+          return answer(201, {})
+        }),
+      )
+    },
+  })
+  await storage.transaction(function* () {
+    yield* run(sql`CREATE TABLE thing (id TEXT NOT NULL, version INTEGER NOT NULL)`)
+    yield* run(sql`INSERT INTO thing VALUES (${thing.id}, ${thing.version})`)
+  })
+  const get = (url: string, ifNoneMatch?: string) =>
+    app.inject({ url, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } })
+  const etag = async (url: string) => (await get(url)).headers.etag as string
+  const patch = (ifMatch?: string) =>
+    app.inject({
+      method: 'PATCH',
+      url: '/thing',
+      payload: {},
+      headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
+    })
+  const version = async () => (await storage.one<Versioned>(sql`SELECT version FROM thing`)).version
+  return { app, thing, get, etag, patch, version, looked: () => found }
+}
+
+t.test('one resource has a strong tag, which changes with anything that its body shows', async (t) => {
+  const { thing, get, etag } = await thingApp(t)
+  const tags = [await etag('/thing')]
+  t.match(tags[0], /^"th%3Aing%2F1:3:[\w-]{27}"$/)
+  thing.hidden = 2
+  t.equal(await etag('/thing'), tags[0], 'what is not sent does not matter')
+  thing.text = 'b'
+  tags.push(await etag('/thing'))
+  thing.version = 4
+  tags.push(await etag('/thing'))
+  thing.id = 'other'
+  tags.push(await etag('/thing'))
+  t.equal(new Set(tags).size, 4)
+  t.match(await etag('/plain'), /^"[\w-]{27}"$/, 'also one without a version')
+  for (const url of ['/list', '/text', '/created', '/missing']) t.notOk((await get(url)).headers.etag, url)
+  t.equal(await etag('/own'), '"own"')
+})
+
+t.test('what the caller has already is not sent again', async (t) => {
+  const { app, thing, get, etag } = await thingApp(t)
+  const tag = await etag('/thing')
+  for (const known of [tag, `W/${tag}`, `"a", ${tag}`, `W/"a" ,${tag},"b"`, '*']) {
+    const response = await get('/thing', known)
+    t.equal(response.statusCode, 304, known)
+    t.equal(response.body, '')
+    t.equal(response.headers.etag, tag)
+    t.notOk(response.headers['content-type'])
+    t.notOk(response.headers['content-length'])
+  }
+  const head = await app.inject({ method: 'HEAD', url: '/thing', headers: { 'if-none-match': tag } })
+  t.match([head.statusCode, head.headers.etag, head.body], [304, tag, ''])
+  for (const other of ['"a"', tag.slice(1, -1), '', `"a${tag.slice(1)}`, '"*"']) {
+    const response = await get('/thing', other)
+    t.equal(response.statusCode, 200, other)
+    t.same(response.json(), { id: thing.id, version: 3, text: 'a' })
+  }
+  thing.text = 'b'
+  t.equal((await get('/thing', tag)).statusCode, 200)
+  t.equal((await get('/list', '*')).statusCode, 200)
+  t.equal((await get('/missing', '*')).statusCode, 404)
+})
+
+t.test('a write with If-Match happens to the version that it names', async (t) => {
+  const { thing, etag, patch, version, looked } = await thingApp(t)
+  const tag = await etag('/thing')
+  const answered = await patch(tag)
+  t.equal(answered.statusCode, 200)
+  thing.version = 4
+  t.equal(answered.headers.etag, await etag('/thing'), 'the answer has the tag that GET shows')
+  t.equal((await patch(`"a", ${await etag('/thing')}`)).statusCode, 200)
+  t.equal((await patch('*')).statusCode, 200)
+  t.equal(await version(), 6)
+  const present = tag.replace(':3:', ':6:')
+  for (const other of [
+    tag,
+    `W/${present}`,
+    '"a"',
+    '',
+    present.slice(1, -1),
+    '"6"',
+    present.replace('th', 'the'),
+  ]) {
+    const refused = await patch(other)
+    t.equal(refused.statusCode, 412, other)
+    t.match(refused.json(), { code: 'precondition-failed', detail: /changed since/ })
+  }
+  t.equal(await version(), 6)
+  const before = looked()
+  t.equal((await patch()).statusCode, 200)
+  t.equal(looked(), before, 'nothing is looked up where nothing is asked')
+})
+
+t.test('an If-Match that nobody compares is refused, not overlooked', async (t) => {
+  const { app, version } = await thingApp(t)
+  const post = (headers: Record<string, string>) =>
+    app.inject({ method: 'POST', url: '/thing', payload: {}, headers })
+  const refused = await post({ 'if-match': '*' })
+  t.equal(refused.statusCode, 412)
+  t.match(refused.json(), { code: 'precondition-failed', detail: /has no version/ })
+  t.equal(await version(), 3)
+  t.equal((await post({})).statusCode, 201)
+})
+
+t.test('of two that change the same version one is refused', async (t) => {
+  const { app, etag, patch, version } = await thingApp(t)
+  const tag = await etag('/thing')
+  const statuses = (await Promise.all([patch(tag), patch(tag), patch(tag)])).map(
+    ({ statusCode }) => statusCode,
+  )
+  t.same(statuses.sort(), [200, 412, 412])
+  t.equal(await version(), 4)
+  const deleted = await app.inject({ method: 'DELETE', url: '/thing', headers: { 'if-match': '*' } })
+  t.equal(deleted.statusCode, 200)
+  t.notOk(deleted.headers.etag, 'what is gone has none')
+})

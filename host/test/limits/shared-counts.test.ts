@@ -1,0 +1,61 @@
+import { sql } from '@mortise/module-sdk'
+import { RateLimits } from '../../src/limits/rate-limits.ts'
+import { SharedCounts } from '../../src/limits/shared-counts.ts'
+import { WINDOW } from '../../src/limits/window-counter.ts'
+import { createLogger } from '../../src/logger.ts'
+import { migrateHost } from '../../src/modules/migrate-host.ts'
+import { testOnPostgres } from '../storage/engines.ts'
+
+const log = createLogger({ level: 'silent', requests: false, slowMs: 1000 })
+const MAX = 100
+
+/** Whose minute does not end in the middle of a test. */
+class StoppedLimits extends RateLimits {
+  override now() {
+    return 29_000_000 * WINDOW
+  }
+}
+
+testOnPostgres('hosts hold a caller to one limit, but for what they have not heard yet', async (t, open) => {
+  const storage = await open()
+  await migrateHost(storage)
+  const hosts = Array.from({ length: 3 }, () => {
+    const limits = new StoppedLimits({ max: MAX, maxPerAddress: 1, maxNewGuests: 1 })
+    const shared = new SharedCounts(storage, limits, log)
+    t.teardown(() => shared.stop())
+    const take = (count: number) =>
+      Array.from({ length: count }, () => limits.take('caller', 'alice')).filter(({ isSpent }) => !isSpent)
+        .length
+    return { limits, shared, take }
+  })
+  const [one, two, three] = hosts as [(typeof hosts)[0], (typeof hosts)[0], (typeof hosts)[0]]
+  const allowed = one.take(60)
+  await one.shared.share()
+  t.equal(two.take(9), 9)
+  await two.shared.share()
+  t.equal(two.limits.take('caller', 'alice').remaining, MAX - 10, 'a tenth is not told, and nothing heard')
+  await two.shared.share()
+  t.equal(two.take(MAX), MAX - allowed - 10, 'now it has heard')
+  await two.shared.share()
+  await one.shared.share()
+  t.equal(one.take(MAX), 0)
+  t.equal(three.take(2 * MAX), MAX, 'who has heard nothing allows the limit once more, and no more than that')
+  await three.shared.share()
+  t.equal(three.take(1), 0)
+
+  const rows = await storage.many<{ id: string; count: number }>(sql`SELECT id, count FROM mortise_rate`)
+  t.equal(rows.length, 1)
+  t.equal(rows[0]?.count, 2 * MAX)
+  t.notMatch(rows[0]?.id, /alice/)
+})
+
+testOnPostgres('nothing is written while nobody uses a tenth of a limit', async (t, open) => {
+  const storage = await open()
+  await migrateHost(storage)
+  const limits = new StoppedLimits({ max: MAX, maxPerAddress: MAX, maxNewGuests: MAX })
+  const shared = new SharedCounts(storage, limits, log)
+  t.teardown(() => shared.stop())
+  for (let index = 0; index < 9; index += 1) limits.take('caller', 'alice')
+  await shared.share()
+  t.same(await storage.many(sql`SELECT id FROM mortise_rate`), [])
+})
