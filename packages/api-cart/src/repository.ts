@@ -1,4 +1,4 @@
-import { type Database, maybeOne, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import { type Database, join, many, maybeOne, one, run, sql, type Transaction } from '@mortise/module-sdk'
 
 /**
  * The statements of the cart. Every one names the owner or a cart found by its owner in the same transaction, so
@@ -65,6 +65,13 @@ export async function findCart(
   }
 }
 
+export function* findVersion(
+  owner: string,
+  now: number,
+): Transaction<Pick<CartRow, 'id' | 'version'> | undefined> {
+  return yield* maybeOne(sql`SELECT id, version FROM cart WHERE owner = ${owner} AND expires_at > ${now}`)
+}
+
 export function* findItem(owner: string, id: string, now: number): Transaction<ItemRow | undefined> {
   return yield* maybeOne<ItemRow>(sql`
     SELECT item.id, item.product, item.quantity, item.version,
@@ -85,6 +92,11 @@ export function* touchCart(
     RETURNING id, version`)
 }
 
+/** Makes room for another cart of the owner. */
+function* removeExpired(owner: string, now: number): Transaction<void> {
+  yield* run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
+}
+
 /** Starts the owner's cart anew; the expired one, if there is one, goes with its items. */
 export function* startCart(
   cart: Pick<CartRow, 'id' | 'version'>,
@@ -92,7 +104,7 @@ export function* startCart(
   now: number,
   expiresAt: number,
 ): Transaction<void> {
-  yield* run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
+  yield* removeExpired(owner, now)
   yield* run(sql`
     INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at)
     VALUES (${cart.id}, ${owner}, ${cart.version}, ${now}, ${now}, ${expiresAt})`)
@@ -132,6 +144,34 @@ export function* saveItem(owner: string, item: ItemRow): Transaction<void> {
     WHERE id = ${item.id} AND cart_id = (SELECT id FROM cart WHERE owner = ${owner})`)
 }
 
+/** The items of these products in the owner's cart. */
+export function* findProducts(
+  owner: string,
+  products: readonly string[],
+  now: number,
+): Transaction<Pick<ItemRow, 'id' | 'product' | 'quantity'>[]> {
+  return yield* many(sql`
+    SELECT item.id, item.product, item.quantity
+    FROM cart_item AS item JOIN cart ON cart.id = item.cart_id
+    WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
+      AND item.product IN (${join(products.map((product) => sql`${product}`))})`)
+}
+
+/** Takes a quantity off an item found in this transaction; one of which nothing is left goes. */
+export function* takeFromItem(
+  item: Pick<ItemRow, 'id' | 'quantity'>,
+  quantity: number,
+  now: number,
+): Transaction<void> {
+  yield* run(
+    quantity === item.quantity
+      ? sql`DELETE FROM cart_item WHERE id = ${item.id}`
+      : sql`
+          UPDATE cart_item SET quantity = quantity - ${quantity}, version = version + 1, updated_at = ${now}
+          WHERE id = ${item.id}`,
+  )
+}
+
 /** Answers whether there was such an item. */
 export function* deleteItem(owner: string, id: string, now: number): Transaction<boolean> {
   const deleted = yield* run(sql`
@@ -146,4 +186,51 @@ export function* deleteItems(owner: string, now: number): Transaction<boolean> {
     DELETE FROM cart_item
     WHERE cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})`)
   return deleted > 0
+}
+
+/** Gives a cart found in this transaction to an owner whose own, if there is one, has expired. */
+export function* moveCart(
+  { id, version }: Pick<CartRow, 'id' | 'version'>,
+  owner: string,
+  now: number,
+  expiresAt: number,
+): Transaction<void> {
+  yield* removeExpired(owner, now)
+  yield* run(sql`
+    UPDATE cart SET owner = ${owner}, version = ${version + 1}, updated_at = ${now}, expires_at = ${expiresAt}
+    WHERE id = ${id}`)
+}
+
+/**
+ * Puts the items of one cart into another, behind those that are there; of a product in both, the larger quantity.
+ * Both were found in this transaction; the first is gone afterwards. If the other has
+ * changed, its version becomes the sum of both.
+ */
+export function* mergeCarts(
+  from: Pick<CartRow, 'id' | 'version'>,
+  into: Pick<CartRow, 'id' | 'version'>,
+  now: number,
+  expiresAt: number,
+): Transaction<void> {
+  const raised = yield* run(sql`
+    UPDATE cart_item SET quantity = other.quantity, version = cart_item.version + 1, updated_at = ${now}
+    FROM cart_item AS other
+    WHERE cart_item.cart_id = ${into.id} AND other.cart_id = ${from.id}
+      AND other.product = cart_item.product AND other.quantity > cart_item.quantity`)
+  const moved = yield* run(sql`
+    UPDATE cart_item SET cart_id = ${into.id}, since_version = since_version + ${into.version}
+    WHERE cart_id = ${from.id}
+      AND product NOT IN (SELECT product FROM cart_item WHERE cart_id = ${into.id})`)
+  yield* run(sql`DELETE FROM cart WHERE id = ${from.id}`)
+  if (raised + moved === 0) return
+  yield* run(sql`
+    UPDATE cart SET version = ${into.version + from.version}, updated_at = ${now}, expires_at = ${expiresAt}
+    WHERE id = ${into.id}`)
+}
+
+/** Deletes the carts that have been expired longest, at most `limit`, with their items; answers how many. */
+export function* deleteExpired(limit: number, now: number): Transaction<number> {
+  return yield* run(sql`
+    DELETE FROM cart WHERE id IN (
+      SELECT id FROM cart WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})`)
 }

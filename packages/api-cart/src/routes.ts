@@ -1,11 +1,13 @@
 import { answer, type Database, Deleted, IdParams, List, type ModuleInstance } from '@mortise/module-sdk'
 import { problems } from './problems.ts'
 import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
-import { addItem, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
+import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
 
 /** The routes of the cart, all of them the caller's own. */
 export function cartRoutes(app: ModuleInstance, database: Database): void {
   const config = { access: 'caller' } as const
+  const changesCart = { ...config, ifMatch: 'the cart' }
+  const changesItem = { ...config, ifMatch: 'the item' }
 
   app.get('/cart', { config, schema: { summary: 'The cart', response: { 200: Cart } } }, (request) =>
     showCart(database, request.caller),
@@ -13,9 +15,10 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
 
   app.delete(
     '/cart',
-    { config, schema: { summary: 'Empty the cart', response: { 200: Emptied } } },
+    { config: changesCart, schema: { summary: 'Empty the cart', response: { 200: Emptied } } },
     (request) =>
       request.transaction(function* () {
+        yield* request.ifMatch(() => cartVersion(request.caller))
         yield* emptyCart(request.caller)
         return answer(200, { deleted: true })
       }),
@@ -33,7 +36,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
   app.post(
     '/cart/item',
     {
-      config,
+      config: changesCart,
       schema: {
         summary: 'Add a quantity of a product to the cart',
         body: NewItem,
@@ -46,6 +49,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
     },
     (request) =>
       request.transaction(function* () {
+        yield* request.ifMatch(() => cartVersion(request.caller))
         const { item, added } = yield* addItem(request.caller, request.body)
         return added ? answer(201, item, { location: `/cart/item/${item.id}` }) : answer(200, item)
       }),
@@ -67,7 +71,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
   app.patch(
     '/cart/item/:id',
     {
-      config,
+      config: changesItem,
       schema: {
         summary: 'Set the quantity of an item',
         params: IdParams,
@@ -77,14 +81,16 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
     },
     (request) =>
       request.transaction(function* () {
-        return answer(200, yield* changeItem(request.caller, request.params.id, request.body.quantity))
+        const { id } = request.params
+        yield* request.ifMatch(() => showItem(request.caller, id))
+        return answer(200, yield* changeItem(request.caller, id, request.body.quantity))
       }),
   )
 
   app.delete(
     '/cart/item/:id',
     {
-      config,
+      config: changesItem,
       schema: {
         summary: 'Remove an item from the cart',
         params: IdParams,
@@ -94,6 +100,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
+        yield* request.ifMatch(() => showItem(request.caller, id))
         yield* removeItem(request.caller, id)
         return answer(200, { id, deleted: true })
       }),

@@ -1,11 +1,14 @@
 import {
   type Caller,
+  type CartQuantity,
   DAY,
   type Database,
+  type GuestClaim,
   MAX_QUANTITY,
   newId,
   type Transaction,
   timestamp,
+  type Versioned,
 } from '@mortise/module-sdk'
 import { problems } from './problems.ts'
 import * as repository from './repository.ts'
@@ -19,6 +22,8 @@ import type { Cart, CartItem, NewItem } from './schemas.ts'
 /** How long a cart is kept after its last change, in milliseconds. */
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
 const MAX_ITEMS = 200
+/** Carts that one run of `deleteExpired` takes at most, so that no transaction is a long one. */
+const DELETED_AT_ONCE = 100
 
 export async function showCart(database: Database, caller: Caller, now = Date.now()): Promise<Cart> {
   const found = await repository.findCart(database, caller.id, now)
@@ -34,6 +39,11 @@ export async function showCart(database: Database, caller: Caller, now = Date.no
     updatedAt: found ? timestamp(found.cart.updatedAt) : null,
     expiresAt: found ? timestamp(found.cart.expiresAt) : null,
   }
+}
+
+/** What If-Match is compared with: that of `showCart`. */
+export function* cartVersion(caller: Caller, now = Date.now()): Transaction<Versioned> {
+  return (yield* repository.findVersion(caller.id, now)) ?? { id: null, version: 0 }
 }
 
 export function* showItem(caller: Caller, id: string, now = Date.now()): Transaction<CartItem> {
@@ -91,6 +101,43 @@ export function* removeItem(caller: Caller, id: string, now = Date.now()): Trans
 /** Leaves an empty cart, and one that never was, as it is. */
 export function* emptyCart(caller: Caller, now = Date.now()): Transaction<void> {
   if (yield* repository.deleteItems(caller.id, now)) yield* touchCart(caller, now)
+}
+
+/** The contract `cart`: see CartContract of the SDK. */
+export function* takeFromCart(
+  caller: Caller,
+  quantities: readonly CartQuantity[],
+  now = Date.now(),
+): Transaction<CartQuantity[]> {
+  const products = quantities.map(({ product }) => product)
+  const items = yield* repository.findProducts(caller.id, products, now)
+  const byProduct = new Map(items.map((item) => [item.product, item]))
+  const short = quantities.flatMap(({ product, quantity }) => {
+    const present = byProduct.get(product)?.quantity ?? 0
+    return present < quantity ? [{ product, quantity: present }] : []
+  })
+  if (short.length > 0) return short
+  for (const { product, quantity } of quantities) {
+    yield* repository.takeFromItem(byProduct.get(product) as repository.ItemRow, quantity, now)
+  }
+  yield* touchCart(caller, now)
+  return []
+}
+
+/** Makes the guest's cart the user's, or puts its items into the one that the user has. No limit of lines here. */
+export function* claimCart({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
+  const cart = yield* repository.findVersion(guest, now)
+  if (!cart) return
+  const own = yield* repository.findVersion(user, now)
+  const expiresAt = now + LIFETIME.user
+  yield* own
+    ? repository.mergeCarts(cart, own, now, expiresAt)
+    : repository.moveCart(cart, user, now, expiresAt)
+}
+
+/** Makes room, no more: an expired cart is in no answer. Answers whether there may be more of them. */
+export function* deleteExpired(now = Date.now()): Transaction<boolean> {
+  return (yield* repository.deleteExpired(DELETED_AT_ONCE, now)) === DELETED_AT_ONCE
 }
 
 function touchCart(caller: Caller, now: number) {

@@ -1,3 +1,4 @@
+import { run, sql } from '@mortise/module-sdk'
 import type { TestCaller } from '@mortise/module-testkit'
 import { cartHost, testOnEngines } from './cart-host.ts'
 
@@ -259,4 +260,84 @@ testOnEngines('a caller without credentials that are valid does nothing', async 
     const response = await host.guest().post('/cart/item', { product: 'tea', quantity: 1 }, headers)
     t.equal(response.statusCode, 401)
   }
+})
+
+testOnEngines('the cart and its items have tags, which change when they do', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const tag = async (path: string) => (await ann.get(path)).headers.etag as string
+  const tags = [await tag('/cart')]
+  const item = await added(ann, 'tea')
+  const place = `/cart/item/${item.id}`
+  tags.push(await tag('/cart'))
+  const itemTag = await tag(place)
+  await added(ann, 'milk')
+  tags.push(await tag('/cart'))
+  t.equal(await tag(place), itemTag, 'of another line an item knows nothing')
+  t.equal((await ann.get(place, { 'if-none-match': itemTag })).statusCode, 304)
+  t.equal((await ann.get('/cart', { 'if-none-match': tags.join() })).statusCode, 304)
+  const changed = await ann.patch(place, { quantity: 7 })
+  t.equal(changed.headers.etag, await tag(place))
+  tags.push(await tag('/cart'))
+  await ann.delete('/cart')
+  tags.push(await tag('/cart'))
+  t.equal(new Set(tags).size, 5)
+  t.equal((await ann.get('/cart', { 'if-none-match': tags.slice(0, 4).join() })).statusCode, 200)
+})
+
+testOnEngines('what is changed with If-Match is the version that the caller has seen', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const ifMatch = async (path: string) => ({ 'if-match': (await ann.get(path)).headers.etag as string })
+  const empty = await ifMatch('/cart')
+  const tea = { product: 'tea', quantity: 1 }
+  const made = await ann.post('/cart/item', tea, empty)
+  t.equal(made.statusCode, 201, 'a cart that is not there yet has a tag too')
+  const place = `/cart/item/${made.json().id}`
+  const [cart, item] = [await ifMatch('/cart'), await ifMatch(place)]
+  await ann.patch(place, { quantity: 2 })
+  const before = (await ann.get('/cart')).json()
+  const stale = [
+    await ann.post('/cart/item', tea, empty),
+    await ann.post('/cart/item', tea, cart),
+    await ann.post('/cart/item', tea, await ifMatch(place)),
+    await ann.patch(place, { quantity: 3 }, item),
+    await ann.delete(place, item),
+    await ann.delete('/cart', cart),
+  ]
+  for (const response of stale) {
+    t.match([response.statusCode, response.json().code], [412, 'precondition-failed'])
+  }
+  t.same((await ann.get('/cart')).json(), before)
+  t.equal((await ann.patch(`/cart/item/${UNKNOWN}`, { quantity: 3 }, item)).statusCode, 404)
+  t.equal((await ann.post('/cart/item', tea, await ifMatch('/cart'))).statusCode, 200)
+  t.equal((await ann.patch(place, { quantity: 3 }, await ifMatch(place))).statusCode, 200)
+  t.equal((await ann.delete(place, await ifMatch(place))).statusCode, 200)
+  t.equal((await ann.delete('/cart', await ifMatch('/cart'))).statusCode, 200)
+})
+
+testOnEngines('a cart that began anew is not the one that expired', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  await added(ann, 'tea')
+  const expired = { 'if-match': (await ann.get('/cart')).headers.etag as string }
+  await host.database.transaction(() => run(sql`UPDATE cart SET expires_at = 1`))
+  const { version } = (await added(ann, 'tea')) as { version: number }
+  t.equal(version, 1)
+  t.equal((await ann.delete('/cart', expired)).statusCode, 412)
+})
+
+testOnEngines('an item that is added again with the same key is added once', async (t) => {
+  const host = await cartHost(t)
+  const ann = host.user('ann')
+  const key = { 'idempotency-key': '4f9c' }
+  const twins = await Promise.all(
+    [1, 2, 3].map(() => ann.post('/cart/item', { product: 'tea', quantity: 2 }, key)),
+  )
+  t.equal(new Set(twins.map(({ body }) => body)).size, 1)
+  const place = `/cart/item/${twins[0]?.json().id}`
+  await ann.patch(place, { quantity: 5 }, key)
+  await ann.patch(place, { quantity: 9 })
+  t.equal((await ann.patch(place, { quantity: 5 }, key)).json().quantity, 5, 'what was answered then')
+  t.equal((await ann.get('/cart')).json().totalQuantity, 9)
 })

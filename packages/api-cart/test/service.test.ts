@@ -1,6 +1,15 @@
-import { type Caller, DAY, type Transaction, timestamp } from '@mortise/module-sdk'
+import { type Caller, DAY, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { addItem, changeItem, emptyCart, removeItem, showCart, showItem } from '../src/service.ts'
+import {
+  addItem,
+  changeItem,
+  claimCart,
+  deleteExpired,
+  emptyCart,
+  removeItem,
+  showCart,
+  showItem,
+} from '../src/service.ts'
 import { cartHost, testOnEngines } from './cart-host.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -224,3 +233,119 @@ testOnEngines('an expired cart is as if it never was', async (t) => {
   })
   t.not(shown.id, old.id)
 })
+
+/** The carts of a guest and a user on one database, and the claim of the one by the other. */
+async function claimable(t: Test) {
+  const { database } = await cartHost(t)
+  const fill = async (caller: Caller, lines: Readonly<Record<string, number>>, now = START) => {
+    for (const [product, quantity] of Object.entries(lines)) {
+      await database.transaction(() => addItem(caller, { product, quantity }, now))
+    }
+    return showCart(database, caller, now)
+  }
+  return {
+    fill,
+    show: (caller: Caller, now: number) => showCart(database, caller, now),
+    claim: (now: number) => database.transaction(() => claimCart({ guest: guest.id, user: user.id }, now)),
+    empty: (caller: Caller, now: number) => database.transaction(() => emptyCart(caller, now)),
+  }
+}
+
+const linesOf = ({ items }: { items: { product: string; quantity: number }[] }) =>
+  items.map(({ product, quantity }) => [product, quantity])
+
+testOnEngines('a user without a cart gets the one of the guest', async (t) => {
+  for (const [later, expired] of [
+    [START + 1, false],
+    [START + 90 * DAY, true],
+  ] as const) {
+    const { fill, show, claim } = await claimable(t)
+    if (expired) await fill(user, { coffee: 9 })
+    const before = await fill(guest, { tea: 2, milk: 1 }, later - 1)
+    await claim(later)
+    const { items, version, expiresAt, ...rest } = await show(user, later)
+    t.match(rest, {
+      id: before.id,
+      totalQuantity: 3,
+      createdAt: before.createdAt,
+      updatedAt: timestamp(later),
+    })
+    t.same(items, before.items)
+    t.equal(version, before.version + 1)
+    t.equal(expiresAt, timestamp(later + 90 * DAY))
+    t.match(await show(guest, later), { id: null, items: [] })
+  }
+})
+
+testOnEngines('of a product in both carts a claim keeps the larger quantity, of others all', async (t) => {
+  const { fill, show, claim } = await claimable(t)
+  const own = await fill(user, { tea: 2, milk: 5, rice: 3 })
+  const other = await fill(guest, { oats: 1, milk: 4, tea: 7, rice: 3, beans: 2 })
+  await claim(START + DAY)
+  const cart = await show(user, START + DAY)
+  t.same(linesOf(cart), [
+    ['tea', 7],
+    ['milk', 5],
+    ['rice', 3],
+    ['oats', 1],
+    ['beans', 2],
+  ])
+  t.match(cart, { id: own.id, updatedAt: timestamp(START + DAY), expiresAt: timestamp(START + 91 * DAY) })
+  t.ok(cart.version > own.version)
+  t.same(cart.items[0], { ...own.items[0], quantity: 7, version: 2, updatedAt: timestamp(START + DAY) })
+  t.same(cart.items.slice(1), [...own.items.slice(1), other.items[0], other.items[4]])
+  t.match(await show(guest, START + DAY), { id: null, items: [] })
+  const added = await fill(user, { salt: 1 }, START + DAY)
+  t.same(linesOf(added).at(-1), ['salt', 1], 'what comes later comes last')
+  t.equal(added.version, cart.version + 1)
+})
+
+testOnEngines('a claim that brings nothing leaves the cart as it is', async (t) => {
+  const { fill, show, claim, empty } = await claimable(t)
+  await claim(START)
+  t.match(await show(user, START), { id: null, version: 0 })
+  const own = await fill(user, { tea: 2, milk: 5 })
+  await fill(guest, { tea: 1, milk: 5 })
+  await claim(START + DAY)
+  t.same(await show(user, START + DAY), own)
+  await fill(guest, { tea: 9 })
+  await claim(START + 30 * DAY)
+  t.same(await show(user, START + DAY), own, 'an expired cart is as if it never was')
+  await fill(guest, { tea: 9 }, START + 30 * DAY)
+  await empty(guest, START + 30 * DAY)
+  await claim(START + 30 * DAY)
+  t.same(await show(user, START + DAY), own)
+})
+
+testOnEngines('a claim may bring a cart over 200 lines, of at most 9999 each', async (t) => {
+  const { fill, show, claim } = await claimable(t)
+  const lines = (name: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name} ${index}`, 9999]))
+  await fill(user, lines('tea', 150))
+  await fill(guest, { ...lines('tea', 20), ...lines('milk', 150) })
+  await claim(START)
+  t.match(await show(user, START), { itemCount: 300, totalQuantity: 300 * 9999 })
+  await t.rejects(fill(user, { rice: 1 }), { code: 'cart-full' })
+  await fill(guest, { rice: 1 })
+  await claim(START)
+  t.equal((await show(user, START)).itemCount, 301)
+})
+
+testOnEngines(
+  'carts that have expired are deleted with their items, a few at a time, and no others',
+  async (t) => {
+    const { database } = await cartHost(t)
+    const add = (caller: Caller, now: number) =>
+      database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, now))
+    for (let index = 0; index < 130; index++) await add({ ...guest, id: `guest:old ${index}` }, START)
+    await add(user, START)
+    await add(guest, START + 1)
+    const late = START + 30 * DAY
+    const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
+    t.ok(await database.transaction(() => deleteExpired(late)), 'there are more')
+    t.equal(await left(), 32)
+    t.notOk(await database.transaction(() => deleteExpired(late)))
+    t.equal(await left(), 2)
+    t.equal((await database.many(sql`SELECT id FROM cart`)).length, 2)
+  },
+)

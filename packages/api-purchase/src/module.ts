@@ -1,13 +1,16 @@
 import { defineModule } from '@mortise/module-sdk'
 import { countRegularly } from './counting.ts'
-import { expireRegularly } from './expiry.ts'
 import { purchaseRoutes } from './routes.ts'
+import { claimPurchases, expirePending } from './service.ts'
 import type { Settings } from './settings.ts'
 
-export default defineModule<Settings>('api-purchase', async (app, { database, settings }) => {
-  purchaseRoutes(app, database)
-  countRegularly(app, database)
-  if (settings.expirePendingAfterMinutes > 0) {
-    expireRegularly(app, database, settings.expirePendingAfterMinutes * 60_000)
-  }
-})
+export default defineModule<Settings>(
+  'api-purchase',
+  async (app, { database, settings, contracts, everyMinute, onClaim }) => {
+    purchaseRoutes(app, database, contracts.get('cart'))
+    countRegularly(app, database)
+    onClaim((claim) => claimPurchases(claim))
+    const age = settings.expirePendingAfterMinutes * 60_000
+    if (age > 0) everyMinute('expire', () => expirePending(Date.now() - age))
+  },
+)

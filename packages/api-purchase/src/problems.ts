@@ -5,7 +5,9 @@ export const problems = defineProblems('api-purchase', {
   'insufficient-scope': { status: 403, title: 'The token lacks a scope' },
   'purchase-not-found': { status: 404, title: 'There is no such purchase' },
   'illegal-transition': { status: 409, title: 'The purchase cannot go to that status' },
+  'cart-changed': { status: 409, title: 'The cart has less than was purchased' },
   'not-deletable': { status: 409, title: 'A purchase in this status stays' },
+  'cart-unavailable': { status: 422, title: 'There is no cart to take from' },
 })
 
 /** What the schema of a route cannot say about its input. */

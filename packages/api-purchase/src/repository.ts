@@ -111,6 +111,13 @@ export function* deletePurchase({ seq, status, version }: PurchaseRow, now: numb
   yield* everyones.remove(seq, status)
 }
 
+/** Makes all purchases of an owner another's, other than deleted ones: they stay as they were. */
+export function* movePurchases(from: string, to: string, now: number): Transaction<void> {
+  yield* run(sql`
+    UPDATE purchase SET owner = ${to}, version = version + 1, updated_at = ${now}
+    WHERE owner = ${from} AND deleted_at IS NULL`)
+}
+
 /** Newest first. Read it in a snapshot. */
 export function* listPurchases(owner: string, query: ListQuery): Transaction<ListPage> {
   if (owner !== EVERYONE) return yield* listOf(owner, query)

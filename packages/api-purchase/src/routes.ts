@@ -1,5 +1,6 @@
 import {
   answer,
+  type CartContract,
   type Database,
   Deleted,
   IdParams,
@@ -26,8 +27,13 @@ import {
 } from './service.ts'
 
 /** The routes of purchases: the caller's own, and with a scope everyone's. */
-export function purchaseRoutes(app: ModuleInstance, database: Database): void {
+export function purchaseRoutes(
+  app: ModuleInstance,
+  database: Database,
+  cart: CartContract | undefined,
+): void {
   const config = { access: 'caller' } as const
+  const changes = { ...config, ifMatch: 'the purchase' }
 
   app.get(
     '/purchase',
@@ -53,12 +59,15 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
       schema: {
         summary: 'Purchase items',
         body: NewPurchase,
-        response: { 201: Purchase, ...problems.responses('invalid-request') },
+        response: {
+          201: Purchase,
+          ...problems.responses('invalid-request', 'cart-changed', 'cart-unavailable'),
+        },
       },
     },
     (request) =>
       request.transaction(function* () {
-        const purchase = yield* createPurchase(request.caller, request.body)
+        const purchase = yield* createPurchase(request.caller, request.body, cart)
         return answer(201, purchase, { location: `/purchase/${purchase.id}` })
       }),
   )
@@ -79,7 +88,7 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
   app.patch(
     '/purchase/:id',
     {
-      config,
+      config: changes,
       // A body that is wrong is refused below, where there is such a purchase.
       attachValidation: true,
       schema: {
@@ -97,6 +106,7 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
         const { id } = request.params
         yield* showPurchase(request.caller, id)
         if (request.validationError) throw request.validationError
+        yield* request.ifMatch(() => showPurchase(request.caller, id))
         return answer(200, yield* changeStatus(request.caller, id, request.body.status))
       }),
   )
@@ -104,7 +114,7 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
   app.delete(
     '/purchase/:id',
     {
-      config,
+      config: changes,
       schema: {
         summary: 'Delete a purchase',
         params: IdParams,
@@ -117,6 +127,7 @@ export function purchaseRoutes(app: ModuleInstance, database: Database): void {
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
+        yield* request.ifMatch(() => showPurchase(request.caller, id))
         yield* removePurchase(request.caller, id)
         return answer(200, { id, deleted: true })
       }),

@@ -41,6 +41,9 @@ export const NewPurchase = Strict(
       maxItems: 200,
       description: 'a product named twice becomes one item with the sum, at most 9999',
     }),
+    takeFromCart: Type.Optional(
+      Type.Boolean({ default: false, description: 'whether exactly these quantities leave the cart' }),
+    ),
   },
   { title: 'NewPurchase' },
 )

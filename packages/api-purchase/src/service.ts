@@ -1,4 +1,13 @@
-import { type Caller, MAX_QUANTITY, newId, type Page, type Transaction, timestamp } from '@mortise/module-sdk'
+import {
+  type Caller,
+  type CartContract,
+  type GuestClaim,
+  MAX_QUANTITY,
+  newId,
+  type Page,
+  type Transaction,
+  timestamp,
+} from '@mortise/module-sdk'
 import { insufficientScope, invalidRequest, problems, purchaseNotFound } from './problems.ts'
 import * as repository from './repository.ts'
 import type { NewPurchase, Purchase, PurchaseItem, PurchaseQuery, PurchaseSummary } from './schemas.ts'
@@ -14,12 +23,15 @@ const EXPIRED_AT_ONCE = 100
 
 const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.has('purchase:manage')
 
+/** `cart` is undefined where there is none to take from. */
 export function* createPurchase(
   caller: Caller,
-  { items }: NewPurchase,
+  { items, takeFromCart }: NewPurchase,
+  cart: CartContract | undefined,
   now = Date.now(),
 ): Transaction<Purchase> {
   const merged = mergeItems(items)
+  if (takeFromCart) yield* takeAll(caller, merged, cart)
   const purchase: Omit<repository.PurchaseWithItems, 'seq'> = {
     id: newId('purchase'),
     owner: caller.id,
@@ -101,6 +113,11 @@ export function* expirePending(before: number, now = Date.now()): Transaction<bo
   return due.length === EXPIRED_AT_ONCE
 }
 
+/** Makes the guest's purchases the user's. */
+export function claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
+  return repository.movePurchases(guest, user, now)
+}
+
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {
   const owner = seesEveryones(caller) ? repository.EVERYONE : caller.id
   const purchase = yield* repository.findPurchase(id, owner)
@@ -119,6 +136,30 @@ function* findUntil(until: string, owner: string): Transaction<number> {
     throw invalidRequest({ parameter: 'until', detail })
   }
   return seq
+}
+
+function* takeAll(
+  caller: Caller,
+  merged: ReadonlyMap<string, number>,
+  cart: CartContract | undefined,
+): Transaction<void> {
+  if (!cart) {
+    throw problems.create(
+      'cart-unavailable',
+      'There is no module with carts here now, so that nothing was purchased: leave out takeFromCart.',
+    )
+  }
+  const short = yield* cart.take(
+    caller,
+    Array.from(merged, ([product, quantity]) => ({ product, quantity })),
+  )
+  if (short.length > 0) {
+    throw problems.create(
+      'cart-changed',
+      'Your cart has less than this of the products in `short`, so that nothing was purchased: get the cart, and decide anew.',
+      { members: { short } },
+    )
+  }
 }
 
 /** The schema has checked the text already; the order is that of `statuses`. */

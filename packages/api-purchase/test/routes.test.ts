@@ -92,6 +92,7 @@ const rejected: [string, unknown, string[]][] = [
   ['a price', { items: [{ ...item, unitPrice: 1 }] }, ['/items/0/unitPrice']],
   ['a negative total', { items: [item], total: { amount: -5, currency: 'EUR' } }, ['/total']],
   ['a status', { items: [item], status: 'completed' }, ['/status']],
+  ['a product with a NUL', { items: [{ product: 'tea\0', quantity: 1 }] }, ['/items/0/product']],
   ['an owner', { items: [item], owner: 'user:other' }, ['/owner']],
   [
     'a sum over 9999',
@@ -422,4 +423,75 @@ testOnEngines('purchases made at once are all on the list, once', async (t) => {
     t.equal(total, 32)
     t.same(data.map((purchase: { id: string }) => purchase.id).sort(), made.map(({ id }) => id).sort())
   }
+})
+
+testOnEngines(
+  'a purchase has a tag, and If-Match changes the version that the caller has seen',
+  async (t) => {
+    const host = await purchaseHost(t)
+    const [ann, clerk] = [host.user('ann'), host.user('clerk', 'purchase:manage')]
+    const made = await ann.post('/purchase', tea)
+    const place = made.headers.location as string
+    const shown = await ann.get(place)
+    t.equal(shown.headers.etag, made.headers.etag)
+    t.equal((await ann.get(place, { 'if-none-match': `"a", ${shown.headers.etag}` })).statusCode, 304)
+    t.not((await clerk.get(place)).headers.etag, shown.headers.etag, 'who sees more gets another tag')
+    const seen = { 'if-match': shown.headers.etag as string }
+    const confirmed = await clerk.patch(place, { status: 'confirmed' }, seen)
+    t.equal(confirmed.statusCode, 200, 'that is of the same version')
+    t.equal((await ann.get(place, { 'if-none-match': seen['if-match'] })).statusCode, 200)
+    for (const response of [
+      await ann.patch(place, { status: 'cancelled' }, seen),
+      await ann.delete(place, seen),
+      await ann.post('/purchase', tea, { 'if-match': '*' }),
+    ]) {
+      t.match([response.statusCode, response.json().code], [412, 'precondition-failed'])
+    }
+    t.equal(
+      (await ann.patch(place, { status: 'lost' }, seen)).statusCode,
+      400,
+      'what is wrong anyway is told first',
+    )
+    t.equal((await ann.patch(`/purchase/${UNKNOWN}`, { status: 'cancelled' }, seen)).statusCode, 404)
+    const present = { 'if-match': confirmed.headers.etag as string }
+    t.equal((await ann.patch(place, { status: 'cancelled' }, present)).statusCode, 200)
+    t.equal((await ann.delete(place, { 'if-match': '*' })).statusCode, 200)
+  },
+)
+
+testOnEngines('a purchase that is sent again with the same key is made once', async (t) => {
+  const host = await purchaseHost(t)
+  const ann = host.user('ann')
+  const key = { 'idempotency-key': '4f9c' }
+  const twins = await Promise.all([1, 2, 3].map(() => ann.post('/purchase', tea, key)))
+  t.equal(new Set(twins.map(({ body, headers }) => body + headers.location + headers.etag)).size, 1)
+  const place = twins[0]?.headers.location as string
+  await ann.patch(place, { status: 'cancelled' }, key)
+  t.equal((await ann.patch(place, { status: 'cancelled' }, key)).statusCode, 200, 'not an illegal transition')
+  t.equal((await ann.patch(place, { status: 'cancelled' })).statusCode, 409)
+  t.equal((await ann.get('/purchase')).json().total, 1)
+})
+
+testOnEngines('purchases of a guest are the user’s who claims the guest', async (t) => {
+  const host = await purchaseHost(t)
+  const [guest, ann] = [host.guest(), host.user('ann')]
+  const own = await purchased(ann)
+  const key = { 'idempotency-key': 'k' }
+  const deleted = await purchased(guest)
+  const first = (await guest.post('/purchase', tea, key)).json()
+  const tag = (await guest.get(`/purchase/${first.id}`)).headers.etag as string
+  await guest.delete(`/purchase/${deleted.id}`)
+  t.equal((await ann.claim(guest)).statusCode, 200)
+  const { data, total } = (await ann.get('/purchase')).json()
+  t.same(
+    data.map(({ id }: { id: string }) => id),
+    [first.id, own.id],
+  )
+  t.equal(total, 2)
+  t.match((await ann.get(`/purchase/${first.id}`)).json(), { items: first.items, version: 2 })
+  const change = { status: 'cancelled' }
+  t.equal((await ann.patch(`/purchase/${first.id}`, change, { 'if-match': tag })).statusCode, 412)
+  t.equal((await ann.post('/purchase', tea, key)).json().id, first.id, 'and their keys')
+  t.equal((await guest.get('/purchase')).statusCode, 401)
+  t.equal((await host.user('reader', 'purchase:read').get('/purchase?owner=*')).json().total, 2)
 })

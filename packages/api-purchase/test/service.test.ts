@@ -26,7 +26,9 @@ const manager = callerWith('user:manager', 'purchase:manage')
 async function purchasesOf(t: Test) {
   const { database } = await purchaseHost(t, { rehearse: false })
   const create = (now = START, caller = ann) =>
-    database.transaction(() => createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, now))
+    database.transaction(() =>
+      createPurchase(caller, { items: [{ product: 'tea', quantity: 1 }] }, undefined, now),
+    )
   return {
     create,
     /** One after the other. */

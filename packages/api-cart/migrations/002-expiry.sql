@@ -1,0 +1,1 @@
+CREATE INDEX cart_by_expiry ON cart (expires_at);
