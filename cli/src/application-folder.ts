@@ -2,7 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
-import { configFile, configSchema, readLock, readPackage, secretFile, storedModule } from './host.ts'
+import {
+  configFile,
+  configSchema,
+  readLock,
+  readPackage,
+  secretFile,
+  storedModule,
+  withoutDefaulted,
+} from './host.ts'
 
 // An application folder: app.config.json and modules.lock.json (absent until something is installed), which
 // are committed; `.app/` and `data/`, which are not. `.app/` is therefore missing in a fresh clone, and what
@@ -53,12 +61,16 @@ export async function completeClone(directory: string): Promise<(string | undefi
  */
 export async function writeConfigSchema(directory: string): Promise<string | undefined> {
   const file = join(directory, schemaPath)
-  const text = `${JSON.stringify(await schemaOf(directory), null, 2)}\n`
+  const text = `${JSON.stringify(await schemaOf(directory), forWriters, 2)}\n`
   const present = await readFile(file, 'utf8').catch(() => undefined)
   if (present === text) return undefined
   await writeFile(file, text)
   return file
 }
+
+/** A replacer of JSON.stringify. */
+const forWriters = (_key: string, value: unknown) =>
+  typeof value === 'object' && value !== null ? withoutDefaulted(value as never) : value
 
 async function schemaOf(directory: string): Promise<unknown> {
   const { modules } = await readLock(directory)

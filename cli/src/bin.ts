@@ -9,6 +9,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const argv = process.argv.slice(2)
 const pinned = pinnedHost(argv)
 if (pinned === undefined) await run()
+else if (pinned.stranger !== undefined) await run(ofAnotherUser(pinned.version, pinned.stranger))
 else await continueIn(pinned).catch((error: Error) => run(cannotBeLoaded(pinned.version, error)))
 
 /** @param failure of the pinned host: commands that can mend it run all the same */
@@ -21,6 +22,15 @@ async function run(failure?: Failure): Promise<void> {
     [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
   )
   process.exit()
+}
+
+function ofAnotherUser(version: string, user: number): Failure {
+  return new Failure(
+    'refused',
+    'host-of-another-user',
+    `The host ${version} that modules.lock.json names belongs to another user (${user}), whose code is not run as you.`,
+    'Run the command as that user. MORTISE_UNPINNED=1 in the environment runs it in the host that you have called.',
+  )
 }
 
 function cannotBeLoaded(version: string, cause: Error): Failure {

@@ -73,7 +73,7 @@ export function asFailure(error: unknown): Failure {
       'unexpected',
       'database-unreachable',
       cause.message.charAt(0).toUpperCase() + cause.message.slice(1),
-      'Start the server, or correct "database" in app.config.json or APP_DATABASE: user, password, host.',
+      'Start the server, or correct "database" in app.config.json or APP_DATABASE: host, user, password, certificate.',
       { cause },
     )
   }

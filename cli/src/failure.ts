@@ -10,6 +10,8 @@ export const exitCodes = {
   fatal: 70,
 } as const
 
+export type FailureKind = keyof typeof exitCodes
+
 /**
  * Why a command could not do its work: what happened and why (`message`, a sentence), and what to do next
  * (`hint`).
@@ -21,18 +23,24 @@ export class Failure extends Error {
   readonly code: string
   readonly hint: string
 
-  constructor(
-    kind: keyof typeof exitCodes,
-    code: string,
-    message: string,
-    hint: string,
-    options?: ErrorOptions,
-  ) {
+  constructor(kind: FailureKind, code: string, message: string, hint: string, options?: ErrorOptions) {
     super(sentence(message), options)
     this.exitCode = exitCodes[kind]
     this.code = code
     this.hint = hint
   }
+}
+
+/** A failure of another process of this command. */
+export function failureOf({
+  exitCode,
+  code,
+  message,
+  hint,
+}: Pick<Failure, 'exitCode' | 'code' | 'message' | 'hint'>): Failure {
+  const kinds = Object.keys(exitCodes) as FailureKind[]
+  const kind = kinds.find((name) => exitCodes[name] === exitCode) ?? 'unexpected'
+  return new Failure(kind, code, message, hint)
 }
 
 /** With one full stop: what others' errors say ends with one, or with none. */

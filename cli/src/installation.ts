@@ -3,6 +3,7 @@ import type { Call } from './command.ts'
 import { changeApplication, planChange } from './install/change-application.ts'
 import type { Installed, InstallRequest } from './install/install-modules.ts'
 import { isServed } from './installed-state.ts'
+import { describeHost, differingHosts } from './other-hosts.ts'
 
 /** The options of every command that installs. */
 export const installationOptions = [
@@ -32,7 +33,12 @@ export async function runInstallation(
   const { switched, ...rest } = result
   const live = switched?.live ?? (await isServed(directory, result.generation))
   const migrations = switched?.migrations ?? []
-  terminal.result({ ...rest, dryRun, live, migrations }, describe(result, dryRun))
+  const lagging = switched?.live ? await differingHosts(directory) : []
+  const elsewhere = lagging.map((host) => `Not yet on ${describeHost(host)}`)
+  if (lagging.length > 0)
+    elsewhere.push('Those that share this folder follow by themselves; give the others the same command.')
+  const text = [describe(result, dryRun), ...elsewhere].join('\n')
+  terminal.result({ ...rest, dryRun, live, migrations, differingHosts: lagging }, text)
 }
 
 /** What came of it, for people. */
@@ -53,6 +59,10 @@ function describe(
     ),
   ]
   if (disabled.length > 0) lines.push(`Switched off still. Next: app module-enable ${disabled.join(' ')}`)
+  else if (switched?.live && host && installed.length === 0)
+    lines.push(
+      'The running host goes on with the former: restart it (systemctl restart …, or stop it and "app start").',
+    )
   else if (switched) lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
   return lines.length > 0 ? lines.join('\n') : 'Nothing to do: nothing is installed.'
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { findApplication } from './application.ts'
@@ -12,6 +12,8 @@ export interface PinnedHost {
   readonly version: string
   /** Its `bin.js`, there or not. */
   readonly program: string
+  /** The user id of its owner, where that is neither this user nor root: nobody runs a stranger's code by looking into a folder. */
+  readonly stranger: number | undefined
 }
 
 /** Commands that are about no application that exists. */
@@ -42,7 +44,8 @@ export function pinnedHost(argv: readonly string[], environment = process.env): 
     const folder = `${host.package.replace('/', '+')}@${host.version}-${hash}`
     if (basename(folder) !== folder) return undefined
     const program = join(application, '.app', 'store', folder, 'bin.js')
-    return isOwn(program) ? undefined : { version: host.version, program }
+    if (isOwn(program)) return undefined
+    return { version: host.version, program, stranger: strangerOf(program) }
   } catch {
     return undefined // no application, no lock, no pin, or one that is wrong: the command tells
   }
@@ -70,6 +73,12 @@ function readCall(argv: readonly string[]): { command?: string; directory?: stri
     else if (!word.startsWith('-')) call.command ??= word
   }
   return call
+}
+
+function strangerOf(program: string): number | undefined {
+  const owner = statSync(program, { throwIfNoEntry: false })?.uid
+  const trusted = owner === undefined || owner === 0 || owner === process.geteuid?.()
+  return trusted ? undefined : owner
 }
 
 function isOwn(program: string): boolean {

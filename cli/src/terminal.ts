@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
-import ora from 'ora'
 
 type Stream<Base> = Base & { isTTY?: boolean; columns?: number | undefined }
 
@@ -68,6 +67,7 @@ export class Terminal {
     // them, and would erase infinitely many.
     if (stderr.isTTY !== true || !(Number(stderr.columns) > 0)) return await work()
     const color = process.env.NO_COLOR ? false : 'cyan'
+    const { default: ora } = await import('ora')
     const spinner = ora({ text, color, stream: stderr as NodeJS.WriteStream, discardStdin: false })
     const timer = setTimeout(() => spinner.start(), 500)
     try {

@@ -9,7 +9,8 @@ import { exitCodes } from '../src/failure.ts'
 import { Application, readLock } from '../src/host.ts'
 import { breakingCodes } from '../src/install/breaking/breaking-change.ts'
 import { fakeRegistry, published } from './fake-registry.ts'
-import { runApp, testApplication } from './run-app.ts'
+import { runApp } from './run-app.ts'
+import { testOnEngines } from './test-on-engines.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const docs = join(root, 'docs')
@@ -117,35 +118,38 @@ t.test('the note example passes its own tests', (t) => {
   t.end()
 })
 
-t.test('the note example is packed by npm, installed with its dependency, and serves', async (t) => {
-  const { root: folder, directory, run } = await testApplication(t)
-  const ms = join(root, 'node_modules', 'ms')
-  const { registry } = await fakeRegistry(t, [
-    published(JSON.parse(await readFile(join(ms, 'package.json'), 'utf8')), {
-      'index.js': await readFile(join(ms, 'index.js'), 'utf8'),
-    }),
-  ])
-  process.env.npm_config_registry = registry
-  const packed = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: join(examples, 'note') })
-  t.equal(packed.status, 0)
+testOnEngines(
+  'the note example is packed by npm, installed with its dependency, and serves',
+  async (t, app) => {
+    const { root: folder, directory, run } = app
+    const ms = join(root, 'node_modules', 'ms')
+    const { registry } = await fakeRegistry(t, [
+      published(JSON.parse(await readFile(join(ms, 'package.json'), 'utf8')), {
+        'index.js': await readFile(join(ms, 'index.js'), 'utf8'),
+      }),
+    ])
+    process.env.npm_config_registry = registry
+    const packed = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: join(examples, 'note') })
+    t.equal(packed.status, 0)
 
-  const installed = await run('module-install', join(folder, 'acme-note-1.0.0.tgz'))
-  t.equal(installed.exitCode, 0, installed.stdout)
-  t.match(installed.json, { installed: [{ id: 'note', settings: ['keepFor'], tables: 'note' }] })
-  const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
-  t.teardown(() => host.close())
-  const written = await fetch(`${host.url}/note`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"text":"milk"}',
-  })
-  t.equal(written.status, 201)
-  const document = (await (await fetch(`${host.url}/openapi.json`)).json()) as { paths: object }
-  t.ok(Object.hasOwn(document.paths, '/note/{id}'))
-})
+    const installed = await run('module-install', join(folder, 'acme-note-1.0.0.tgz'))
+    t.equal(installed.exitCode, 0, installed.stdout)
+    t.match(installed.json, { installed: [{ id: 'note', settings: ['keepFor'], tables: 'note' }] })
+    const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+    t.teardown(() => host.close())
+    const written = await fetch(`${host.url}/note`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"text":"milk"}',
+    })
+    t.equal(written.status, 201)
+    const document = (await (await fetch(`${host.url}/openapi.json`)).json()) as { paths: object }
+    t.ok(Object.hasOwn(document.paths, '/note/{id}'))
+  },
+)
 
-t.test('the contract examples are installed together and share a transaction', async (t) => {
-  const { directory, run } = await testApplication(t)
+testOnEngines('the contract examples are installed together and share a transaction', async (t, app) => {
+  const { directory, run } = app
   const alone = await run('module-install', join(examples, 'visit'))
   t.equal(alone.exitCode, 4)
   const both = await run('module-install', join(examples, 'visit'), join(examples, 'tally'))

@@ -1,27 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import t from 'tap'
 import { testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
 import { sampleTarball } from './sample-module.ts'
+import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
-const server = process.env.APP_TEST_DATABASE_URL
-const skip = server === undefined && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
-
-t.test('a module lives on PostgreSQL as it does on SQLite', { skip }, async (t) => {
+t.test('a module lives on PostgreSQL as it does on SQLite', { skip: skipPostgres }, async (t) => {
   const { directory, root, run } = await testApplication(t)
-  const schema = `test_${randomBytes(8).toString('hex')}`
-  t.teardown(async () => {
-    const client = new Client({ connectionString: server })
-    await client.connect()
-    await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
-    await client.end()
-  })
-  const file = join(directory, 'app.config.json')
-  const config = JSON.parse(await readFile(file, 'utf8'))
-  await writeFile(file, JSON.stringify({ ...config, database: `${server}?schema=${schema}` }))
+  await usePostgres(t, directory)
   const [first, second] = [await visit(root, '1.0.0'), await visit(root, '2.0.0')]
   const { url } = await runningHost(t, directory)
   const post = async () => {

@@ -129,7 +129,7 @@ async function packNewCart(root: string): Promise<void> {
   const description = join(folder, 'package', 'package.json')
   const json = JSON.parse(await readFile(description, 'utf8'))
   await writeFile(description, JSON.stringify({ ...json, version: '1.1.0' }))
-  const migration = join(folder, 'package', 'migrations', '002-note')
+  const migration = join(folder, 'package', 'migrations', '003-note')
   await writeFile(`${migration}.sql`, 'ALTER TABLE cart ADD COLUMN note TEXT;')
   await writeFile(`${migration}.down.sql`, 'ALTER TABLE cart DROP COLUMN note;')
   await create({ file: join(packages, 'mortise-api-cart-1.1.0.tgz'), cwd: folder, gzip: true }, ['package'])
@@ -191,6 +191,9 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
     },
     // It wants a stopped host and an answer: module-rollback-snapshot.test.ts does it.
     'app module-rollback --restore-snapshot': async () => {},
+    // They want a PostgreSQL: start-workers.test.ts does it.
+    'app start --workers 4': async () => {},
+    'app restart': async () => {},
   }
   async function follow(heading: string): Promise<void> {
     followed.add(heading)
@@ -211,6 +214,7 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
   t.equal(await cartVersion(), '1.0.0')
   t.not(hosts.shop?.url, hosts.staging?.url)
   go(checkout)
+  await follow('Several processes')
   await follow('In a container')
 
   await packNewCart(root)

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { withoutLimits } from './running-host.ts'
 
 export const door = fileURLToPath(new URL('../bin.js', import.meta.url))
 
@@ -24,6 +25,7 @@ export function startApp(
 ): Running {
   const child = spawn(process.execPath, [...nodeOptions, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...withoutLimits, ...process.env },
   })
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
   t.teardown(async () => {

@@ -1,9 +1,13 @@
 import type { Test } from 'tap'
 import { Application } from '../src/host.ts'
 
+/** Callers of a test are all at one address. */
+export const withoutLimits = { APP_RATE_LIMIT_MAX: '0' }
+
 /** Runs the application in `directory` in this process; it stops after the test. */
 export async function runningHost(t: Test, directory: string) {
-  const running = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
+  const environment = { APP_LOG_LEVEL: 'silent', ...withoutLimits }
+  const running = await Application.start({ directory, port: 0, environment })
   t.teardown(() => running.close())
   return running
 }

@@ -71,7 +71,11 @@ function describe(
 ): string {
   if (host === undefined) return 'Nothing to do: exactly this host is pinned.'
   const { from, to } = host
-  if (dryRun) return `Would go from host ${from} to ${to}.`
+  if (dryRun) {
+    return from === to
+      ? `Would pin host ${to}, which runs now: nothing newer was found.`
+      : `Would go from host ${from} to ${to}.`
+  }
   return [
     `Host ${to} instead of ${from}, from generation ${generation} on.`,
     ...disabled.map((id) => `Disabled ${id}.`),

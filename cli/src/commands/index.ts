@@ -5,6 +5,7 @@ import { config } from './config.ts'
 import { doctor } from './doctor.ts'
 import { hostUpgrade } from './host-upgrade.ts'
 import { init } from './init.ts'
+import { migrateData } from './migrate-data.ts'
 import { moduleDisable } from './module-disable.ts'
 import { moduleEnable } from './module-enable.ts'
 import { moduleHistory } from './module-history.ts'
@@ -15,6 +16,7 @@ import { moduleRemove } from './module-remove.ts'
 import { moduleRollback } from './module-rollback.ts'
 import { moduleUpgrade } from './module-upgrade.ts'
 import { openapi } from './openapi.ts'
+import { restart } from './restart.ts'
 import { restore } from './restore.ts'
 import { start } from './start.ts'
 import { token } from './token.ts'
@@ -22,6 +24,7 @@ import { token } from './token.ts'
 export const commands: readonly Command[] = [
   init,
   start,
+  restart,
   moduleInstall,
   moduleRemove,
   moduleUpgrade,
@@ -36,6 +39,7 @@ export const commands: readonly Command[] = [
   doctor,
   backup,
   restore,
+  migrateData,
   bundle,
   token,
   openapi,

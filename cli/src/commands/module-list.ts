@@ -2,6 +2,7 @@ import { gt } from 'semver'
 import type { Command } from '../command.ts'
 import { findNewer, type Newer } from '../install/find-newer.ts'
 import { type InstalledState, installedStates } from '../installed-state.ts'
+import { describeHost, differingHosts } from '../other-hosts.ts'
 
 export const moduleList: Command = {
   name: 'module-list',
@@ -11,7 +12,7 @@ export const moduleList: Command = {
 
   async run({ options, terminal, application }) {
     const directory = await application()
-    const states = await installedStates(directory)
+    const states = { ...(await installedStates(directory)), differingHosts: await differingHosts(directory) }
     const nothing = 'Nothing is installed. Next: app module-install api-cart'
     if (options.outdated === true) {
       const newer = await terminal.during('Asking for newer versions', () => findNewer(directory))
@@ -26,10 +27,9 @@ export const moduleList: Command = {
       ...routes.map((route) => `  ${route}`),
     ])
     const where = states.url === null ? 'no host is running' : `served at ${states.url}`
-    terminal.result(
-      states,
-      lines.length === 0 ? nothing : [...lines, `Generation ${states.generation}, ${where}.`].join('\n'),
-    )
+    const elsewhere = states.differingHosts.map((host) => `Differs: ${describeHost(host)}`)
+    const served = lines.length === 0 ? nothing : `Generation ${states.generation}, ${where}.`
+    terminal.result(states, [...lines, served, ...elsewhere].join('\n'))
   },
 }
 

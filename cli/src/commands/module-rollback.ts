@@ -1,5 +1,6 @@
 import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
+import { nameOfFormer } from '../data/replace-data.ts'
 import { Failure } from '../failure.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
@@ -34,18 +35,19 @@ export const moduleRollback: Command = {
 }
 
 function describe(
-  { generation, to, undone, snapshot }: Omit<RolledBack, 'switched'>,
+  { generation, to, undone, stays, snapshot }: Omit<RolledBack, 'switched'>,
   isNew: boolean,
 ): string {
   const back = `Back to what generation ${to} had, as generation ${generation}.`
   if (snapshot !== null) {
     return [
       `${back} The database is that of ${snapshot.at}.`,
-      `What was there is kept as ${snapshot.former}: delete it when you do not need it.`,
+      `What was there is kept as ${snapshot.former && nameOfFormer(snapshot.former)}: delete it when you do not need it.`,
       'Next: app start',
     ].join('\n')
   }
   if (!isNew) return `Nothing to do: what generation ${to} had is installed.`
+  if (stays !== null) return `${back}\nThe schema stays ahead, which does no harm: ${stays}.`
   return [back, ...undone.map((migration) => `Undone: ${migration}`)].join('\n')
 }
 

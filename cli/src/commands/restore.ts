@@ -1,6 +1,7 @@
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { writeConfigSchema } from '../application-folder.ts'
 import type { Command } from '../command.ts'
+import { nameOfFormer } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
 import { changeApplication } from '../install/change-application.ts'
 
@@ -33,21 +34,22 @@ export const restore: Command = {
       ),
     )
     await writeConfigSchema(directory)
-    const former =
-      done.kind === 'application' && done.former !== null ? relative(directory, done.former) : null
-    terminal.result('former' in done ? { ...done, former } : done, describe(done, former))
+    terminal.result(done, describe(done))
   },
 }
 
-function describe(done: Restored, former: string | null): string {
+function describe(done: Restored): string {
   if (done.kind === 'module') {
     return done.tables.length === 0
       ? `Nothing to do: the data of ${done.module} are there.`
       : `Brought back ${done.tables.join(', ')}. Next: app module-install ${done.module}`
   }
+  const { former } = done
   return [
     `Restored ${done.restored.join(', ')}, as generation ${done.generation}.`,
-    ...(former === null ? [] : [`What was there is kept as ${former}: delete it when you do not need it.`]),
+    ...(former === null
+      ? []
+      : [`What was there is kept as ${nameOfFormer(former)}: delete it when you do not need it.`]),
     done.missing.length > 0
       ? `Next: app module-install, which fetches ${done.missing.join(', ')}, then app start`
       : 'Next: app start',

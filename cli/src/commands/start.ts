@@ -1,12 +1,24 @@
+import cluster from 'node:cluster'
+import { join } from 'node:path'
 import { completeClone, newSecretNote } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
-import { Failure } from '../failure.ts'
-import { Application, BrokenStorageError } from '../host.ts'
+import { asFailure } from '../explain.ts'
+import { Failure, failureOf } from '../failure.ts'
+import {
+  Application,
+  BrokenStorageError,
+  readConfig,
+  reportFailure,
+  serveParent,
+  WorkerEndedError,
+  WorkerPool,
+} from '../host.ts'
 import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'
+import { calledFolder } from '../pinned-host.ts'
 
 export const start: Command = {
   name: 'start',
@@ -14,29 +26,38 @@ export const start: Command = {
   options: [
     ['--port <port>', 'the port to listen on; 0 takes any free one (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
+    ['--workers <number>', 'so many processes on one port, one per core say; on PostgreSQL (default: 1)'],
   ],
-  examples: ['app start', 'app start --port 8080 --host 0.0.0.0'],
+  examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
 
   async run({ options, terminal, application }) {
     const directory = await application()
     const port = portOf(options.port as string | undefined)
+    const host = options.host as string | undefined
+    const workers = workersOf(options.workers as string | undefined)
     await assertSound(directory)
+    if (cluster.isWorker) return await serveAsWorker(directory, port, host)
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
     if (isRestorationLeft(directory) || (await blocksStart(directory)))
       await changeApplication(directory, 'start', terminal, async () => {})
-    const running = await startOn(directory, port, options.host as string | undefined)
-    const { pid, host, url, generation, modules } = running.state()
+    const running =
+      workers === 1
+        ? await startOn(directory, port, host)
+        : await startWorkers(directory, workers, port, host)
+    const stopped = untilStopped(running)
+    const state = await running.state()
+    if (state === undefined) return await stopped
+    const { pid, host: version, url, generation, modules, workers: processes = [] } = state
     const lines = modules.map(
       ({ id, version, state, reason }) =>
         `  ${id} ${version}${state === 'active' ? '' : ` (${state}${reason ? `: ${reason}` : ''})`}`,
     )
-    const stopped = untilStopped(running)
     terminal.result(
-      { pid, host, url, generation, modules },
+      { pid, host: version, url, generation, modules, workers: processes.map((worker) => worker.pid) },
       [
-        `Serving ${url}`,
-        `Host ${host}`,
+        `Serving ${url}${processes.length > 0 ? ` with ${processes.length} processes` : ''}`,
+        `Host ${version}`,
         ...(lines.length > 0 ? ['Installed:', ...lines] : ['Nothing is installed yet.']),
         lines.length > 0
           ? `Try: curl ${url}/ or open ${url}/docs`
@@ -48,7 +69,7 @@ export const start: Command = {
 }
 
 /** Stops in good order at the first signal; a second one ends the process as it always does. */
-async function untilStopped(running: Application): Promise<void> {
+async function untilStopped(running: Application | WorkerPool): Promise<void> {
   const stop = () => {
     for (const signal of signals) process.off(signal, stop)
     void running.close()
@@ -57,6 +78,7 @@ async function untilStopped(running: Application): Promise<void> {
   try {
     await running.closed
   } catch (error) {
+    if (error instanceof WorkerEndedError) throw workersFailed(error)
     if (!(error instanceof BrokenStorageError)) throw error
     throw new Failure(
       'fatal',
@@ -68,6 +90,65 @@ async function untilStopped(running: Application): Promise<void> {
   }
 }
 
+/** What a worker of `startWorkers` does. Its parent says what goes wrong. */
+async function serveAsWorker(
+  directory: string,
+  port: number | undefined,
+  host: string | undefined,
+): Promise<void> {
+  try {
+    const running = await startOn(directory, port, host)
+    // Ctrl+C reaches all processes of a terminal, and the parent tells each to stop as well: that is no second one.
+    for (const signal of signals) process.on(signal, () => void running.close())
+    await serveParent(running)
+    await running.closed
+  } catch (error) {
+    const { code, exitCode, message, hint } = asFailure(error)
+    await reportFailure({ code, exitCode, message, hint })
+  }
+}
+
+/** @throws {Failure} on SQLite; that of the first worker where it cannot serve */
+async function startWorkers(
+  directory: string,
+  count: number,
+  port: number | undefined,
+  host: string | undefined,
+): Promise<WorkerPool> {
+  if ((await readConfig(directory)).databaseFile !== undefined) {
+    throw new Failure(
+      'refused',
+      'one-process',
+      'Several processes need PostgreSQL: one SQLite file is served by one process.',
+      'Start it without --workers, or name a PostgreSQL in "database" or APP_DATABASE.',
+    )
+  }
+  const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
+  try {
+    return await WorkerPool.start({
+      directory,
+      count,
+      // The one that was called: it finds the host that is pinned by then.
+      program: join(calledFolder(), 'bin.js'),
+      arguments: ['start', '--dir', directory, ...options],
+    })
+  } catch (error) {
+    if (error instanceof WorkerEndedError)
+      throw error.failure ? failureOf(error.failure) : workersFailed(error)
+    throw await withUser(directory, error)
+  }
+}
+
+function workersFailed(error: WorkerEndedError): Failure {
+  return new Failure(
+    'unexpected',
+    'workers-failed',
+    `The host stopped, since its processes end again and again: ${error.message}`,
+    error.failure?.hint ?? 'Look into its log for why, mend that, then start it again.',
+    { cause: error },
+  )
+}
+
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 function portOf(text: string | undefined): number | undefined {
@@ -75,6 +156,16 @@ function portOf(text: string | undefined): number | undefined {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
   throw new Failure('usage', 'usage', `"${text}" is no port.`, 'Give a number from 0 to 65535.')
+}
+
+function workersOf(text = '1'): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
+  throw new Failure(
+    'usage',
+    'usage',
+    `"${text}" is no number of processes.`,
+    'Give a number from 1 to 999; one per core is enough.',
+  )
 }
 
 const unusable: Readonly<Record<string, string>> = {
@@ -89,7 +180,7 @@ async function startOn(
   host: string | undefined,
 ): Promise<Application> {
   try {
-    return await Application.start({ directory, port, host, ownsProcess: true })
+    return await Application.start({ directory, port, host, ownsProcess: true, isWorker: cluster.isWorker })
   } catch (error) {
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE') {
@@ -101,7 +192,12 @@ async function startOn(
         { cause: error },
       )
     }
-    if ((syscall === 'listen' || syscall === 'getaddrinfo') && code && Object.hasOwn(unusable, code)) {
+    if (
+      syscall &&
+      ['listen', 'bind', 'getaddrinfo'].includes(syscall) &&
+      code &&
+      Object.hasOwn(unusable, code)
+    ) {
       throw new Failure(
         'unexpected',
         'cannot-listen',

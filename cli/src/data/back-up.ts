@@ -5,7 +5,6 @@ import { configFile, copyDatabase, readLock, secretFile } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { askDatabase } from './ask-database.ts'
-import { assertSqlite } from './assert-sqlite.ts'
 import { assertFree, writeArchive } from './write-archive.ts'
 
 export interface BackUp {
@@ -27,7 +26,6 @@ export interface BackedUp {
  * @throws {Failure}
  */
 export async function backUp({ directory, file, withSecret }: BackUp): Promise<BackedUp> {
-  await assertSqlite(directory, '"app backup"', 'Use pg_dump, and keep modules.lock.json with the dump.')
   await assertFree(file)
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)

@@ -19,7 +19,6 @@ import { makeStaging } from '../install/staging.ts'
 import { applicationSchema } from './application-schema.ts'
 import { DATA } from './archive-manifest.ts'
 import { askDatabase, askHost } from './ask-database.ts'
-import { assertSqlite } from './assert-sqlite.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface Purged {
@@ -64,11 +63,6 @@ export async function purgeModules(directory: string, names: readonly string[]):
  * @throws {Failure} where that is refused: nothing has changed then
  */
 export async function purgeOrder(directory: string, names: readonly string[]): Promise<string[]> {
-  await assertSqlite(
-    directory,
-    '--purge',
-    'Remove the module without it, and drop its tables by hand after a pg_dump.',
-  )
   const schema = await applicationSchema(directory)
   const file = join(await privateStaging(directory), 'rehearsal.db')
   const storage = await openStorage({ file, schema, onFatal: rethrow })

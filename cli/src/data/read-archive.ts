@@ -4,6 +4,7 @@ import { open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { Failure } from '../failure.ts'
+import { isBundle } from '../install/bundle-file.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
 const LARGEST_MANIFEST = 64 * 1024
@@ -18,6 +19,7 @@ const LARGEST_TEXT = 64 * 1024 * 1024
  */
 export async function readArchive(file: string, folder: string): Promise<ArchiveManifest> {
   await assertGzip(file)
+  if (await isBundle(file)) throw ofModules(file)
   const { bavail, bsize } = await statfs(folder)
   const reader = new Reader(folder, bavail * bsize)
   const parser = new Parser({ strict: true })
@@ -160,6 +162,15 @@ async function assertGzip(file: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+function ofModules(file: string): Failure {
+  return new Failure(
+    'refused',
+    'bad-archive',
+    `${file} cannot be restored: it is a bundle, which has modules and no data.`,
+    `Nothing was changed. Install it: app module-install ${file}`,
+  )
 }
 
 function refused(file: string, reason: string, cause?: Error): Failure {

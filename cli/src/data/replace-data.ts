@@ -1,8 +1,15 @@
 import { existsSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { type Lock, lockFile, syncPath } from '../host.ts'
-import { carryOutRestoration, restoredFile, whileDatabaseLocked } from './restore-journal.ts'
+import { dirname, relative } from 'node:path'
+import { type DatabasePlace, type Lock, lockFile, syncPath, toSqlite } from '../host.ts'
+import { storedMigrations } from '../install/stored-migrations.ts'
+import {
+  carryOutRestoration,
+  removeUndecided,
+  restoredFile,
+  whileDatabaseLocked,
+  whileNoHost,
+} from './restore-journal.ts'
 
 export interface Replacement {
   readonly directory: string
@@ -10,31 +17,56 @@ export interface Replacement {
   readonly command: string
   /** The lock from now on, of a generation of its own. */
   readonly lock: Lock
-  readonly database: string
-  /** What is moved where: a place, the database or another, to the file that goes there. */
-  readonly sources: ReadonlyMap<string, string>
-  /** Databases, beside that one, that no host may have open meanwhile. */
-  readonly others?: readonly string[]
+  readonly database: DatabasePlace
+  /** The copy of a database whose data it is to have; a SQLite file is moved there. */
+  readonly data: string
+  /** The other files that are replaced, each by which. */
+  readonly sources?: ReadonlyMap<string, string>
+  /** A database, beside that one, that no host may have open meanwhile. */
+  readonly other?: DatabasePlace
 }
 
 /**
- * Replaces the database and the lock together, at once or, where it is killed, by the next command or start.
- * @returns where the former database is, null where there was none
+ * Replaces the data and the lock together, at once or, where it is killed, by the next command or start.
+ * @returns where the former data are, a file relative to the application folder or a schema; null where there were none
  * @throws {Failure} where a host runs: nothing has changed then
+ * @throws {MigrationError} where the database cannot have these data: nothing has changed then
  */
 export async function replaceData(replacement: Replacement): Promise<string | null> {
-  const { directory, command, lock, database, sources, others = [] } = replacement
-  const former = `${database}.before-generation-${lock.generation}`
-  // The lock comes first beside its place, and last into it: see `removeUndecided`.
-  return await whileDatabaseLocked([...new Set([...others, database])], async () => {
-    const hadData = existsSync(database)
+  const { directory, database, other, lock, sources = new Map<string, string>() } = replacement
+  const places = [database, ...(other ? [other] : [])].flatMap((place) =>
+    'file' in place ? [place.file] : [],
+  )
+  return await whileDatabaseLocked([...new Set(places)], async () => {
+    // The lock comes first beside its place, and last into it: see `removeUndecided`.
     await writeBeside(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
+    const { former, hadData } = await prepared(replacement).catch(async (error) => {
+      await removeUndecided(directory)
+      throw error
+    })
     for (const [place, source] of sources) await putBeside(place, source)
-    const files = [...sources.keys(), lockFile(directory)]
-    await carryOutRestoration(directory, { command, lock, database, former, files })
-    return hadData ? former : null
+    const own = 'file' in database ? [database.file] : []
+    const files = [...own, ...sources.keys(), lockFile(directory)]
+    await carryOutRestoration(directory, { command: replacement.command, lock, database, former, files })
+    if (!hadData) return null
+    return 'file' in database ? relative(directory, former) : former
   })
 }
+
+/** Puts the data beside their place. */
+async function prepared({ directory, database, data, lock }: Replacement) {
+  if ('url' in database) {
+    const sets = await storedMigrations(directory)
+    return await whileNoHost(({ stageSchema }) => stageSchema(database.url, data, sets, lock.generation))
+  }
+  toSqlite(data)
+  await putBeside(database.file, data)
+  const former = `${database.file}.before-generation-${lock.generation}`
+  return { former, hadData: existsSync(database.file) }
+}
+
+/** For people: a file, or a schema, whose names have no dot. */
+export const nameOfFormer = (former: string) => (former.includes('.') ? former : `the schema ${former}`)
 
 /** Puts a verified part beside its place, on the same file system, on the disk. */
 async function putBeside(place: string, source: string): Promise<void> {

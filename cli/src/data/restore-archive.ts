@@ -8,6 +8,7 @@ import {
   type Lock,
   lockedPackages,
   MigrationError,
+  placeOfDatabase,
   readConfig,
   readLock,
   restoreModule,
@@ -16,8 +17,8 @@ import {
   storedModule,
 } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
+import { storedMigrations } from '../install/stored-migrations.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
-import { assertSqlite } from './assert-sqlite.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
@@ -37,7 +38,7 @@ export type Restored =
       /** Of the lock from now on. */
       readonly generation: number
       readonly restored: readonly string[]
-      /** Where the data are that were there before. */
+      /** Where the data are that were there before: a file, relative to the application folder, or a schema. */
       readonly former: string | null
       /** The modules, and the host where one is pinned, that are not in the store. */
       readonly missing: readonly string[]
@@ -50,7 +51,6 @@ export type Restored =
  */
 export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file } = restore
-  await assertSqlite(directory, '"app restore"', 'Use pg_restore, and put modules.lock.json back by hand.')
   await assertStopped(directory)
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
@@ -73,12 +73,15 @@ async function restoreApplication(
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
   const lock: Lock = { ...archivedLock, generation: (await readLock(directory)).generation + 1 }
   await chmod(join(folder, CONFIG), 0o644)
-  const sources = new Map([[database, join(folder, DATA)]])
+  const sources = new Map<string, string>()
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
   if (withSecret) sources.set(secretFile(directory), join(folder, SECRET))
 
-  const others = [present.databaseFile ?? database]
-  const former = await replaceData({ directory, command, lock, database, sources, others })
+  const data = join(folder, DATA)
+  const other = placeOfDatabase(present)
+  const former = await asRefusal(file, () =>
+    replaceData({ directory, command, lock, database, data, sources, other }),
+  )
   return {
     kind: 'application',
     generation: lock.generation,
@@ -93,20 +96,29 @@ async function readParts(file: string, folder: string, directory: string, withCo
   try {
     const archivedLock = await readLock(folder)
     const { database, databaseFile } = await readConfig(withConfig ? folder : directory)
-    if (databaseFile === undefined) throw new Error('its configuration names a PostgreSQL database')
-    return { archivedLock, database: resolve(directory, database) }
+    const place = databaseFile === undefined ? { url: database } : { file: resolve(directory, database) }
+    return { archivedLock, database: place }
   } catch (error) {
     throw refused(file, (error as Error).message.replaceAll(`${folder}/`, ''))
   }
 }
 
 async function restorePurged({ directory, file }: Restore, folder: string): Promise<Restored> {
+  const sets = await storedMigrations(directory)
   try {
-    return { kind: 'module', ...(await restoreModule(directory, join(folder, DATA))) }
+    const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets))
+    return { kind: 'module', ...restored }
   } catch (error) {
-    if (error instanceof MigrationError) throw refused(file, error.message)
     if (error instanceof StorageBusyError) await assertStopped(directory)
     throw error
+  }
+}
+
+async function asRefusal<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof MigrationError ? refused(file, error.message) : error
   }
 }
 

@@ -6,10 +6,14 @@ import {
   acquireFileLock,
   callRunningHost,
   configFile,
+  type DatabasePlace,
   databaseLockFile,
   type Lock,
   lockFile,
+  postgresData,
   readConfig,
+  StorageBusyError,
+  StorageUnreachableError,
   secretFile,
   syncPath,
   writeDurably,
@@ -25,10 +29,10 @@ export interface Restoration {
   /** As it was called: `restore shop.tgz`. */
   readonly command: string
   readonly lock: Lock
-  /** The database file. What was there is kept as `former`. */
-  readonly database: string
+  /** What was there is kept as `former`: a file, or a schema. */
+  readonly database: DatabasePlace
   readonly former: string
-  /** All that is replaced, the database and then the lock among them, in that order. */
+  /** All files that are replaced: that of the database first, the lock last. */
   readonly files: readonly string[]
 }
 
@@ -52,7 +56,10 @@ export async function completeRestoration(directory: string): Promise<string | u
     return undefined
   }
   const restoration: Restoration = JSON.parse(await readFile(journalFile(directory), 'utf8'))
-  await whileDatabaseLocked([restoration.database], () => moveIntoPlace(directory, restoration))
+  const { database } = restoration
+  await whileDatabaseLocked('file' in database ? [database.file] : [], () =>
+    moveIntoPlace(directory, restoration),
+  )
   return restoration.command
 }
 
@@ -74,25 +81,44 @@ export async function whileDatabaseLocked<Result>(
   }
 }
 
+/** Does `work` with data on PostgreSQL. @throws {Failure} where a host serves from there, on whichever machine */
+export async function whileNoHost<Result>(
+  work: (data: Awaited<ReturnType<typeof postgresData>>) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(await postgresData())
+  } catch (error) {
+    throw error instanceof StorageBusyError ? hostRunning(error) : error
+  }
+}
+
 /** @throws {Failure} where a host runs */
 export async function assertStopped(directory: string): Promise<void> {
   if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) throw hostRunning()
 }
 
-function hostRunning(): Failure {
+function hostRunning(cause?: Error): Failure {
   return new Failure(
     'refused',
     'host-running',
-    'A host runs this application, and data are restored only into one that is stopped.',
+    `A host runs this application, and data are restored only into one that is stopped${cause ? `: ${cause.message}` : ''}.`,
     'Stop it, then give the same command again.',
+    { cause },
   )
 }
 
 /** What a restoration that was killed before it was decided has put beside its place. */
-async function removeUndecided(directory: string): Promise<void> {
+export async function removeUndecided(directory: string): Promise<void> {
   const mark = restoredFile(lockFile(directory))
   if (!existsSync(mark)) return
-  const { databaseFile } = await readConfig(directory)
+  const { databaseFile, database } = await readConfig(directory)
+  if (databaseFile === undefined) {
+    const { dropStaged } = await postgresData()
+    await dropStaged(database).catch((error) => {
+      // The next restoration drops it as well.
+      if (!(error instanceof StorageUnreachableError)) throw error
+    })
+  }
   for (const file of [databaseFile, configFile(directory), secretFile(directory)]) {
     if (file !== undefined) await rm(restoredFile(file), { force: true })
   }
@@ -102,10 +128,11 @@ async function removeUndecided(directory: string): Promise<void> {
 async function moveIntoPlace(directory: string, restoration: Restoration): Promise<void> {
   const { command, lock, database, former, files } = restoration
   await recordGeneration(directory, command, lock)
+  if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
   for (const file of files) {
     // Gone: an earlier attempt has moved it already.
     if (!existsSync(restoredFile(file))) continue
-    if (file === database) await setAside(database, former)
+    if ('file' in database && file === database.file) await setAside(file, former)
     await rename(restoredFile(file), file)
     await syncPath(dirname(file))
   }

@@ -1,8 +1,18 @@
 import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { type DatabaseContents, damageOf, type Lock, readContents, readLock } from '../host.ts'
+import {
+  type DatabaseContents,
+  damageOf,
+  type Lock,
+  MigrationError,
+  placeOfDatabase,
+  readConfig,
+  readContents,
+  readFileContents,
+  readLock,
+} from '../host.ts'
 import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
 import { pruneStore } from '../install/generations.ts'
 import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
@@ -10,7 +20,6 @@ import { makeStaging } from '../install/staging.ts'
 import { assertRoom } from '../install/take-snapshot.ts'
 import type { Terminal } from '../terminal.ts'
 import { DATA } from './archive-manifest.ts'
-import { assertSqlite } from './assert-sqlite.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
@@ -34,7 +43,7 @@ export interface RestoredSnapshot {
   readonly at: string
   /** The tables that had another number of rows then. */
   readonly tables: readonly TableChange[]
-  /** Where the data are that were there before, relative to the application folder. */
+  /** Where the data are that were there before: a file, relative to the application folder, or a schema. */
   readonly former: string | null
 }
 
@@ -60,24 +69,22 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
  */
 export async function restoreSnapshot(restoration: SnapshotRestoration): Promise<RestoredSnapshot> {
   const { directory, command, target, names } = restoration
-  const databaseFile = await assertSqlite(
-    directory,
-    '--restore-snapshot',
-    'Use pg_restore with a dump from before the upgrade, with the host stopped.',
-  )
+  const database = placeOfDatabase(await readConfig(directory))
   const snapshot = await findSnapshot(directory, names)
   if (snapshot === undefined) throw noSnapshot(target.generation)
   const { at } = snapshot
-  const tables = changesBetween(readContents(databaseFile), contentsOf(snapshot.file))
+  const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
   await agreed(restoration, lossOf(snapshot, tables))
 
   const copy = await copied(directory, snapshot)
   const generation = (await readLock(directory)).generation + 1
   const lock: Lock = { ...target, generation }
-  const sources = new Map([[databaseFile, copy]])
-  const former = await replaceData({ directory, command, lock, database: databaseFile, sources })
+  const former = await replaceData({ directory, command, lock, database, data: copy }).catch((error) => {
+    if (!(error instanceof MigrationError)) throw error
+    throw unusable(snapshot.file, error.message, 'Restore a backup: app restore')
+  })
   await pruneStore(directory, lock)
-  return { generation, at, tables, former: former === null ? null : relative(directory, former) }
+  return { generation, at, tables, former }
 }
 
 /** The snapshot stays: what is moved into place is a copy of it. */
@@ -98,7 +105,7 @@ async function copied(directory: string, { file, bytes }: Snapshot): Promise<str
 
 function contentsOf(file: string): DatabaseContents {
   try {
-    return readContents(file)
+    return readFileContents(file)
   } catch (error) {
     throw unusable(file, (error as Error).message, 'Check the disk, or restore a backup: app restore')
   }

@@ -4,6 +4,7 @@ import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
 import { checkInterrupted } from './check-interrupted.ts'
+import { checkOtherHosts } from './check-other-hosts.ts'
 import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
 import type { Check, Finding, Trouble } from './finding.ts'
@@ -16,6 +17,7 @@ const checks: readonly Check[] = [
   checkStore,
   checkDatabase,
   checkRunningHost,
+  checkOtherHosts,
 ]
 
 /**

@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
@@ -11,9 +11,10 @@ import {
   type LockedPackage,
   migrateApplication,
   readLock,
+  replaceFile,
+  StillNeededError,
   StorageBusyError,
   undoMigrations as undoAlone,
-  writeDurably,
   writeLock,
 } from '../host.ts'
 import { readGenerations, recordGeneration } from './generations.ts'
@@ -47,6 +48,8 @@ export interface Switched {
   readonly live: boolean
   /** The migrations that were applied: `api-cart/001-cart`. */
   readonly migrations: readonly string[]
+  /** Why what was to be undone stays: another host of the database needs it. The last of them undoes it. */
+  readonly stays?: string
 }
 
 /** @throws {Failure} refused before the commit (4), or undone after it (5) */
@@ -114,15 +117,15 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const outcome = await activate(directory)
   if (outcome !== 'served' && outcome !== 'no host')
     throw await takeBack(directory, journal, migrations, outcome.reason)
-  if (journal.undo.length > 0) await undoMigrations(directory, journal.undo)
+  const stays = journal.undo.length > 0 ? await undoMigrations(directory, journal.undo) : undefined
   await removeJournal(directory)
-  return { generation: next.generation, live: outcome === 'served', migrations: namesOf(migrations) }
+  const live = outcome === 'served'
+  return { generation: next.generation, live, migrations: namesOf(migrations), ...(stays && { stays }) }
 }
 
 /** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
 async function replaceConfig(directory: string, expected: string, text: string): Promise<void> {
-  const file = await realpath(configFile(directory))
-  if ((await readFile(file, 'utf8')) === expected) await writeDurably(file, text)
+  await replaceFile(await realpath(configFile(directory)), expected, text)
 }
 
 /** The modules that this change brings, switches on or replaces. */
@@ -140,7 +143,7 @@ async function takeBack(
   reason: string,
 ): Promise<Failure> {
   const back = { ...former, generation: next.generation + 1 }
-  await recordGeneration(directory, `${command} (taken back)`, back)
+  await recordGeneration(directory, `${command} (taken back)`, back, next.generation)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
   const outcome = await activate(directory)
@@ -158,12 +161,15 @@ async function takeBack(
 
 async function undoneOrSaid(directory: string, migrated: Applied): Promise<string> {
   try {
-    if (migrated.length > 0) await undoMigrations(directory, migrated)
-    return 'Data and former modules are as they were.'
+    const stays = migrated.length > 0 ? await undoMigrations(directory, migrated) : undefined
+    return stays === undefined ? 'Data and former modules are as they were.' : ahead(stays)
   } catch (error) {
-    return `The schema stays ahead of the former modules, which does no harm: ${(error as Error).message}`
+    return ahead((error as Error).message)
   }
 }
+
+const ahead = (reason: string) =>
+  `The schema stays ahead of the former modules, which does no harm: ${reason}`
 
 /** The first change of an application that has no history yet also records what it had before. */
 async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
@@ -205,20 +211,38 @@ async function migrateAlone(directory: string, modules: Lock['modules']): Promis
 /**
  * The requests that began before the change may still need what is undone: they are waited for. A host needs its
  * own tables until it ends.
+ * @returns why they stay, where another host needs them
  */
-async function undoMigrations(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {
-  if (migrations.some(isOfHost)) return await undoAlone(directory, migrations)
+async function undoMigrations(
+  directory: string,
+  migrations: readonly AppliedMigration[],
+): Promise<string | undefined> {
+  if (migrations.some(isOfHost)) return await undoOrStay(directory, migrations)
   await callRunningHost(directory, { method: 'POST', path: '/retired' })
   const answer = await callRunningHost(directory, { method: 'POST', path: '/undo', body: { migrations } })
-  if (answer === undefined) return await undoAlone(directory, migrations)
-  if (answer.status === 200) return
-  const { reason } = answer.body as { reason?: string }
+  if (answer === undefined) return await undoOrStay(directory, migrations)
+  if (answer.status === 200) return undefined
+  const { reason, stillNeeded } = answer.body as { reason?: string; stillNeeded?: boolean }
+  if (stillNeeded) return reason
   throw new Failure(
     'unexpected',
     'undo-failed',
     `The former modules serve, but migrations could not be undone: ${reason ?? `the host answered ${answer.status}`}.`,
     'The schema stays ahead of them, which does no harm. The next command that changes the application tries again.',
   )
+}
+
+async function undoOrStay(
+  directory: string,
+  migrations: readonly AppliedMigration[],
+): Promise<string | undefined> {
+  try {
+    await undoAlone(directory, migrations)
+    return undefined
+  } catch (error) {
+    if (error instanceof StillNeededError) return error.message
+    throw error
+  }
 }
 
 type Activation = 'served' | 'no host' | { readonly reason: string }

@@ -15,12 +15,15 @@ export const largestBundle = 512 * 1024 * 1024
 export const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
 
 /** Whether a file begins as a bundle does. */
-export async function isBundle(file: string): Promise<boolean> {
+export const isBundle = (file: string) => beginsWith(file, lockEntry)
+
+/** Whether the first entry of a gzipped tarball has this name; false for what is none. */
+export async function beginsWith(file: string, entry: string): Promise<boolean> {
   const handle = await open(file, 'r')
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0)
     const start = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: constants.Z_SYNC_FLUSH })
-    return start.subarray(0, lockEntry.length + 1).equals(Buffer.from(`${lockEntry}\0`))
+    return start.subarray(0, entry.length + 1).equals(Buffer.from(`${entry}\0`))
   } catch {
     return false // no gzip: whoever unpacks it says so
   } finally {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Arborist from '@npmcli/arborist'
+import type Arborist from '@npmcli/arborist'
 import { Failure } from '../failure.ts'
 import type { LockedModule } from '../host.ts'
 import { fetchVersion } from './fetch-package.ts'
+import { loadArborist } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { largestTree, treeTooLarge } from './staging.ts'
 import { unpack } from './unpack.ts'
@@ -65,7 +66,7 @@ export async function installDependencies(
     await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
   }
   const npm = { ...options, packumentCache: new Map() }
-  const arborist = new Arborist({
+  const arborist = new (await loadArborist())({
     ...npm,
     path: scratch,
     omit: ['dev', 'peer'],

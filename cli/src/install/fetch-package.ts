@@ -2,13 +2,11 @@ import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import Arborist from '@npmcli/arborist'
-import cacache from 'cacache'
-import pacote from 'pacote'
 import semver from 'semver'
 import ssri from 'ssri'
 import { Failure } from '../failure.ts'
 import { originOf } from './local-registry.ts'
+import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
 import { largestTarball } from './unpack.ts'
@@ -59,6 +57,8 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
 
   async folder({ target }, options) {
     // Left to itself pacote would load the tree with the npm extension of the folder, which is code of its.
+    const Arborist = await loadArborist()
+    const pacote = await loadPacote()
     const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
     const data = await pacote.tarball.stream(`file:${target}`, collect(target), { ...options, tree } as never)
     return { data, integrity: integrityOf(data), from: target }
@@ -96,6 +96,7 @@ export async function fetchVersion(
   try {
     if (options.offline === true && expected !== undefined) return await fromCache(spec, options, expected)
     const integrity = expected === undefined ? {} : { integrity: expected }
+    const pacote = await loadPacote()
     return await download(await pacote.manifest(spec, { ...options, ...integrity }), options, expected)
   } catch (error) {
     throw registryFailure(error as Error & { code?: string }, what)
@@ -131,6 +132,7 @@ async function fromCache(spec: string, options: NpmOptions, integrity: string): 
     offline: true,
     resolved: new URL(`${spec}.tgz`, options.registry).href,
   }
+  const pacote = await loadPacote()
   const data = await pacote.tarball.stream(spec, collect(spec), cached)
   return { data, integrity: integrityOf(data), from: spec }
 }
@@ -150,6 +152,7 @@ async function fromRegistry(spec: string, options: NpmOptions, integrity: string
   const stop = new AbortController()
   const uncached = { cache: undefined, preferOnline: true, signal: AbortSignal.any([late, stop.signal]) }
   try {
+    const [pacote, cacache] = await Promise.all([loadPacote(), loadCacache()])
     const data = await pacote.tarball.stream(spec, collect(spec, late), {
       ...options,
       ...uncached,

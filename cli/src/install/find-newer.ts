@@ -1,8 +1,8 @@
-import pacote from 'pacote'
 import { asFailure } from '../explain.ts'
 import { type LockedModule, readConfig, readLock } from '../host.ts'
 import { fetchPackage, registryFailure } from './fetch-package.ts'
 import { readDescription } from './local-registry.ts'
+import { loadPacote } from './npm-libraries.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import type { Source } from './source.ts'
 import { upgradeSource } from './upgrade-modules.ts'
@@ -46,6 +46,7 @@ async function askRegistry({ target }: Source, locked: LockedModule, npm: NpmOpt
   // One request for both.
   const options = { ...npm, packumentCache: new Map() }
   try {
+    const pacote = await loadPacote()
     const wanted = await pacote.manifest(target, options)
     const latest = await pacote.manifest(`${locked.package}@latest`, options)
     const outdated = wanted.version !== locked.version

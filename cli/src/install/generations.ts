@@ -9,6 +9,8 @@ export interface Generation {
   readonly at: string
   readonly command: string
   readonly lock: Lock
+  /** The generation before it, which the running host could not take up. */
+  readonly takesBack?: number
 }
 
 /** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
@@ -17,10 +19,20 @@ export const KEPT = 5
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
 
 /** Written before the lock: a generation above the lock's was never in force. */
-export async function recordGeneration(directory: string, command: string, lock: Lock): Promise<void> {
+export async function recordGeneration(
+  directory: string,
+  command: string,
+  lock: Lock,
+  takesBack?: number,
+): Promise<void> {
   const folder = folderOf(directory)
   await mkdir(folder, { recursive: true })
-  const generation: Generation = { at: new Date().toISOString(), command, lock }
+  const generation: Generation = {
+    at: new Date().toISOString(),
+    command,
+    lock,
+    ...(takesBack !== undefined && { takesBack }),
+  }
   await writeDurably(join(folder, `${lock.generation}.json`), `${JSON.stringify(generation, null, 2)}\n`)
 }
 

@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { pickRegistry } from 'npm-registry-fetch'
 import { Failure } from '../failure.ts'
 import { serveDirectories } from './local-registry.ts'
+import { loadRegistryFetch } from './npm-libraries.ts'
 
 /** What pacote and Arborist are told about registries. */
 export type NpmOptions = Record<string, unknown> & { registry: string }
@@ -45,7 +45,7 @@ export async function npmOptions(
     settings.set(/^(@|\/\/)/.test(key) ? key : key.toLowerCase().replaceAll('_', '-'), value)
   }
   const options: NpmOptions = {
-    registry: pickRegistry('npm'),
+    registry: (await loadRegistryFetch()).pickRegistry('npm'),
     fetchRetries: 2,
     fetchRetryMintimeout: 500,
     fetchRetryMaxtimeout: 2000,

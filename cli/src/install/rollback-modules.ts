@@ -7,6 +7,8 @@ import {
   hostMigrations,
   type Lock,
   lockedPackages,
+  nameOfHost,
+  otherHosts,
   readLock,
 } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
@@ -41,6 +43,8 @@ export interface RolledBack {
   readonly to: number
   /** The migrations that were undone: `api-cart/002-note`. */
   readonly undone: readonly string[]
+  /** Why they were not: another host of the database needs them. */
+  readonly stays: string | null
   /** What came back instead, and what was lost. */
   readonly snapshot: Omit<RestoredSnapshot, 'generation'> | null
 }
@@ -57,7 +61,14 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const lock = await readLock(directory)
   const target = find(await readGenerations(directory, lock), lock, rollback.generation).lock
   const { modules, host = null, generation: to } = target
-  const nothing = { switched: undefined, generation: lock.generation, to, undone: [], snapshot: null }
+  const nothing = {
+    switched: undefined,
+    generation: lock.generation,
+    to,
+    undone: [],
+    stays: null,
+    snapshot: null,
+  }
   if (isSame(target, lock)) return nothing
   await fetchAgain(directory, target)
   const names = await lockMigrationNames(directory, target)
@@ -77,8 +88,9 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
     host,
     undo: undo.map(({ module, name }) => ({ module, name })),
   })
-  const undone = undo.map(({ module, name }) => `${module}/${name}`)
-  return { ...nothing, switched, generation: switched.generation, undone }
+  const { stays = null, generation } = switched
+  const undone = stays === null ? undo.map(({ module, name }) => `${module}/${name}`) : []
+  return { ...nothing, switched, generation, undone, stays }
 }
 
 /** What is older than the last generations may have left the store. */
@@ -115,11 +127,12 @@ async function irreversible(
   )
 }
 
-/** Without a number: the last generation that had something else installed. */
+/** Without a number: the last generation that had something else installed, and served. */
 function find(generations: readonly Generation[], lock: Lock, number: number | undefined): Generation {
+  const failed = generations.map(({ takesBack }) => takesBack)
   const found =
     number === undefined
-      ? generations.findLast((past) => !isSame(past.lock, lock))
+      ? generations.findLast((past) => !failed.includes(past.lock.generation) && !isSame(past.lock, lock))
       : generations.find((past) => past.lock.generation === number)
   if (found) return found
   throw new Failure(
@@ -134,13 +147,16 @@ function find(generations: readonly Generation[], lock: Lock, number: number | u
 
 const isSame = (one: Lock, other: Lock) => isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
-/** A host goes on until it is restarted, and needs its own tables until then. */
+/** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
 async function assertStopped(directory: string, to: number): Promise<void> {
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return
+  const isRunning = (await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined
+  const others = isRunning ? [] : (await otherHosts(directory)).map(nameOfHost)
+  if (!isRunning && others.length === 0) return
+  const who = isRunning ? 'the running one' : others.join(', ')
   throw new Failure(
     'refused',
     'host-running',
-    `Generation ${to} has a former host, and the running one has migrated its own tables, which it needs until it ends.`,
-    'Stop it, give the same command again, then start the application.',
+    `Generation ${to} has a former host, and the tables of a newer one are needed until that ends: ${who}.`,
+    'Stop it, give the same command again, then start the application. One that was killed counts for half a minute.',
   )
 }

@@ -1,4 +1,6 @@
-import { isBundle } from './bundle-file.ts'
+import { MANIFEST } from '../data/archive-manifest.ts'
+import { Failure } from '../failure.ts'
+import { beginsWith, isBundle } from './bundle-file.ts'
 import { stage } from './candidate.ts'
 import type { Source } from './source.ts'
 import { type StagedSource, stageBundle } from './stage-bundle.ts'
@@ -9,8 +11,18 @@ import type { StageOptions } from './stage-package.ts'
  * @throws {Failure} @throws {ManifestError}
  */
 export async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
-  if (source.kind === 'tarball' && (await isBundle(source.target))) {
-    return await stageBundle(source, options.directory)
+  if (source.kind === 'tarball') {
+    if (await isBundle(source.target)) return await stageBundle(source, options.directory)
+    if (await beginsWith(source.target, MANIFEST)) throw ofData(source.target)
   }
   return { modules: [await stage(source, options)] }
+}
+
+function ofData(file: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `${file} cannot be installed: it is a backup, or the archive of a module that was purged, and no package.`,
+    `Nothing was changed. Put it back: app restore ${file}`,
+  )
 }

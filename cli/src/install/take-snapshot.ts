@@ -7,7 +7,7 @@ import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
 import { snapshotFile, snapshotsFolder } from './snapshots.ts'
 
 /**
- * Copies a SQLite database, unless `modules` bring no migration that it lacks, or it is a new one.
+ * Copies the database, unless `modules` bring no migration that it lacks, or it is a new one.
  * @param generation the one that is left
  * @returns whether it was copied
  * @throws {Failure} where it cannot be: nothing is left then
@@ -17,8 +17,6 @@ export async function takeSnapshot(
   generation: number,
   modules: Lock['modules'],
 ): Promise<boolean> {
-  const { databaseFile } = await readConfig(directory)
-  if (databaseFile === undefined) return false
   const names = await migrationNames(directory, modules)
   if ([...names.values()].every(({ size }) => size === 0)) return false
   const ledger = await readLedger(directory)
@@ -28,7 +26,9 @@ export async function takeSnapshot(
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await syncPath(dirname(folder))
-    await assertRoom(folder, await sizeOf(databaseFile))
+    const { databaseFile } = await readConfig(directory)
+    // How large a copy of a PostgreSQL gets is not known before.
+    if (databaseFile !== undefined) await assertRoom(folder, await sizeOf(databaseFile))
     await askDatabase({ directory, path: '/backup', body: { file } }, () => copyDatabase(directory, file))
   } catch (error) {
     throw new Failure(

@@ -1,10 +1,10 @@
-import fetch from 'npm-registry-fetch'
-import pacote from 'pacote'
+import type { manifest as pacoteManifest } from 'pacote'
 import type { LockedModule } from '../host.ts'
+import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 
 /** What a registry says of one version. */
-export type Manifest = Awaited<ReturnType<typeof pacote.manifest>>
+export type Manifest = Awaited<ReturnType<typeof pacoteManifest>>
 
 /** What was verified of a package of a registry: who signed it, and whether its provenance is attested. */
 export type Signed = NonNullable<LockedModule['signed']>
@@ -23,6 +23,7 @@ export interface PublishedManifest {
  * @throws {Error} of pacote, for what is signed wrongly too: see `isSignatureError`
  */
 export async function publishedManifest(target: string, options: NpmOptions): Promise<PublishedManifest> {
+  const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
   const registry = fetch.pickRegistry(target, options)
   const keys = await keysOf(registry, options)
   if (keys.length === 0) return { manifest: await pacote.manifest(target, options), signed: undefined }
@@ -58,6 +59,7 @@ interface RegistryKey {
 /** The public keys that a registry signs with, in the form that pacote takes; none where it offers none. */
 async function keysOf(registry: string, options: NpmOptions): Promise<(RegistryKey & { pemkey: string })[]> {
   try {
+    const fetch = await loadRegistryFetch()
     const answer = await fetch.json('/-/npm/v1/keys', { ...options, registry } as never)
     const keys = (answer.keys ?? []) as readonly RegistryKey[]
     return keys.map((key) => ({

@@ -1,5 +1,13 @@
 import { Failure } from '../failure.ts'
-import { configSchema, type Lock, nearest, readLock, readPackage, storedModule } from '../host.ts'
+import {
+  configSchema,
+  type Lock,
+  nearest,
+  readLock,
+  readPackage,
+  storedModule,
+  withoutDefaulted,
+} from '../host.ts'
 import { readInstalled } from '../install/installed-packages.ts'
 import { installedId } from '../install/source.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
@@ -16,7 +24,10 @@ const { modules: _, $schema: __, ...hostProperties } = configSchema.properties
 const host: SettingsOwner = {
   module: undefined,
   path: [],
-  schema: { ...configSchema, properties: hostProperties },
+  schema: {
+    ...withoutDefaulted(configSchema),
+    properties: hostProperties,
+  },
 }
 
 /**

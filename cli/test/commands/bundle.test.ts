@@ -148,3 +148,19 @@ t.test('a bundle that is not what its lock says is refused whole', async (t) => 
   await writeFile(file, bundleOf({ other }, []))
   t.equal((await production.run('module-install', file, '--offline')).exitCode, 0)
 })
+
+t.test('a bundle is no backup, and a backup no bundle', async (t) => {
+  const { root, run } = await testApplication(t)
+  const [bundle, backup] = [join(root, 'shop.tgz'), join(root, 'backup.tgz')]
+  t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
+  t.equal((await run('bundle', bundle)).exitCode, 0)
+  t.equal((await run('backup', backup)).exitCode, 0)
+  t.match(await run('restore', bundle), {
+    exitCode: 4,
+    json: { error: { hint: /app module-install .*shop\.tgz/ } },
+  })
+  t.match(await run('module-install', backup), {
+    exitCode: 4,
+    json: { error: { hint: /app restore .*backup\.tgz/ } },
+  })
+})

@@ -258,6 +258,11 @@ t.test('a setting of the host waits for its next start; the file keeps who may r
   t.equal((await readLock(directory)).generation, 1)
 })
 
+t.test('a setting of the host in a file that leaves all others out', async (t) => {
+  const { run } = await testApplication(t)
+  t.match(await run('config', 'set', 'log.slowMs', '1501'), { exitCode: 0, stderr: /^$/ })
+})
+
 t.test('a variable that wins over the file is named', async (t) => {
   const { run } = await withNote(t)
   process.env.APP_MODULES_NOTE_MOST = '9'

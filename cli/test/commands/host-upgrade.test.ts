@@ -1,17 +1,22 @@
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { chown, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Lock, readLock, storedModule } from '../../src/host.ts'
+import { hostMigrations, type Lock, readLock, storedModule } from '../../src/host.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { applicationWithRelease, packRelease } from '../host-release.ts'
 import { runApp } from '../run-app.ts'
 import { type Running, startApp } from '../run-process.ts'
 import { sampleTarball } from '../sample-module.ts'
 
+const own = readdirSync(hostMigrations.directory).filter((file) => !file.endsWith('.down.sql'))
+/** The number of the next migration of the host's own. */
+const number = String(own.length + 1).padStart(3, '0')
+
 /** A migration of the host's own. */
 const note = {
-  '002-note.sql': 'CREATE TABLE mortise_note (text TEXT);',
-  '002-note.down.sql': 'DROP TABLE mortise_note;',
+  [`${number}-note.sql`]: 'CREATE TABLE mortise_note (text TEXT);',
+  [`${number}-note.down.sql`]: 'DROP TABLE mortise_note;',
 }
 
 /** A module for hosts of two versions. */
@@ -69,7 +74,7 @@ t.test('upgraded, restarted, and back again with the migrations of the host', as
   await stop(newer.host)
   t.match(await app(t, directory, 'module-rollback'), {
     exitCode: 0,
-    json: { to: 1, undone: ['host/002-note'] },
+    json: { to: 1, undone: [`host/${number}-note`] },
   })
   const again = await start(t, directory)
   t.match(again.state, { host: '1.0.0', modules: [{ id: 'hello', state: 'active' }] })
@@ -110,19 +115,19 @@ t.test('a module outside the range of the host: refused, or switched off in the 
   // The older one does not know what the newer has made of the database.
   t.match(await app(t, directory, 'start', '--port', '0'), {
     exitCode: 4,
-    json: { error: { code: 'newer-host', message: /002-note/ } },
+    json: { error: { code: 'newer-host', message: new RegExp(`${number}-note`) } },
   })
   t.match((await run('doctor')).json, { findings: [{ id: 'host-too-old', severity: 'error' }] })
   // Had the way back been cut short, the start completes it.
   const next = await readLock(directory)
-  const undo = [{ module: 'host', name: '002-note' }]
+  const undo = [{ module: 'host', name: `${number}-note` }]
   await writeJournal(directory, { command: 'module-rollback', former: pinned, next, undo })
   t.match((await start(t, directory)).state, { host: '1.0.0', modules: [{ state: 'active' }] })
 })
 
 t.test('a host that cannot take over is refused before anything changes', async (t) => {
   const { root, directory, run } = await applicationWithRelease(t, '1.1.0', {
-    migrations: { '002-wrong.sql': 'CREATE TABLE wrong (text TEXT);' },
+    migrations: { [`${number}-wrong.sql`]: 'CREATE TABLE wrong (text TEXT);' },
   })
   const before = await readLock(directory)
   const refusals: [argv: string[], code: string, message: RegExp][] = [
@@ -174,6 +179,18 @@ t.test('a pinned host that is damaged or missing: said, and mended by module-ins
   })
   t.equal((await app(t, directory, 'module-list')).exitCode, 0)
   t.match(await run('host-upgrade', '1.1.0'), { exitCode: 0, json: { host: null, generation: 2 } })
+})
+
+const unlessRoot = process.geteuid?.() !== 0 && 'only root can give files away'
+
+t.test('a pinned host of another user is not run', { skip: unlessRoot }, async (t) => {
+  const { directory, run } = await applicationWithRelease(t, '1.1.0')
+  t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
+  await chown(join(placeOf(directory, await readLock(directory)), 'bin.js'), 65534, 65534)
+  t.match(await app(t, directory, 'module-list'), {
+    exitCode: 4,
+    json: { error: { code: 'host-of-another-user', message: /belongs to another user \(65534\)/ } },
+  })
 })
 
 t.test('a bundle brings the pinned host elsewhere, without a network', async (t) => {

@@ -24,7 +24,13 @@ t.test('$schema names a JSON Schema that is there', async (t) => {
   const directory = t.testdir({})
   await runApp('init', directory)
   const { $schema } = JSON.parse(await text(directory, 'app.config.json'))
-  t.match(JSON.parse(await text(directory, $schema)), { type: 'object', properties: { name: {}, auth: {} } })
+  const schema = JSON.parse(await text(directory, $schema))
+  t.match(schema, { type: 'object', properties: { name: {}, auth: {} } })
+  t.strictSame(
+    [schema.required, schema.properties.log.required],
+    [[], []],
+    'what has a default may be left out',
+  )
 })
 
 t.test('the folder is made, and --dir names it as well', async (t) => {

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { app } from '../../src/app.ts'
-import { Application, readConfig, readContents, readLock } from '../../src/host.ts'
+import { Application, readConfig, readFileContents, readLock } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
 import { noteVersions } from '../note-versions.ts'
 import { startApp } from '../run-process.ts'
@@ -30,7 +30,7 @@ async function write(directory: string, times: number) {
 /** How many notes the database has. */
 async function count(directory: string): Promise<number | undefined> {
   const { databaseFile = '' } = await readConfig(directory)
-  return readContents(databaseFile).rows.note
+  return readFileContents(databaseFile).rows.note
 }
 
 /** Version 1 with two notes, then version 2, which cannot be undone, with three more. */

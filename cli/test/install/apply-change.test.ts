@@ -156,6 +156,11 @@ t.test(
       ['001-note'],
     )
     t.notMatch(statements.join(), /more/)
+    t.match(
+      await run('module-rollback'),
+      { exitCode: 0, json: { to: 0, live: true } },
+      'what was taken back is no way back',
+    )
   },
 )
 

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { callRunningHost, databaseSchema } from '../../src/host.ts'
+import { callRunningHost, type DatabaseSchema, databaseSchema } from '../../src/host.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
@@ -39,6 +39,12 @@ async function stateOf(directory: string) {
     store: (await readdir(join(directory, '.app', 'store'))).sort(),
     generations: await readdir(join(directory, '.app', 'generations')),
   }
+}
+
+/** How many migrations of the module are applied. */
+async function applied(directory: string): Promise<number> {
+  const { ledger } = (await stateOf(directory)).schema as DatabaseSchema
+  return ledger.filter(({ module }) => module === 'note').length
 }
 
 async function applicationWith(t: Test, options: SampleOptions) {
@@ -95,7 +101,7 @@ t.test('a migration that only adds passes, and another that takes away later', a
     exitCode: 0,
     json: { installed: [{ breaking: [{ code: 'table-changed', message: /note\.body is dropped/ }] }] },
   })
-  t.match((await stateOf(directory)).schema, { ledger: { length: 4 } })
+  t.equal(await applied(directory), 3)
 })
 
 t.test('a version whose own route fails on its new schema is refused', async (t) => {
@@ -130,7 +136,7 @@ t.test('a version that does not serve stands in nobody’s way', async (t) => {
     t.match(await run('module-install', file), { exitCode: 0 })
     await writeFile(join(root, 'down'), '')
     t.match(await run('module-install', await sampleTarball(join(root, 'b.tgz'), next())), { exitCode: 0 })
-    t.match((await stateOf(directory)).schema, { ledger: { length: 3 } })
+    t.equal(await applied(directory), 2)
   })
   await t.test('damaged in the store', async (t) => {
     const { directory, install } = await applicationWith(t, note('1.0.0', reader, {}))

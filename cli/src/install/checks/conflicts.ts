@@ -11,7 +11,7 @@ export function checkConflicts(fresh: readonly ModulePackage[], all: readonly Mo
 }
 
 /** Paths of the host, whatever the method: the path itself and all below it. */
-const hostPaths = ['/', '/docs', '/guest', '/health', '/metrics', '/openapi.json']
+const hostPaths = ['/', '/docs', '/guest', '/health', '/idempotency', '/metrics', '/openapi.json']
 
 function checkRoute(module: ModulePackage, route: string, all: readonly ModulePackage[]): void {
   const path = route.slice(route.indexOf(' ') + 1)

@@ -1,0 +1,32 @@
+import type { Command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { callRunningHost } from '../host.ts'
+import { whileLocked } from '../install/command-lock.ts'
+
+export const restart: Command = {
+  name: 'restart',
+  summary: 'replace the processes of "app start --workers" one by one; no request fails',
+  examples: ['app restart'],
+
+  async run({ terminal, application }) {
+    const directory = await application()
+    const answer = await whileLocked(directory, 'restart', () =>
+      terminal.during('Replacing its processes one by one', () =>
+        callRunningHost(directory, { method: 'POST', path: '/restart' }),
+      ),
+    )
+    if (answer === undefined) {
+      throw new Failure('notFound', 'not-running', 'No host runs this application.', 'Start it: app start')
+    }
+    const { workers, reason } = answer.body as { workers?: number; reason?: string }
+    if (answer.status !== 200 || workers === undefined) {
+      throw new Failure(
+        answer.status === 409 ? 'refused' : 'unexpected',
+        'not-restarted',
+        `The host was not restarted: ${reason ?? `it answered ${answer.status}`}.`,
+        'It serves as before. Mend what it says; one without --workers is stopped and started again.',
+      )
+    }
+    terminal.result({ workers }, `Replaced ${workers} processes.`)
+  },
+}

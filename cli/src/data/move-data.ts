@@ -1,0 +1,244 @@
+import { existsSync } from 'node:fs'
+import { readFile, realpath } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
+import { Failure } from '../failure.ts'
+import {
+  type ApplicationState,
+  acquireFileLock,
+  callRunningHost,
+  configFile,
+  databaseLockFile,
+  HostGoneError,
+  holdWrites,
+  MigrationError,
+  type Move,
+  parsePostgresUrl,
+  postgresData,
+  type Reconciled,
+  readConfig,
+  replaceFile,
+} from '../host.ts'
+import { storedMigrations } from '../install/stored-migrations.ts'
+import { readConfigText } from '../settings/config-text.ts'
+import { setInJson } from '../settings/edit-json.ts'
+import type { Terminal } from '../terminal.ts'
+
+export interface MoveRequest {
+  readonly directory: string
+  readonly to: string | undefined
+  readonly terminal: Terminal
+  /** Do not ask. */
+  readonly yes: boolean
+}
+
+export interface Moved {
+  /** False where the data were there already. */
+  readonly moved: boolean
+  /** For people: no password. */
+  readonly to: string
+  /** The SQLite file, which stays, relative to the application folder. */
+  readonly former: string
+  readonly tables: readonly { readonly table: string; readonly rows: number; readonly checksum: string }[]
+  /** For how long writes were refused, until the configuration named the new database, in milliseconds. */
+  readonly heldFor: number
+  /** The process that has to be restarted, if any. */
+  readonly running: number | null
+}
+
+/**
+ * Moves the data of an application from SQLite to PostgreSQL. A host goes on serving: rows are copied while it reads and
+ * writes; then it holds writes back (503) until every row was compared on both sides, what was written meanwhile is
+ * carried over, and app.config.json names the new database, which it does itself: it alone has the database then, so
+ * nothing is acknowledged that stays behind. It refuses writes until it is restarted. Killed anywhere, the application is
+ * on SQLite as before, or moved; given again the command goes on. Run it while the application is locked.
+ *
+ * @throws {Failure} nothing has changed then
+ */
+export async function moveData({ directory, to, terminal, yes }: MoveRequest): Promise<Moved> {
+  const config = await readConfig(directory)
+  const { url, name } = targetOf(to)
+  const { databaseFile: file, database } = config
+  const nothing = { to: name, former: '', tables: [], heldFor: 0, running: null }
+  if (database === url) return { ...nothing, moved: false }
+  if (file === undefined) throw notSqlite()
+  if (process.env.APP_DATABASE !== undefined) throw overridden()
+  if (!existsSync(file)) throw noData(url)
+  await agreed(terminal, yes)
+  const former = (await readConfigText(directory)).text
+  const next = setInJson(former, ['database'], url)
+  const sets = await storedMigrations(directory)
+  const { withMove } = await postgresData()
+  const source = config.auth.issuer ?? directory
+  return await asFailures(() =>
+    withMove({ file, url, sets, source }, async (move) => {
+      await terminal.during('Copying', () => move.pass())
+      const begun = performance.now()
+      const tables = await terminal.during('Comparing, while writes are held back', () =>
+        whileHeld(directory, file, (switchConfig) => settle(move, () => switchConfig(former, next))),
+      )
+      const heldFor = Math.round(performance.now() - begun)
+      // Where this fails, the host does it when it opens the database.
+      await move.settle().catch(() => {})
+      const running = await runningHost(directory)
+      return {
+        moved: true,
+        to: name,
+        former: relative(directory, file),
+        tables: tables.map(summary),
+        heldFor,
+        running,
+      }
+    }),
+  )
+}
+
+async function settle(move: Move, switchConfig: () => Promise<void>): Promise<Reconciled[]> {
+  const tables = await move.verify()
+  await move.finish()
+  await switchConfig()
+  return tables
+}
+
+const summary = ({ table, rows, checksum }: Reconciled) => ({ table, rows, checksum: checksum.source })
+
+type SwitchConfig = (former: string, next: string) => Promise<void>
+
+/** Does `work` while nothing is written: the running host sees to that, or nobody has the database. @throws {Failure} */
+async function whileHeld<Result>(
+  directory: string,
+  file: string,
+  work: (switchConfig: SwitchConfig) => Promise<Result>,
+): Promise<Result> {
+  const held = await holdWrites(directory, file)
+  if (held !== undefined) {
+    try {
+      return await work((former, next) => switchByHost(directory, former, next))
+    } finally {
+      held.release()
+    }
+  }
+  const lock = acquireFileLock(databaseLockFile(file))
+  // A host that was started a moment ago.
+  if (lock === undefined) throw busy()
+  try {
+    return await work((former, next) => switchAlone(directory, former, next))
+  } finally {
+    lock.release()
+  }
+}
+
+async function switchByHost(directory: string, former: string, next: string): Promise<void> {
+  const body = { former, next }
+  const answer = await callRunningHost(directory, { method: 'POST', path: '/switch', body }).catch(
+    (error) => {
+      if (error instanceof HostGoneError) return undefined
+      throw error
+    },
+  )
+  if (answer?.status === 200) return
+  // It may have ended after it had done it.
+  if ((await readFile(configFile(directory), 'utf8')) === next) return
+  const { reason = 'it has ended' } = (answer?.body ?? {}) as { reason?: string }
+  throw interrupted(`the running host did not switch: ${reason}`)
+}
+
+async function switchAlone(directory: string, former: string, next: string): Promise<void> {
+  if (await replaceFile(await realpath(configFile(directory)), former, next)) return
+  throw interrupted('app.config.json has changed meanwhile')
+}
+
+async function runningHost(directory: string): Promise<number | null> {
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' }).catch(() => undefined)
+  return answer?.status === 200 ? (answer.body as ApplicationState).pid : null
+}
+
+function targetOf(to: string | undefined): { url: string; name: string } {
+  try {
+    if (to === undefined || !/^postgres(ql)?:/i.test(to)) {
+      throw new TypeError('must be given, and begin with postgres://')
+    }
+    return { url: to, name: parsePostgresUrl(to).name }
+  } catch (error) {
+    throw new Failure(
+      'usage',
+      'usage',
+      `--to ${(error as Error).message}.`,
+      'Write app migrate-data --to "postgres://user@host/database?schema=shop".',
+    )
+  }
+}
+
+async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
+  terminal.note(
+    'Reads are answered all the time. While all rows are compared at the end, writes are refused (503); then the host is to be restarted.',
+  )
+  if (yes || !terminal.interactive || (await terminal.confirm('Move the data?'))) return
+  throw new Failure(
+    'refused',
+    'declined',
+    'The data were not moved: it was not confirmed.',
+    'Answer y, or add --yes.',
+  )
+}
+
+/** What the engines say, as what the command answers. */
+async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof MigrationError || (error instanceof DatabaseError && error.kind === 'foreign-key')) {
+      throw new Failure(
+        'refused',
+        'not-movable',
+        `The data cannot be moved: ${error.message}.`,
+        'The application goes on with SQLite. Mend what it says, then give the same command again.',
+        { cause: error },
+      )
+    }
+    if (error instanceof DatabaseError) throw interrupted(error.message, error)
+    throw error
+  }
+}
+
+function interrupted(reason: string, cause?: Error): Failure {
+  return new Failure(
+    'unexpected',
+    'move-interrupted',
+    `The data have not been moved: ${reason}.`,
+    'The application goes on with SQLite. Give the same command again: it goes on where this one stopped.',
+    { cause },
+  )
+}
+
+const notSqlite = () =>
+  new Failure(
+    'refused',
+    'not-on-sqlite',
+    'The database of this application is a PostgreSQL already, and only what is in SQLite is moved.',
+    'From one PostgreSQL to another: app backup, then app restore with the other one configured.',
+  )
+
+const overridden = () =>
+  new Failure(
+    'refused',
+    'database-overridden',
+    'APP_DATABASE is set and wins over app.config.json, which is to name the new database.',
+    'Write its value into app.config.json ("app config set database …"), unset it, and restart the host.',
+  )
+
+const noData = (url: string) =>
+  new Failure(
+    'refused',
+    'no-data',
+    'There is no SQLite database yet, so there is nothing to move.',
+    `Have the application begin there: app config set database "${url.replace(/\/\/[^@/]*@/, '//…@')}"`,
+  )
+
+const busy = () =>
+  new Failure(
+    'busy',
+    'busy',
+    'A host has just started on this application, or stops.',
+    'Give the same command again: it goes on where this one stopped.',
+  )

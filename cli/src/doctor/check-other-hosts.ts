@@ -1,0 +1,16 @@
+import { describeHost, differingHosts } from '../other-hosts.ts'
+import type { Trouble } from './finding.ts'
+
+/** Whether all hosts of the database serve the same. */
+export async function checkOtherHosts(directory: string): Promise<Trouble[]> {
+  const hosts = await differingHosts(directory)
+  if (hosts.length === 0) return []
+  return [
+    {
+      id: 'hosts-differ',
+      severity: 'warning',
+      message: `Hosts of this database serve something else than the one here, so an answer depends on who gives it. ${hosts.map(describeHost).join('; ')}.`,
+      hint: 'Finish the roll-out: give the same command there, or start the same image.',
+    },
+  ]
+}

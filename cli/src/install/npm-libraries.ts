@@ -1,0 +1,6 @@
+// npm's libraries take longer to load than all else of a command: those that fetch nothing go without them.
+
+export const loadArborist = async () => (await import('@npmcli/arborist')).default
+export const loadCacache = async () => (await import('cacache')).default
+export const loadPacote = async () => (await import('pacote')).default
+export const loadRegistryFetch = async () => (await import('npm-registry-fetch')).default
