@@ -1,8 +1,11 @@
-import { type BareOptions, createBareApp } from './bare/create-bare-app.ts'
+import { createBareApp } from './bare/create-bare-app.ts'
+import { openPostgresStore, type PostgresOptions } from './bare/postgres-store.ts'
+import { openSqliteStore, type SqliteOptions } from './bare/sqlite-store.ts'
 import { serveParent } from './serve-parent.ts'
 
 // A process of its own: the server that the host is compared with.
-serveParent(async (options: BareOptions) => {
-  const app = createBareApp(options)
+serveParent(async (options: (SqliteOptions | PostgresOptions) & { secret: string }) => {
+  const store = 'url' in options ? await openPostgresStore(options) : openSqliteStore(options)
+  const app = createBareApp(store, options.secret)
   return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
 })

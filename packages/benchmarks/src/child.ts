@@ -37,6 +37,12 @@ export class Child {
     }
   }
 
+  /** Ends the process where it is, and waits for its end. */
+  async kill(): Promise<void> {
+    const ended = once(this.#process, 'exit')
+    if (this.#process.kill('SIGKILL')) await ended
+  }
+
   /** Lets go of the process and waits for its end. */
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 import type { LoadPlan, LoadRequest, LoadResult } from './load.ts'
 
@@ -39,6 +40,9 @@ async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult
   }
 }
 
-function toRequest({ method, path, headers, body }: LoadRequest): autocannon.Request {
-  return { method, path, headers: { ...headers }, ...(body === undefined ? {} : { body }) }
+function toRequest({ method, path, headers, body, withKey }: LoadRequest): autocannon.Request {
+  const request = { method, path, headers: { ...headers }, ...(body === undefined ? {} : { body }) }
+  if (!withKey) return request
+  const setupRequest = () => ({ ...request, headers: { ...headers, 'idempotency-key': randomUUID() } })
+  return { ...request, setupRequest }
 }

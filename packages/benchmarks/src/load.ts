@@ -3,6 +3,8 @@ export interface LoadRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** Whether it is sent with an Idempotency-Key, another one each time. */
+  readonly withKey?: boolean
 }
 
 /** What the load generator is asked for. */

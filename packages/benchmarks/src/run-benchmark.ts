@@ -12,6 +12,8 @@ export interface BenchmarkOptions {
   readonly rounds: number
   /** How long each measurement takes. */
   readonly seconds: number
+  /** The URL of a PostgreSQL server to measure on; without it, on SQLite. */
+  readonly postgres?: string | undefined
   /** Hears what is measured next. */
   readonly onProgress?: (text: string) => void
 }
@@ -58,7 +60,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Compariso
   const generator = new Child('load-generator')
   try {
     options.onProgress?.('preparing')
-    return await withServers(directory, async (servers) => {
+    return await withServers(directory, options.postgres, async (servers) => {
       await assertSameAnswers(servers)
       const comparisons: Comparison[] = []
       for (const scenario of options.scenarios) {
@@ -89,7 +91,10 @@ async function measureScenario(
     }
     measured.push(results)
   }
-  return scenario.against.map((against) => compare(scenario.name, against, measured))
+  return compared
+    .map(({ name }) => name)
+    .filter((name) => name !== 'host')
+    .map((against) => compare(scenario.name, against, measured))
 }
 
 async function measure(

@@ -37,6 +37,12 @@ export const scenarios: readonly Scenario[] = [
     requests: ({ userWithMany }) => products(20).map((product) => addItem(userWithMany, product)),
   },
   {
+    name: 'POST /cart/item, JWT, with an Idempotency-Key',
+    against: writes,
+    requests: ({ userWithMany }) =>
+      products(20).map((product) => ({ ...addItem(userWithMany, product), withKey: true })),
+  },
+  {
     name: 'POST /purchase, JWT',
     against: writes,
     requests: ({ user }) => [

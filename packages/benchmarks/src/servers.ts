@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Child } from './child.ts'
 import { comparableAnswer } from './comparable-answer.ts'
+import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadPlan } from './load.ts'
 import { prepareApplication } from './prepare-application.ts'
 import { type Callers, mintUsers, prepareCallers, send } from './prepare-callers.ts'
@@ -38,11 +40,12 @@ export class ComparedServer {
 }
 
 /**
- * Starts the host and what it is compared with, all with the same contents below `directory`, and lets `use`
- * have them until it is done.
+ * Starts the host and what it is compared with, all with the same contents, below `directory` or each in a schema of
+ * its own on the PostgreSQL server at `postgres`, and lets `use` have them until it is done.
  */
 export async function withServers<Result>(
   directory: string,
+  postgres: string | undefined,
   use: (servers: readonly ComparedServer[]) => Promise<Result>,
 ): Promise<Result> {
   const folder = join(directory, 'application')
@@ -51,11 +54,20 @@ export async function withServers<Result>(
   const tokens = await mintUsers(application, 2 * CONNECTIONS)
   const { secret } = application
   const bare = (commit: string) => ({ file: join(directory, `${commit}.db`), secret, commit })
-  const kinds: readonly (readonly [ServerName, string, object])[] = [
-    ['host', 'host-server', { directory: folder }],
-    ['bare', 'bare-server', bare('each')],
-    ['bare, grouped commits', 'bare-server', bare('grouped')],
-  ]
+  const schemas = {
+    host: `host_${randomBytes(8).toString('hex')}`,
+    bare: `bare_${randomBytes(8).toString('hex')}`,
+  }
+  const kinds: readonly (readonly [ServerName, string, object])[] = postgres
+    ? [
+        ['host', 'host-server', { directory: folder, database: `${postgres}?schema=${schemas.host}` }],
+        ['bare', 'bare-server', { url: postgres, schema: schemas.bare, secret }],
+      ]
+    : [
+        ['host', 'host-server', { directory: folder }],
+        ['bare', 'bare-server', bare('each')],
+        ['bare, grouped commits', 'bare-server', bare('grouped')],
+      ]
   const children: Child[] = []
   try {
     const servers: ComparedServer[] = []
@@ -63,11 +75,13 @@ export async function withServers<Result>(
       const child = new Child(file)
       children.push(child)
       const { url } = await child.ask<{ url: string }>(options)
+      if (postgres) await fillSchema(postgres, name === 'host' ? schemas.host : schemas.bare)
       servers.push(new ComparedServer(name, url, child, await prepareCallers(url, tokens)))
     }
     return await use(servers)
   } finally {
     await Promise.all(children.map((child) => child.stop()))
+    if (postgres) await dropSchemas(postgres, Object.values(schemas))
   }
 }
 

@@ -1,17 +1,28 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { assertSameAnswers, withServers } from '../src/servers.ts'
 
-t.test('the bare servers answer what the host answers', async (t) => {
+const postgres = process.env.APP_TEST_DATABASE_URL
+const skip = postgres === undefined && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
+
+t.test('the bare servers answer what the host answers', (t) =>
+  answerAlike(t, undefined, ['host', 'bare', 'bare, grouped commits']),
+)
+
+t.test('the bare server on PostgreSQL answers what the host answers', { skip }, (t) =>
+  answerAlike(t, postgres, ['host', 'bare']),
+)
+
+async function answerAlike(t: Test, postgres: string | undefined, names: readonly string[]): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  await withServers(directory, async (servers) => {
+  await withServers(directory, postgres, async (servers) => {
     t.same(
       servers.map(({ name }) => name),
-      ['host', 'bare', 'bare, grouped commits'],
+      names,
     )
     await assertSameAnswers(servers)
   })
-})
+}

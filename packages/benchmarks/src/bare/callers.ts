@@ -11,18 +11,50 @@ export interface BareCaller {
   readonly guest?: { readonly id: string; readonly newToken?: string }
 }
 
-const GUEST_LIFETIME = 30 * DAY
+export const GUEST_LIFETIME = 30 * DAY
 
-/** Who calls: a user by a JWT, verified once and then known by its text; a guest by the hash of its token. */
-export class BareCallers {
-  readonly #users = new Map<string, BareCaller>()
+/** Users by their JWT, verified once and then known by its text. */
+export class BareUsers {
+  readonly #known = new Map<string, BareCaller>()
   readonly #secret: Uint8Array
+
+  constructor(secret: Uint8Array) {
+    this.#secret = secret
+  }
+
+  known(authorization: string): BareCaller | undefined {
+    return this.#known.get(authorization)
+  }
+
+  async verify(authorization: string): Promise<BareCaller> {
+    const { payload } = await jwtVerify(authorization.slice('Bearer '.length), this.#secret, {
+      algorithms: ['HS256'],
+    })
+    const user = { owner: `user:${payload.iss}:${payload.sub}`, lifetime: 90 * DAY }
+    this.#known.set(authorization, user)
+    return user
+  }
+}
+
+export function newGuest(): BareCaller {
+  const id = newId('guest')
+  const newToken = randomBytes(32).toString('base64url')
+  return { ...knownGuest(id), guest: { id, newToken } }
+}
+
+export const knownGuest = (id: string): BareCaller => ({
+  owner: `guest:${id}`,
+  lifetime: GUEST_LIFETIME,
+  guest: { id },
+})
+
+/** Guests on SQLite, by the hash of their token. */
+export class BareGuests {
   readonly #find
   readonly #renew
   readonly #store
 
-  constructor(database: Database, secret: Uint8Array) {
-    this.#secret = secret
+  constructor(database: Database) {
     this.#find = database.prepare<[string, number], { id: string }>(
       'SELECT id FROM mortise_guest WHERE token_hash = ? AND expires_at > ?',
     )
@@ -34,28 +66,9 @@ export class BareCallers {
     )
   }
 
-  knownUser(authorization: string): BareCaller | undefined {
-    return this.#users.get(authorization)
-  }
-
-  async verifyUser(authorization: string): Promise<BareCaller> {
-    const { payload } = await jwtVerify(authorization.slice('Bearer '.length), this.#secret, {
-      algorithms: ['HS256'],
-    })
-    const user = { owner: `user:${payload.iss}:${payload.sub}`, lifetime: 90 * DAY }
-    this.#users.set(authorization, user)
-    return user
-  }
-
-  findGuest(token: string): BareCaller | undefined {
+  find(token: string): BareCaller | undefined {
     const row = this.#find.get(hashOf(token), Date.now())
-    return row && { owner: `guest:${row.id}`, lifetime: GUEST_LIFETIME, guest: row }
-  }
-
-  newGuest(): BareCaller {
-    const id = newId('guest')
-    const newToken = randomBytes(32).toString('base64url')
-    return { owner: `guest:${id}`, lifetime: GUEST_LIFETIME, guest: { id, newToken } }
+    return row && knownGuest(row.id)
   }
 
   /** Inside the transaction of a write: a new guest is stored, a known one expires later. */
@@ -67,4 +80,4 @@ export class BareCallers {
   }
 }
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
+export const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')

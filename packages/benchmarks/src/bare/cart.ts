@@ -1,8 +1,10 @@
 import { newId, timestamp } from '@mortise/module-sdk'
+import type { Static } from '@sinclair/typebox'
 import type { Database } from 'better-sqlite3'
 import type { BareCaller } from './callers.ts'
+import type { Cart } from './schemas.ts'
 
-interface Item {
+export interface Item {
   id: string
   product: string
   quantity: number
@@ -11,7 +13,7 @@ interface Item {
   updatedAt: number
 }
 
-interface Line extends Omit<Item, 'id'> {
+export interface Line extends Omit<Item, 'id'> {
   id: string | null
   cartId: string
   cartVersion: number
@@ -20,8 +22,8 @@ interface Line extends Omit<Item, 'id'> {
   cartExpiresAt: number
 }
 
-const MAX_QUANTITY = 9999
-const MAX_ITEMS = 200
+export const MAX_QUANTITY = 9999
+export const MAX_ITEMS = 200
 
 /** `GET /cart` and `POST /cart/item` by hand, with the statements that the module runs. */
 export class BareCart {
@@ -63,21 +65,8 @@ export class BareCart {
       .pluck()
   }
 
-  show({ owner }: BareCaller, now: number) {
-    const lines = this.#lines.all(owner, now)
-    const [cart] = lines
-    const items = lines.filter((line): line is Line & Item => line.id !== null).map(toItem)
-    return {
-      id: cart?.cartId ?? null,
-      items,
-      itemCount: items.length,
-      totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
-      total: null,
-      version: cart?.cartVersion ?? 0,
-      createdAt: cart ? timestamp(cart.cartCreatedAt) : null,
-      updatedAt: cart ? timestamp(cart.cartUpdatedAt) : null,
-      expiresAt: cart ? timestamp(cart.cartExpiresAt) : null,
-    }
+  show({ owner }: BareCaller, now: number): Static<typeof Cart> {
+    return toCart(this.#lines.all(owner, now))
   }
 
   /** Inside a transaction. */
@@ -98,7 +87,23 @@ export class BareCart {
   }
 }
 
-function toItem({ id, product, quantity, version, createdAt, updatedAt }: Item) {
+export function toCart(lines: readonly Line[]): Static<typeof Cart> {
+  const [cart] = lines
+  const items = lines.filter((line): line is Line & Item => line.id !== null).map(toItem)
+  return {
+    id: cart?.cartId ?? null,
+    items,
+    itemCount: items.length,
+    totalQuantity: items.reduce((sum, { quantity }) => sum + quantity, 0),
+    total: null,
+    version: cart?.cartVersion ?? 0,
+    createdAt: cart ? timestamp(cart.cartCreatedAt) : null,
+    updatedAt: cart ? timestamp(cart.cartUpdatedAt) : null,
+    expiresAt: cart ? timestamp(cart.cartExpiresAt) : null,
+  }
+}
+
+export function toItem({ id, product, quantity, version, createdAt, updatedAt }: Item) {
   return {
     id,
     product,

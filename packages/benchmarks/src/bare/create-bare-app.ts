@@ -1,11 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyInstance } from 'fastify'
-import { type BareCaller, BareCallers } from './callers.ts'
-import { BareCart } from './cart.ts'
-import { commitEach, commitGrouped } from './commit.ts'
-import { openDatabase } from './open-database.ts'
-import { BarePurchases } from './purchases.ts'
+import { type BareCaller, BareUsers, newGuest } from './callers.ts'
 import { Cart, CartItem, NewItem, NewPurchase, Purchase } from './schemas.ts'
+import type { BareStore } from './store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,56 +10,44 @@ declare module 'fastify' {
   }
 }
 
-export interface BareOptions {
-  /** The SQLite file, which is not there yet. */
-  readonly file: string
-  /** Signs the JWTs of users. */
-  readonly secret: string
-  /** Whether transactions share a COMMIT. */
-  readonly commit: 'each' | 'grouped'
-}
-
 /**
  * What a good engineer would write by hand for three routes and nothing else: Fastify, the schemas, prepared
  * statements. What the host does beyond that (problem details, strict JSON, security headers, request ids,
  * generations, modules) is missing, since its price is what is measured.
+ *
+ * @param secret signs the JWTs of users
  */
-export function createBareApp({ file, secret, commit }: BareOptions): FastifyInstance {
-  const database = openDatabase(file)
-  const transaction = commit === 'each' ? commitEach(database) : commitGrouped(database)
-  const callers = new BareCallers(database, Buffer.from(secret))
-  const cart = new BareCart(database)
-  const purchases = new BarePurchases(database)
-
+export function createBareApp(store: BareStore, secret: string): FastifyInstance {
+  const users = new BareUsers(Buffer.from(secret))
   const app = fastify({
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  app.addHook('onClose', () => {
-    database.close()
-  })
+  app.addHook('onClose', () => store.close())
   app.decorateRequest('bareCaller', undefined)
 
   app.addHook('onRequest', (request, reply, done) => {
     const { authorization, 'guest-token': token } = request.headers
-    if (authorization === undefined) {
-      request.bareCaller = token === undefined ? callers.newGuest() : callers.findGuest(String(token))
-      if (request.bareCaller) done()
+    const settle = (caller: BareCaller | undefined) => {
+      request.bareCaller = caller
+      if (caller) done()
       else reply.code(401).send(new Error('unknown guest'))
+    }
+    const refuse = (error: Error) => reply.code(401).send(error)
+    if (authorization === undefined) {
+      const guest = token === undefined ? newGuest() : store.findGuest(String(token))
+      if (guest instanceof Promise) guest.then(settle, done)
+      else settle(guest)
       return
     }
-    request.bareCaller = callers.knownUser(authorization)
-    if (request.bareCaller) return done()
-    callers.verifyUser(authorization).then(
-      (user) => {
-        request.bareCaller = user
-        done()
-      },
-      (error: Error) => reply.code(401).send(error),
-    )
+    const user = users.known(authorization)
+    if (user) settle(user)
+    else users.verify(authorization).then(settle, refuse)
   })
 
   app.get('/cart', { schema: { response: { 200: Cart } } }, (request, reply) => {
-    reply.send(cart.show(request.bareCaller as BareCaller, Date.now()))
+    const cart = store.showCart(request.bareCaller as BareCaller)
+    if (cart instanceof Promise) return cart
+    reply.send(cart)
   })
 
   app.post(
@@ -70,12 +55,7 @@ export function createBareApp({ file, secret, commit }: BareOptions): FastifyIns
     { schema: { body: NewItem, response: { 200: CartItem, 201: CartItem } } },
     async (request, reply) => {
       const caller = request.bareCaller as BareCaller
-      const { product, quantity } = request.body
-      const { item, added } = await transaction(() => {
-        const now = Date.now()
-        callers.keep(caller, now)
-        return cart.add(caller, product, quantity, now)
-      })
+      const { item, added } = await store.addItem(caller, request.body)
       if (caller.guest?.newToken) reply.header('guest-token', caller.guest.newToken)
       if (!added) return item
       reply.code(201).header('location', `/cart/item/${item.id}`)
@@ -88,12 +68,7 @@ export function createBareApp({ file, secret, commit }: BareOptions): FastifyIns
     { schema: { body: NewPurchase, response: { 201: Purchase } } },
     async (request, reply) => {
       const caller = request.bareCaller as BareCaller
-      const { items } = request.body
-      const purchase = await transaction(() => {
-        const now = Date.now()
-        callers.keep(caller, now)
-        return purchases.create(caller, items, now)
-      })
+      const purchase = await store.createPurchase(caller, request.body.items)
       if (caller.guest?.newToken) reply.header('guest-token', caller.guest.newToken)
       reply.code(201).header('location', `/purchase/${purchase.id}`)
       return purchase

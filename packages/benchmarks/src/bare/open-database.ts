@@ -1,12 +1,25 @@
 import { readFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 
 /** Where the tables come from: the packages that own them, so that they are the host's to the last index. */
-const migrations = [
-  ['@mortise/host', 'migrations/001-guest.sql'],
-  ['@mortise/api-cart', 'migrations/001-cart.sql'],
-  ['@mortise/api-purchase', 'migrations/001-purchase.sql'],
-] as const
+const migrations = {
+  sqlite: ['@mortise/host/001-guest', '@mortise/api-cart/001-cart', '@mortise/api-purchase/001-purchase'],
+  postgres: [
+    '@mortise/host/001-guest',
+    '@mortise/api-cart/001-cart',
+    '@mortise/api-purchase/001-purchase',
+    '@mortise/api-purchase/002-counting.postgres',
+  ],
+}
+
+export function migrationTexts(engine: keyof typeof migrations): string[] {
+  return migrations[engine].map((migration) => {
+    const [owner, name] = [dirname(migration), basename(migration)]
+    const manifest = import.meta.resolve(`${owner}/package.json`)
+    return readFileSync(new URL(`migrations/${name}.sql`, manifest), 'utf8')
+  })
+}
 
 /** A new database with the tables of the host, as durable as the host's. */
 export function openDatabase(file: string): SqliteDatabase.Database {
@@ -14,9 +27,6 @@ export function openDatabase(file: string): SqliteDatabase.Database {
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
-  for (const [owner, path] of migrations) {
-    const manifest = import.meta.resolve(`${owner}/package.json`)
-    database.exec(readFileSync(new URL(path, manifest), 'utf8'))
-  }
+  for (const text of migrationTexts('sqlite')) database.exec(text)
   return database
 }

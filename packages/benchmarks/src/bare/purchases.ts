@@ -1,9 +1,11 @@
 import { newId, timestamp } from '@mortise/module-sdk'
+import type { Static } from '@sinclair/typebox'
 import type { Database } from 'better-sqlite3'
 import type { BareCaller } from './callers.ts'
+import type { Purchase } from './schemas.ts'
 
 /** Purchases per block of the counts that page the list: those of the module's ranked list. */
-const WIDTH = 64
+export const WIDTH = 64
 const MAX_QUANTITY = 9999
 
 /** `POST /purchase` by hand, with the rows that the module writes. */
@@ -29,33 +31,47 @@ export class BarePurchases {
   }
 
   /** Inside a transaction. */
-  create({ owner }: BareCaller, wanted: readonly { product: string; quantity: number }[], now: number) {
-    const quantities = new Map<string, number>()
-    for (const { product, quantity } of wanted) {
-      const sum = (quantities.get(product) ?? 0) + quantity
-      if (sum > MAX_QUANTITY) throw new Error(`more than ${MAX_QUANTITY} of one product`)
-      quantities.set(product, sum)
-    }
-    const id = newId('purchase')
-    const totalQuantity = wanted.reduce((sum, { quantity }) => sum + quantity, 0)
-    const seq = this.#insert.get(id, owner, quantities.size, totalQuantity, now, now) as number
-    const items = Array.from(quantities, ([product, quantity], position) => {
-      const item = { id: newId('item'), product, quantity, name: null, unitPrice: null, lineTotal: null }
-      this.#insertItem.run(seq, position, item.id, product, quantity)
-      return item
+  create({ owner }: BareCaller, wanted: readonly Wanted[], now: number): Static<typeof Purchase> {
+    const purchase = toPurchase(wanted, now)
+    const { id, itemCount, totalQuantity, items } = purchase
+    const seq = this.#insert.get(id, owner, itemCount, totalQuantity, now, now) as number
+    items.forEach((item, position) => {
+      this.#insertItem.run(seq, position, item.id, item.product, item.quantity)
     })
     this.#count.run(Math.floor(seq / WIDTH), Math.floor(seq / WIDTH ** 2), Math.floor(seq / WIDTH ** 3))
-    const time = timestamp(now)
-    return {
-      id,
-      status: 'pending',
-      itemCount: items.length,
-      totalQuantity,
-      total: null,
-      version: 1,
-      createdAt: time,
-      updatedAt: time,
-      items,
-    }
+    return purchase
+  }
+}
+
+export interface Wanted {
+  readonly product: string
+  readonly quantity: number
+}
+
+/** A product named twice is one item. */
+export function toPurchase(wanted: readonly Wanted[], now: number): Static<typeof Purchase> {
+  const quantities = new Map<string, number>()
+  for (const { product, quantity } of wanted) {
+    const sum = (quantities.get(product) ?? 0) + quantity
+    if (sum > MAX_QUANTITY) throw new Error(`more than ${MAX_QUANTITY} of one product`)
+    quantities.set(product, sum)
+  }
+  const priced = { name: null, unitPrice: null, lineTotal: null }
+  const items = Array.from(quantities, ([product, quantity]) => ({
+    id: newId('item'),
+    product,
+    quantity,
+    ...priced,
+  }))
+  return {
+    id: newId('purchase'),
+    status: 'pending',
+    itemCount: items.length,
+    totalQuantity: wanted.reduce((sum, { quantity }) => sum + quantity, 0),
+    total: null,
+    version: 1,
+    createdAt: timestamp(now),
+    updatedAt: timestamp(now),
+    items,
   }
 }

@@ -154,8 +154,10 @@ class Soak {
     if (number % 6 === 0) {
       await this.#kill(step)
       during = betweenKilled(step, before)
-    } else if (number % 8 === 0) await this.#two(number, step, await this.#steps.next(lock, step.module))
-    else await this.#one(number, step)
+    } else if (number % 8 === 0) {
+      const both = await this.#two(number, step, await this.#steps.next(lock, step.module))
+      if (both) during = betweenTwo(before, await this.#served())
+    } else await this.#one(number, step)
     await this.#compareWithLock(number, step)
     const after = await this.#served()
     timeline.settle(during ?? either(before, after), exactly(after))
@@ -167,7 +169,8 @@ class Soak {
     this.#count({ 0: 'done', 4: 'refused', 5: 'taken back' }[outcome.exitCode ?? -1] ?? 'failed')
   }
 
-  async #two(number: number, ...steps: readonly [Step, Step]): Promise<void> {
+  /** @returns whether both were carried out: one had ended before the other began */
+  async #two(number: number, ...steps: readonly [Step, Step]): Promise<boolean> {
     const outcomes = await Promise.all(
       steps.map(async (step) => {
         const outcome = await runApp(this.#directory, step.argv)
@@ -179,6 +182,7 @@ class Soak {
       this.#fail(`step ${number}: of two commands at once both found the other one busy`)
     }
     this.#count('two at once')
+    return outcomes.every(({ exitCode }) => exitCode === 0)
   }
 
   /** Kills a command somewhere, and has what it left completed or taken back. */
@@ -300,6 +304,17 @@ function betweenKilled({ argv, module }: Step, before: Served): ReadonlyMap<stri
       subject === 'steady'
         ? (seen) => Number(seen) >= least
         : (seen) => seen === state || subject === module || isRollback,
+    ]),
+  )
+}
+
+/** What may be seen while two commands are carried out, one after the other: who changes what of the modules in between is not known. */
+function betweenTwo(before: Served, after: Served): ReadonlyMap<string, Allowed> {
+  const [least, most] = [before, after].map((served) => Number(served.get('steady'))) as [number, number]
+  return new Map<string, Allowed>(
+    [...before.keys()].map((subject) => [
+      subject,
+      (seen) => subject !== 'steady' || (Number(seen) >= least && Number(seen) <= most),
     ]),
   )
 }

@@ -1,0 +1,27 @@
+import { Client } from 'pg'
+
+/** What others have left in a database: with empty tables PostgreSQL reads them whole, and so all transactions meet. */
+const OTHERS = `
+  INSERT INTO mortise_guest (id, token_hash, created_at, expires_at)
+    SELECT 'guest_' || n, md5(n::text), 0, 9e12 FROM generate_series(1, 20000) AS n;
+  INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at)
+    SELECT 'cart_' || n, 'user:other:' || n, 1, 0, 0, 9e12 FROM generate_series(1, 20000) AS n;
+  INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
+    SELECT 'item_' || n || '_' || m, 'cart_' || n, m, 'tea-' || m, 1, 1, 0, 0
+    FROM generate_series(1, 20000) AS n, generate_series(1, 3) AS m;
+  ANALYZE mortise_guest, cart, cart_item`
+
+/** Puts 20,000 guests and carts into a schema, and has the server know of them. */
+export async function fillSchema(url: string, schema: string): Promise<void> {
+  const client = new Client({ connectionString: url, options: `-c search_path=${schema}` })
+  await client.connect()
+  await client.query(OTHERS)
+  await client.end()
+}
+
+export async function dropSchemas(url: string, schemas: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+  await client.end()
+}

@@ -1,0 +1,48 @@
+import { type Agent, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface Asked {
+  readonly url: string
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** Where the client ends the connection: amid its body, once that is sent, once the head of the answer is there; or not. */
+export type Cut = 'amid the request' | 'before the answer' | 'amid the answer' | undefined
+
+/** Sends a request. @throws {Error} where the connection broke, here or there: it may have been done, or not */
+export async function ask(
+  agent: Agent,
+  { url, method, headers, body = '' }: Asked,
+  cut?: Cut,
+): Promise<Answered> {
+  const length = { 'content-length': Buffer.byteLength(body) }
+  const type = body === '' ? {} : { 'content-type': 'application/json', ...length }
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+  const sent = request(url, { agent, method, headers: { ...headers, ...type } })
+  sent.once('error', reject)
+  sent.once('response', (response) => {
+    if (cut === 'amid the answer') return sent.destroy(new Error('cut'))
+    text(response).then(
+      (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      reject,
+    )
+  })
+  if (cut === 'amid the request') {
+    sent.write(body.slice(0, -1))
+    setImmediate(() => sent.destroy(new Error('cut')))
+  } else {
+    sent.end(body)
+    // Sometimes before the host has read it, sometimes while it writes.
+    if (cut === 'before the answer') pause(Math.random() * 8).then(() => sent.destroy(new Error('cut')))
+  }
+  return promise
+}
