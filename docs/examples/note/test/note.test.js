@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { createTestHost } from '@mortise/module-testkit'
+import { createTestHost, onEngines } from '@mortise/module-testkit'
+
+const testOnEngines = onEngines(test)
 
 /** A real host that serves this module on a database of its own, until the test `t` ends. */
 const noteHost = (t, settings = {}) =>
-  createTestHost(
-    { teardown: (cleanUp) => t.after(cleanUp) },
-    { modules: [{ directory: dirname(import.meta.dirname) }], config: { modules: { note: settings } } },
-  )
+  createTestHost(t, {
+    modules: [{ directory: dirname(import.meta.dirname) }],
+    config: { modules: { note: settings } },
+  })
 
-test('a note is written, read and deleted', async (t) => {
+testOnEngines('a note is written, read and deleted', async (t) => {
   const ann = (await noteHost(t)).user('ann')
   const written = await ann.post('/note', { text: 'milk' })
   assert.equal(written.statusCode, 201)
@@ -20,7 +22,7 @@ test('a note is written, read and deleted', async (t) => {
   assert.deepEqual((await ann.get('/note')).json(), { data: [] })
 })
 
-test('a note of another caller is not found', async (t) => {
+testOnEngines('a note of another caller is not found', async (t) => {
   const host = await noteHost(t)
   const { location } = (await host.user('ann').post('/note', { text: 'milk' })).headers
   for (const other of [host.user('ben'), host.guest()]) {
@@ -29,7 +31,7 @@ test('a note of another caller is not found', async (t) => {
   }
 })
 
-test('the hundred-and-first note is refused', async (t) => {
+testOnEngines('the hundred-and-first note is refused', async (t) => {
   const ann = (await noteHost(t)).user('ann')
   for (let count = 0; count < 100; count++) await ann.post('/note', { text: 'milk' })
   const refused = await ann.post('/note', { text: 'milk' })
@@ -37,13 +39,13 @@ test('the hundred-and-first note is refused', async (t) => {
   assert.equal(refused.json().code, 'too-many-notes')
 })
 
-test('keepFor says when a note expires', async (t) => {
+testOnEngines('keepFor says when a note expires', async (t) => {
   const ann = (await noteHost(t, { keepFor: '2h' })).user('ann')
   const { createdAt, expiresAt } = (await ann.post('/note', { text: 'milk' })).json()
   assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 2 * 60 * 60 * 1000)
 })
 
-test('a field that is wrong is named', async (t) => {
+testOnEngines('a field that is wrong is named', async (t) => {
   const ann = (await noteHost(t)).user('ann')
   const refused = await ann.post('/note', { text: '' })
   assert.equal(refused.statusCode, 400)

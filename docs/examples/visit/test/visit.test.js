@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { createTestHost } from '@mortise/module-testkit'
+import { createTestHost, onEngines } from '@mortise/module-testkit'
 
 const visit = dirname(import.meta.dirname)
 const tally = join(visit, '..', 'tally')
 
-test('every visit is counted by the tally', async (t) => {
-  const host = await createTestHost(
-    { teardown: (cleanUp) => t.after(cleanUp) },
-    { modules: [{ directory: tally }, { directory: visit }] },
-  )
+onEngines(test)('every visit is counted by the tally', async (t) => {
+  const host = await createTestHost(t, { modules: [{ directory: tally }, { directory: visit }] })
   const ann = host.user('ann')
   assert.deepEqual((await ann.post('/visit')).json(), { number: 1 })
   assert.deepEqual((await ann.post('/visit')).json(), { number: 2 })
