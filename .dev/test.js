@@ -1,6 +1,8 @@
 // `npm test`: the tests, storage and modules on both engines. On a PostgreSQL of its own, unless
 // APP_TEST_DATABASE_URL names one; each test has a schema of its own there.
 import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const { APP_TEST_DATABASE_URL: given } = process.env
@@ -12,6 +14,7 @@ try {
 } finally {
   await postgres?.stop()
 }
+if (process.exitCode !== 0 && !process.stdout.isTTY) repeatFailures()
 
 function tap(url) {
   const bin = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
@@ -25,4 +28,15 @@ function tap(url) {
   return new Promise((resolve, reject) => {
     child.once('error', reject).once('close', (code) => resolve(code ?? 1))
   })
+}
+
+/** In a log of ten thousand lines, what failed stands at its end as well. */
+function repeatFailures() {
+  const results = fileURLToPath(new URL('../.tap/test-results', import.meta.url))
+  for (const file of readdirSync(results, { recursive: true }).filter((name) => name.endsWith('.tap'))) {
+    const failures = readFileSync(join(results, file), 'utf8').match(
+      /^ *not ok .*\n(?: *---\n[\s\S]*?^ *\.\.\.\n)?/gm,
+    )
+    if (failures) console.log(`\n# Failed: ${file.slice(0, -'.tap'.length)}\n${failures.join('')}`)
+  }
 }
