@@ -10,7 +10,8 @@ import { sampleTarball } from './sample-module.ts'
 export async function backedUp(t: Test) {
   const application = await testApplication(t)
   const { root, directory, run } = application
-  await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  const installed = await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  t.equal(installed.exitCode, 0, installed.stdout)
   const file = join(root, 'backup.tgz')
   await write(directory, 3)
   t.equal((await run('backup', file)).exitCode, 0)

@@ -28,6 +28,8 @@ import { rememberSharedObjects } from './shared-objects.ts'
 const watchdog = new Worker(join(import.meta.dirname, `probe-watchdog${extname(import.meta.filename)}`), {
   workerData: { parent: process.ppid, scratch: process.cwd() },
 })
+// From the start: it may be online before the request is here.
+const watched = once(watchdog, 'online')
 
 // Modules find no process that waits for their messages, as in the host.
 const send = process.send?.bind(process)
@@ -53,7 +55,7 @@ process.once('message', (request: ProbeRequest) => {
 })
 
 async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
-  await once(watchdog, 'online')
+  await watched
   watchdog.unref()
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
