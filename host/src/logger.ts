@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
+import type PinoPretty from 'pino-pretty'
 import type { Config } from './config.ts'
 
 /** What never reaches a log, wherever headers are logged. */
@@ -17,6 +18,8 @@ function stderr(): DestinationStream {
 
 /** stderr, whatever it is, in lines for people. */
 export function linesForPeople(): DestinationStream {
+  // Loaded where somebody reads it: most logs go to a file or a service.
+  const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
   return pretty({
     destination: 2,
     sync: true,

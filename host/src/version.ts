@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { satisfies } from 'semver'
+import satisfies from 'semver/functions/satisfies.js'
 
 /** The version of this host, which modules' `host` ranges are held against. */
 export const hostVersion: string = createRequire(import.meta.url)('../package.json').version

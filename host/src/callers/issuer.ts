@@ -1,7 +1,9 @@
 import { createSecretKey } from 'node:crypto'
 import { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
+import * as errors from 'jose/errors'
+import { jwtVerify } from 'jose/jwt/verify'
 import { KEYS_MAX_AGE, keysUnavailable, remoteKeys } from './jwks.ts'
 
 /** The application itself, which signs with its own secret (HS256). */

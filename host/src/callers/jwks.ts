@@ -1,6 +1,8 @@
 import type { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
+import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
+import * as errors from 'jose/errors'
+import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
 import { hostProblems } from '../http/problems.ts'
 
 const TIMEOUT = 5_000

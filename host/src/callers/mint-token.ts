@@ -1,4 +1,4 @@
-import { SignJWT } from 'jose'
+import { SignJWT } from 'jose/jwt/sign'
 import type { OwnIssuer } from './issuer.ts'
 import { isSubject, subjectRule } from './subject.ts'
 

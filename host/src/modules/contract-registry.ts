@@ -1,5 +1,5 @@
 import type { ContractRegistry, Contracts, Manifest } from '@mortise/module-sdk'
-import { satisfies } from 'semver'
+import satisfies from 'semver/functions/satisfies.js'
 import { ModuleError } from './host-module.ts'
 
 type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>

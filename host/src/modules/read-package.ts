@@ -4,7 +4,8 @@ import { Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Ajv } from 'ajv'
-import { validRange, valid as validVersion } from 'semver'
+import validVersion from 'semver/functions/valid.js'
+import validRange from 'semver/ranges/valid.js'
 import { checkedSchemas, checkSchema } from '../check-schema.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
