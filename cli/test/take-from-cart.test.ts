@@ -1,5 +1,6 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { runningHost } from './running-host.ts'
@@ -74,7 +75,7 @@ testOnEngines('the cart is upgraded while purchases take from it, and none fails
   let made = 0
   const failures: unknown[] = []
   const buying = Array.from({ length: 2 }, async () => {
-    while (!upgraded) {
+    for (; !upgraded; await pause(5)) {
       const answered = await purchase()
       if (answered.status === 201) made += 1
       else failures.push(answered)

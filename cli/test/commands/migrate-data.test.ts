@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { callRunningHost, readConfig } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
@@ -52,11 +53,11 @@ t.test('a running host serves on, and writes nothing that stays behind', { skip 
   const statuses: number[] = []
   let [written, isOver] = [0, false]
   const reading = (async () => {
-    while (!isOver) statuses.push((await get(host, '/note')).status)
+    for (; !isOver; await pause(5)) statuses.push((await get(host, '/note')).status)
   })()
   const refused = new Set<string>()
   const writing = (async () => {
-    while (!isOver) {
+    for (; !isOver; await pause(5)) {
       const response = await fetch(`${host.url}/note`, { method: 'POST' })
       if (response.status === 200) written += 1
       else refused.add(`${response.status} ${response.headers.get('retry-after')} ${await response.text()}`)

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { callRunningHost } from '../../src/host.ts'
 import { packRelease } from '../host-release.ts'
@@ -53,7 +54,7 @@ const isAlive = (pid: number) => {
 }
 
 const until = async (condition: () => Promise<boolean> | boolean) => {
-  while (!(await condition())) await new Promise(setImmediate)
+  while (!(await condition())) await pause(20)
 }
 
 t.test('several processes are refused on SQLite, with what to do', async (t) => {

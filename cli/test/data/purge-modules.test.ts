@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
@@ -40,7 +41,7 @@ t.test('a running host purges, and fails no request', async (t) => {
   let isOver = false
   const statuses = new Set<number>()
   const asking = (async () => {
-    while (!isOver) statuses.add((await get(host, '/hello')).status)
+    for (; !isOver; await pause(5)) statuses.add((await get(host, '/hello')).status)
   })()
   const writing = Array.from({ length: 20 }, () => fetch(`${host.url}/entry`, { method: 'POST' }))
   const done = await run('module-remove', '--purge', 'entry')
