@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
 import { runMove } from './run-move.ts'
 
-const usage = `Usage: npm run move -w packages/benchmarks -- --server postgres://… [--purchases 1000000]
+const usage = `Usage: npm run move -w packages/benchmarks -- --server postgres://… [--purchases 1000000] [--kills 0] [--seed 1]
 
-Moves an application from SQLite to PostgreSQL with "app migrate-data" while it is read, and compares both. The server
+Moves an application from SQLite to PostgreSQL with "app migrate-data" while it is read, and compares both. The command is
+killed so often before, at moments drawn from the seed; the times are then those of the run that ends it. The server
 is on this machine, and its user may COPY files. It gets a schema, which is dropped at the end.
 `
 
@@ -11,6 +12,8 @@ const { values } = parseArgs({
   options: {
     server: { type: 'string', default: process.env.APP_TEST_DATABASE_URL ?? '' },
     purchases: { type: 'string', default: '1000000' },
+    kills: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -23,6 +26,8 @@ if (values.help || values.server === '' || !Number.isInteger(purchases) || purch
   const { tables, took, reads, failures } = await runMove({
     purchases,
     server: values.server,
+    kills: Number(values.kills),
+    seed: Number(values.seed),
     onProgress: say,
   })
   for (const { table, rows, checksum, sqlite, postgres } of tables) {

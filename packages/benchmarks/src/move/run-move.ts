@@ -7,12 +7,16 @@ import SqliteDatabase from 'better-sqlite3'
 import { Client } from 'pg'
 import { prepareApplication } from '../prepare-application.ts'
 import { Host, runApp } from '../soak/app-command.ts'
+import { Random } from '../soak/random.ts'
 import { fillPurchases } from './fill-purchases.ts'
 
 export interface MoveRun {
   readonly purchases: number
   /** A PostgreSQL; the run has a schema of its own there. */
   readonly server: string
+  /** How often the command is killed, at moments drawn from the seed, and run again. */
+  readonly kills?: number
+  readonly seed?: number
   readonly onProgress: (text: string) => void
 }
 
@@ -53,7 +57,13 @@ const SUMS: Readonly<Record<string, string>> = {
 }
 
 /** Moves an application with so many purchases while it is read, and compares what comes of it. */
-export async function runMove({ purchases, server, onProgress }: MoveRun): Promise<MoveReport> {
+export async function runMove({
+  purchases,
+  server,
+  kills = 0,
+  seed = 1,
+  onProgress,
+}: MoveRun): Promise<MoveReport> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-move-'))
   const schema = `move_${randomBytes(6).toString('hex')}`
   const url = `${server}${server.includes('?') ? '&' : '?'}schema=${schema}`
@@ -81,6 +91,13 @@ export async function runMove({ purchases, server, onProgress }: MoveRun): Promi
     try {
       await new Promise((resolve) => setTimeout(resolve, 3000))
       calm = readers.reset().p99
+      const random = new Random(seed)
+      for (let kill = 0; kill < kills; kill++) {
+        const killAfter = random.between(500, 500 + purchases / 20)
+        const { exitCode } = await runApp(directory, ['migrate-data', '--to', url], killAfter)
+        if (exitCode !== undefined) throw new Error('it was over before it could be killed: more purchases')
+        onProgress(`killed after ${(killAfter / 1000).toFixed(1)} s`)
+      }
       const begun = performance.now()
       moved = await runApp(directory, ['migrate-data', '--to', url])
       move = Math.round(performance.now() - begun)
