@@ -84,9 +84,11 @@ export class Guests {
       SELECT id, claimed_by AS "claimedBy" FROM mortise_guest WHERE token_hash = ${hash} AND expires_at > ${now}`)
     if (!row || (row.claimedBy !== null && row.claimedBy !== user)) return undefined
     if (row.claimedBy === null) {
+      const expires = now + GUEST_LIFETIME
       // A write of this guest at the same time renews this very row, so that one of the two comes first.
       yield* run(sql`
-        UPDATE mortise_guest SET claimed_by = ${user}, expires_at = ${now + GUEST_LIFETIME} WHERE id = ${row.id}`)
+        UPDATE mortise_guest
+        SET claimed_by = ${user}, expires_at = ${expires}, expiry_day = ${dayOf(expires)} WHERE id = ${row.id}`)
     }
     return { id: callerId(row.id), now: row.claimedBy === null }
   }
@@ -96,8 +98,8 @@ export class Guests {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
     yield* run(
-      sql`INSERT INTO mortise_guest (id, token_hash, created_at, expires_at)
-          VALUES (${guest.key}, ${hashOf(guest.revealToken())}, ${now}, ${expires})`,
+      sql`INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
+          VALUES (${guest.key}, ${hashOf(guest.revealToken())}, ${now}, ${expires}, ${dayOf(expires)})`,
     )
     return expires
   }
@@ -105,21 +107,25 @@ export class Guests {
   /** Has a known guest expire later, since it writes. False where it has expired or been claimed meanwhile. */
   *renew(guest: Guest): Transaction<boolean> {
     const now = Date.now()
+    const expires = now + GUEST_LIFETIME
     const changes = yield* run(
-      sql`UPDATE mortise_guest SET expires_at = ${now + GUEST_LIFETIME}
+      sql`UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${dayOf(expires)}
           WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`,
     )
     return changes > 0
   }
 
-  /** Deletes some of those who have expired; answers whether there may be more of them. */
+  /** Deletes some of those who expired before today (UTC); answers whether there may be more of them. */
   *forgetExpired(now = Date.now()): Transaction<boolean> {
     const forgotten = yield* run(sql`
       DELETE FROM mortise_guest WHERE id IN (
-        SELECT id FROM mortise_guest WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+        SELECT id FROM mortise_guest WHERE expiry_day < ${dayOf(now)} AND expires_at <= ${now}
+        ORDER BY expiry_day LIMIT ${FORGOTTEN_AT_ONCE})`)
     return forgotten === FORGOTTEN_AT_ONCE
   }
 }
+
+const dayOf = (time: number) => Math.floor(time / DAY)
 
 const callerId = (key: string) => `guest:${key}`
 

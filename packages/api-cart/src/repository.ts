@@ -1,4 +1,14 @@
-import { type Database, join, many, maybeOne, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  DAY,
+  type Database,
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 
 /**
  * The statements of the cart. Every one names the owner or a cart found by its owner in the same transaction, so
@@ -87,7 +97,7 @@ export function* touchCart(
   expiresAt: number,
 ): Transaction<Pick<CartRow, 'id' | 'version'> | undefined> {
   return yield* maybeOne(sql`
-    UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
+    UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE owner = ${owner} AND expires_at > ${now}
     RETURNING id, version`)
 }
@@ -106,8 +116,8 @@ export function* startCart(
 ): Transaction<void> {
   yield* removeExpired(owner, now)
   yield* run(sql`
-    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at)
-    VALUES (${cart.id}, ${owner}, ${cart.version}, ${now}, ${now}, ${expiresAt})`)
+    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+    VALUES (${cart.id}, ${owner}, ${cart.version}, ${now}, ${now}, ${expiresAt}, ${dayOf(expiresAt)})`)
 }
 
 /**
@@ -197,7 +207,7 @@ export function* moveCart(
 ): Transaction<void> {
   yield* removeExpired(owner, now)
   yield* run(sql`
-    UPDATE cart SET owner = ${owner}, version = ${version + 1}, updated_at = ${now}, expires_at = ${expiresAt}
+    UPDATE cart SET owner = ${owner}, version = ${version + 1}, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE id = ${id}`)
 }
 
@@ -224,13 +234,19 @@ export function* mergeCarts(
   yield* run(sql`DELETE FROM cart WHERE id = ${from.id}`)
   if (raised + moved === 0) return
   yield* run(sql`
-    UPDATE cart SET version = ${into.version + from.version}, updated_at = ${now}, expires_at = ${expiresAt}
+    UPDATE cart SET version = ${into.version + from.version}, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE id = ${into.id}`)
 }
 
-/** Deletes the carts that have been expired longest, at most `limit`, with their items; answers how many. */
+/**
+ * Deletes carts that expired before today (UTC), those of the earliest days first and at most `limit`, with their
+ * items; answers how many.
+ */
 export function* deleteExpired(limit: number, now: number): Transaction<number> {
   return yield* run(sql`
     DELETE FROM cart WHERE id IN (
-      SELECT id FROM cart WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})`)
+      SELECT id FROM cart WHERE expiry_day < ${dayOf(now)} AND expires_at <= ${now}
+      ORDER BY expiry_day LIMIT ${limit})`)
 }
+
+const dayOf = (time: number) => Math.floor(time / DAY)

@@ -339,8 +339,8 @@ testOnEngines(
       database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, now))
     for (let index = 0; index < 130; index++) await add({ ...guest, id: `guest:old ${index}` }, START)
     await add(user, START)
-    await add(guest, START + 1)
-    const late = START + 30 * DAY
+    await add(guest, START + DAY)
+    const late = START + 31 * DAY
     const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
     t.ok(await database.transaction(() => deleteExpired(late)), 'there are more')
     t.equal(await left(), 32)

@@ -15,8 +15,11 @@ const OTHERS = `
 export async function fillSchema(url: string, schema: string): Promise<void> {
   const client = new Client({ connectionString: url, options: `-c search_path=${schema}` })
   await client.connect()
-  await client.query(OTHERS)
-  await client.end()
+  try {
+    await client.query(OTHERS)
+  } finally {
+    await client.end()
+  }
 }
 
 export async function dropSchemas(url: string, schemas: readonly string[]): Promise<void> {
