@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Child } from './child.ts'
@@ -10,10 +10,11 @@ import { type Callers, mintUsers, prepareCallers } from './prepare-callers.ts'
 import { type Ratios, summarize } from './ratios.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { CONNECTIONS } from './servers.ts'
+import { Host } from './soak/app-command.ts'
 
 export interface Gain {
   readonly scenario: string
-  /** Requests per second of two hosts on one database, divided by those of one: 2 were perfect, 1 is nothing. */
+  /** Requests per second of two workers, divided by those of one: 2 were perfect, 1 is nothing. */
   readonly throughput: Ratios
 }
 
@@ -25,15 +26,12 @@ export interface ProcessesOptions {
   readonly seconds: number
 }
 
-/** Measures what a second host adds: the same callers ask one, or half of them each of two, by turns. */
+/** Measures what a second worker adds: the same callers ask `app start --workers 1` and `--workers 2` on one database, by turns. */
 export async function measureProcesses({ postgres, rounds, seconds }: ProcessesOptions): Promise<Gain[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-processes-'))
   const schema = `host_${randomBytes(8).toString('hex')}`
-  const children: Child[] = []
-  const child = (file: string) => {
-    children.push(new Child(file))
-    return children.at(-1) as Child
-  }
+  const hosts: Host[] = []
+  const generators: Child[] = []
   try {
     const directories = [join(folder, 'one'), join(folder, 'two')] as const
     await mkdir(directories[0])
@@ -41,23 +39,20 @@ export async function measureProcesses({ postgres, rounds, seconds }: ProcessesO
       '@mortise/api-cart',
       '@mortise/api-purchase',
     ])
+    await useDatabase(directories[0], `${postgres}?schema=${schema}`)
     await cp(directories[0], directories[1], { recursive: true })
-    const urls: string[] = []
-    for (const directory of directories) {
-      const database = `${postgres}?schema=${schema}`
-      urls.push((await child('host-server').ask<{ url: string }>({ directory, database })).url)
-    }
+    for (const [index, directory] of directories.entries()) hosts.push(await Host.start(directory, index + 1))
+    const [one, two] = hosts.map(({ port }) => `http://127.0.0.1:${port}`) as [string, string]
     await fillSchema(postgres, schema)
-    const callers = await prepareCallers(urls[0] as string, await mintUsers(application, 2 * CONNECTIONS))
+    const callers = await prepareCallers(one, await mintUsers(application, 2 * CONNECTIONS))
     const halves = [callers.slice(0, CONNECTIONS / 2), callers.slice(CONNECTIONS / 2)]
-    // One for each half, so that both ways are asked by as many.
-    const generators = halves.map(() => child('load-generator'))
+    for (const _half of halves) generators.push(new Child('load-generator'))
 
-    const throughput = async (scenario: Scenario, hosts: readonly string[]): Promise<number> => {
+    const throughput = async (scenario: Scenario, url: string): Promise<number> => {
       const results = await Promise.all(
         generators.map((generator, index) =>
           generator.ask<LoadResult>({
-            url: hosts[index % hosts.length],
+            url,
             connections: (halves[index] as Callers[]).map((each) => scenario.requests(each)),
             seconds,
           }),
@@ -69,18 +64,24 @@ export async function measureProcesses({ postgres, rounds, seconds }: ProcessesO
     const gains: Gain[] = []
     for (const scenario of scenarios.filter(({ name }) => name.endsWith('JWT'))) {
       // The JIT needs some thousand requests.
-      await throughput(scenario, urls)
+      for (const url of [one, one, two, two]) await throughput(scenario, url)
       const ratios: number[] = []
       for (let round = 0; round < rounds; round++) {
-        const one = await throughput(scenario, urls.slice(0, 1))
-        ratios.push((await throughput(scenario, urls)) / one)
+        const alone = await throughput(scenario, one)
+        ratios.push((await throughput(scenario, two)) / alone)
       }
       gains.push({ scenario: scenario.name, throughput: summarize(ratios) })
     }
     return gains
   } finally {
-    await Promise.all(children.map((each) => each.stop()))
+    await Promise.all([...hosts, ...generators].map((each) => each.stop()))
     await dropSchemas(postgres, [schema])
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+async function useDatabase(directory: string, database: string): Promise<void> {
+  const file = join(directory, 'app.config.json')
+  const config = JSON.parse(await readFile(file, 'utf8'))
+  await writeFile(file, JSON.stringify({ ...config, database }))
 }

@@ -7,7 +7,9 @@ if (postgres === undefined) {
   process.exitCode = 2
 } else {
   const gains = await measureProcesses({ postgres, rounds: 7, seconds: 1.2 })
-  process.stdout.write(`Two hosts ÷ one, ${availableParallelism()} cores with the server and the callers:\n`)
+  process.stdout.write(
+    `--workers 2 ÷ --workers 1, ${availableParallelism()} cores with the server and the callers:\n`,
+  )
   for (const { scenario, throughput } of gains) {
     const [median, least, most] = [throughput.median, throughput.least, throughput.most].map((ratio) =>
       ratio.toFixed(2),

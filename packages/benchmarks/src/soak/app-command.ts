@@ -49,11 +49,13 @@ export class Host {
     this.port = port
   }
 
-  static async start(directory: string): Promise<Host> {
+  /** @param workers as many processes serve, and nobody answers figures */
+  static async start(directory: string, workers?: number): Promise<Host> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const measure = new URL(`measure.${extension}`, import.meta.url).href
-    const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json'], {
-      execArgv: ['--expose-gc', '--no-warnings', '--import', measure],
+    const more = workers === undefined ? [] : ['--workers', `${workers}`]
+    const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json', ...more], {
+      execArgv: workers === undefined ? ['--expose-gc', '--no-warnings', '--import', measure] : [],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: { ...environment(directory), APP_LOG_LEVEL: 'fatal', APP_RATE_LIMIT_MAX: '0' },
     })
