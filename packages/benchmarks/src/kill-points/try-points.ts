@@ -18,6 +18,8 @@ export interface TryOptions {
   readonly every: number
   /** Which ones of them: those whose number leaves this rest. */
   readonly offset: number
+  /** At most so many, where each takes a run of its own; all where undefined. */
+  readonly most?: number
   readonly onResult: (result: Result) => void
 }
 
@@ -67,7 +69,7 @@ export async function tryPoints({ commands, victims, onResult, ...which }: TryOp
   }
 }
 
-type Which = Pick<TryOptions, 'every' | 'offset'>
+type Which = Pick<TryOptions, 'every' | 'offset' | 'most'>
 type Tried = Pick<Result, 'tried' | 'states' | 'failures'>
 
 const kinds: Record<Victim, (prepared: Prepared, folder: string, which: Which) => Promise<Tried>> = {
@@ -114,20 +116,23 @@ const kinds: Record<Victim, (prepared: Prepared, folder: string, which: Which) =
 }
 
 async function oneByOne(
-  { every, offset }: Which,
+  { every, offset, most = Infinity }: Which,
   kill: (number: number) => Promise<(Point & { failure?: string | undefined }) | undefined>,
 ): Promise<Tried> {
   const failures: FailedPoint[] = []
-  for (let number = offset % every || every, tried = 0; ; number += every, tried++) {
+  let tried = 0
+  for (let number = offset % every || every; tried < most; number += every) {
     const point = await kill(number).catch((error: Error) => ({
       number,
       call: '?',
       failure: error.message,
     }))
-    if (point === undefined) return { tried, states: tried, failures }
+    if (point === undefined) break
+    tried += 1
     const { failure } = point
     if (failure !== undefined) failures.push({ ...point, failure })
   }
+  return { tried, states: tried, failures }
 }
 
 /** Two processes that check, each one application at a time. */

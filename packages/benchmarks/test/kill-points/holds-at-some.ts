@@ -5,7 +5,7 @@ import { type TryOptions, tryPoints } from '../../src/kill-points/try-points.ts'
 /** A slice, another one each time; `npm run kill-points -w packages/benchmarks` tries every call. */
 export async function holdsAtSome(
   t: Test,
-  options: Pick<TryOptions, 'commands' | 'victims' | 'every'>,
+  options: Pick<TryOptions, 'commands' | 'victims' | 'every' | 'most'>,
 ): Promise<void> {
   const offset = randomInt(options.every)
   let points = 0
