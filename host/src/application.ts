@@ -204,6 +204,7 @@ export class Application {
       pid: process.pid,
       host: hostVersion,
       url: this.url,
+      engine: this.#storage.engine,
       generation,
       switches,
       loadedPackages: loadedPackages(storeDirectory(this.#config.directory)),

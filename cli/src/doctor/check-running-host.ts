@@ -14,6 +14,7 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
     state.generation === generation ? [] : [behindTrouble(directory, state.generation, generation)]
   return [
     ...restartTrouble(state, hostOf(lock, directory).version),
+    ...(await databaseTrouble(directory, state)),
     ...behind,
     ...failedTrouble(state),
     ...retainedCode(state),
@@ -31,6 +32,20 @@ const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[
           hint: 'Restart it.',
         },
       ]
+
+/** What is wrong with the configuration itself is another check's. */
+async function databaseTrouble(directory: string, { pid, engine }: ApplicationState): Promise<Trouble[]> {
+  const next = await readConfig(directory).catch(() => undefined)
+  if (next === undefined || engine === (next.databaseFile === undefined ? 'postgres' : 'sqlite')) return []
+  return [
+    {
+      id: 'database-changed',
+      severity: 'error',
+      message: `Process ${pid} goes on with the former database, and app.config.json names another. After "app migrate-data" it refuses writes.`,
+      hint: 'Restart it.',
+    },
+  ]
+}
 
 function behindTrouble(directory: string, served: number, locked: number): Trouble {
   return {

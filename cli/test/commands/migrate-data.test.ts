@@ -48,7 +48,7 @@ t.test('a stopped application moves, and its file is left as it was', { skip }, 
 })
 
 t.test('a running host serves on, and writes nothing that stays behind', { skip }, async (t) => {
-  const { directory, move, moved } = await notes(t, 50)
+  const { directory, run, move, moved } = await notes(t, 50)
   const host = await runningHost(t, directory)
   const statuses: number[] = []
   let [written, isOver] = [0, false]
@@ -79,6 +79,7 @@ t.test('a running host serves on, and writes nothing that stays behind', { skip 
     body: { migrations: [] },
   })
   t.match(changed?.body, { reason: /being moved/ }, 'nor is its schema changed')
+  t.match(await run('doctor'), { json: { findings: [{ id: 'database-changed', hint: 'Restart it.' }] } })
   await host.close()
   const restarted = await runningHost(t, directory)
   t.equal(await post(restarted.url), 200)

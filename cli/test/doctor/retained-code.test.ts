@@ -5,6 +5,7 @@ const state = (loadedPackages: number) => ({
   pid: 1,
   host: '1.0.0',
   url: 'http://127.0.0.1:3000',
+  engine: 'sqlite' as const,
   generation: 90,
   switches: 80,
   loadedPackages,

@@ -18,6 +18,8 @@ export interface ApplicationState {
   /** The version of the host. */
   readonly host: string
   readonly url: string
+  /** Of the database that it began with. */
+  readonly engine: Storage['engine']
   readonly generation: number
   /** How often another generation has taken over since the start. */
   readonly switches: number

@@ -8,6 +8,7 @@ const state = (pid: number, generation: number, reason?: string): ApplicationSta
     generation,
     host: '1.0.0',
     url: 'http://127.0.0.1:3000',
+    engine: 'postgres',
     switches: pid,
     loadedPackages: generation,
   },
