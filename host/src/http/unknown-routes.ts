@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import findMyWay from 'find-my-way'
+import { pathOf } from './path-of.ts'
 import { hostProblems } from './problems.ts'
 
 export interface UnknownRoutesOptions {
@@ -47,8 +48,3 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(
   },
   { name: 'unknown-routes', fastify: '5.x' },
 )
-
-function pathOf(url: string): string {
-  const end = url.search(/[?#]/)
-  return end === -1 ? url : url.slice(0, end)
-}
