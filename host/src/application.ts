@@ -28,6 +28,8 @@ import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
+import { openTracing } from './tracing/open-tracing.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { hostVersion } from './version.ts'
 
 /** How long requests in flight may take to finish once the application stops, in milliseconds. */
@@ -55,6 +57,13 @@ export interface ApplicationOptions {
   readonly isWorker?: boolean
 }
 
+/** What counts, and what tells, across generations. */
+interface Outliving {
+  readonly metrics: Metrics
+  readonly limits: RateLimits | undefined
+  readonly tracing: Tracing | undefined
+}
+
 /**
  * A running application: one process with one HTTP server, one database, one control socket, and the
  * modules that modules.lock.json names. All but the modules lives as long as the process.
@@ -68,6 +77,7 @@ export class Application {
   readonly #metrics: Metrics
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
+  readonly #tracing: Tracing | undefined
   readonly #process = new ProcessMetrics()
   readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
@@ -81,7 +91,7 @@ export class Application {
     log: FastifyBaseLogger,
     storage: Storage,
     installed: InstalledModules,
-    { metrics, limits }: { readonly metrics: Metrics; readonly limits: RateLimits | undefined },
+    { metrics, limits, tracing }: Outliving,
     closed: PromiseWithResolvers<void>,
   ) {
     this.#config = config
@@ -90,6 +100,7 @@ export class Application {
     this.installed = installed
     this.#metrics = metrics
     this.#limits = limits
+    this.#tracing = tracing
     this.#closed = closed
     this.#server = createServer({
       maxConnections: config.server.maxConnections,
@@ -141,6 +152,7 @@ export class Application {
     })
     let application: Application | undefined
     let installed: InstalledModules | undefined
+    let tracing: Tracing | undefined
     const guard = ownsProcess
       ? guardProcess({
           onTrouble: () => {
@@ -155,6 +167,7 @@ export class Application {
       : undefined
     closed.promise.catch(() => {}).finally(() => guard?.release())
     try {
+      tracing = await openTracing(config, logger)
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
         return storage.trouble && 'the database cannot be reached'
@@ -165,10 +178,20 @@ export class Application {
         requests: metrics.requests,
         read: async () => (isWorker ? metricsOfAll(directory) : (application?.metrics() ?? [])),
       }
-      const parts = { config, logger, storage, tokens, notReady, hostsDiffer, metrics: figures, limits }
+      const parts = {
+        config,
+        logger,
+        storage,
+        tokens,
+        notReady,
+        hostsDiffer,
+        metrics: figures,
+        limits,
+        tracing,
+      }
       installed = await InstalledModules.start(parts, guard?.troubles)
       await installed.expel()
-      application = new Application(config, logger, storage, installed, { metrics, limits }, closed)
+      application = new Application(config, logger, storage, installed, { metrics, limits, tracing }, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
       application.#watchLock()
@@ -176,7 +199,7 @@ export class Application {
       return application
     } catch (error) {
       guard?.release()
-      await (application ? application.close() : storage.close())
+      await (application ? application.close() : Promise.all([storage.close(), tracing?.close()]))
       throw error
     }
   }
@@ -299,7 +322,7 @@ export class Application {
     this.#server.close()
     await settlesWithin(DRAIN_TIMEOUT, this.installed.close())
     this.#server.closeAllConnections()
-    await Promise.all([this.#rollCall?.stop(), this.#sharedCounts?.stop()])
+    await Promise.all([this.#rollCall?.stop(), this.#sharedCounts?.stop(), this.#tracing?.close()])
     await this.#storage.close()
     this.#closed.resolve()
   }

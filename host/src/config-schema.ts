@@ -130,6 +130,17 @@ export const configSchema = Type.Object(
       },
       settings,
     ),
+    telemetry: Type.Object(
+      {
+        endpoint: Type.Optional(
+          Type.String({
+            format: 'collector',
+            description: 'the OTLP/HTTP collector that is sent traces, such as http://127.0.0.1:4318',
+          }),
+        ),
+      },
+      settings,
+    ),
     aliases: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'bare names for module-install: { "api-review": "@acme/api-review@^2" }',

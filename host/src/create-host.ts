@@ -1,4 +1,4 @@
-import type { Access } from '@mortise/module-sdk'
+import type { Access, Database } from '@mortise/module-sdk'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from './callers/access.ts'
 import { callers } from './callers/callers.ts'
@@ -37,7 +37,9 @@ import { openapi } from './operations/openapi.ts'
 import { overview } from './operations/overview.ts'
 import { requestLog } from './operations/request-log.ts'
 import { type RequestTimesOptions, requestTimes } from './operations/request-times.ts'
+import { tracing } from './operations/tracing.ts'
 import type { Storage } from './storage/storage.ts'
+import type { Tracing } from './tracing/tracing.ts'
 
 /** What one generation is made of. All but the modules outlives it. */
 export interface HostParts {
@@ -49,6 +51,8 @@ export interface HostParts {
   readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
+  /** That of the process; without, nothing is traced. */
+  readonly tracing?: Tracing | undefined
   /** In contract order, providers first. */
   readonly modules: readonly HostModule[]
   /** Why the application cannot serve now; undefined while it can. */
@@ -70,9 +74,10 @@ export interface HostParts {
 export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   const { config, storage, logger, tokens, modules, notReady, hostsDiffer, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
+  const database = parts.tracing?.database(storage, storage.engine) ?? storage
   const { publicUrl, basePath } = config
   const application = { name: config.name, version: config.version }
-  const guests = new Guests(storage)
+  const guests = new Guests(database)
   const cookie = new GuestCookie(publicUrl)
   const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
@@ -84,6 +89,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
     await app.register(requestTimes, { requests })
+    await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
@@ -94,10 +100,10 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(callers, { tokens, guests, cookie })
     await app.register(callerLimit, { limits })
     await app.register(conditionalRequests)
-    await app.register(transaction, { database: storage, guests, cookie, basePath })
+    await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    everyMinute(app, storage, 'host/guests', () => guests.forgetExpired())
-    everyMinute(app, storage, 'host/idempotency', () => forgetExpired())
+    everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
+    everyMinute(app, database, 'host/idempotency', () => forgetExpired())
     await app.register(
       async (api) => {
         await api.register(openapi, { application, publicUrl })
@@ -105,10 +111,10 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
         await api.register(health, { notReady })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
-        await api.register(guestRoutes, { database: storage, guests, cookie })
-        await api.register(claimRoute, { database: storage, guests, cookie, claims })
-        await api.register(idempotencyRoutes, { database: storage })
-        await registerModules(api, parts, claims)
+        await api.register(guestRoutes, { database, guests, cookie })
+        await api.register(claimRoute, { database, guests, cookie, claims })
+        await api.register(idempotencyRoutes, { database })
+        await registerModules(api, parts, { database, claims })
       },
       { prefix: basePath },
     )
@@ -124,14 +130,14 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
 /** Active modules first: a failed one answers only for what nobody else has taken. */
 async function registerModules(
   api: FastifyInstance,
-  { modules, storage, onRegister, onRegistered }: HostParts,
-  claims: Claims,
+  { modules, onRegister, onRegistered }: HostParts,
+  lent: { readonly database: Database; readonly claims: Claims },
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {
     if (module.state !== 'active') continue
     onRegister?.(module.id)
-    const access = await registerModule(api, module, { database: storage, contracts, claims })
+    const access = await registerModule(api, module, { ...lent, contracts })
     onRegistered?.(module.id, access)
   }
   for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)

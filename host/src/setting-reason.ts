@@ -26,6 +26,14 @@ export const formats = {
     },
     reason: 'must be an https URL (http only on loopback)',
   },
+  collector: {
+    test: (text: string) => {
+      if (!URL.canParse(text)) return false
+      const { protocol, username, password, search, hash } = new URL(text)
+      return /^https?:$/.test(protocol) && username + password + search + hash === ''
+    },
+    reason: 'must be an http or https URL without user, query and fragment, such as http://127.0.0.1:4318',
+  },
   cidr: {
     test: isRange,
     reason: 'must be an IP address or a CIDR range such as 10.0.0.0/8',

@@ -1,7 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 
-/** What a log line says about where a request went: `{ module: 'api-cart', route: 'GET /cart/item/:id' }`. */
-export function routeOf({ method, routeOptions }: FastifyRequest): { module?: string; route?: string } {
+export interface RouteTaken {
+  readonly module?: string
+  readonly route?: string
+  readonly traceId?: string
+}
+
+/** What a log line says about where a request went, and in which trace: `{ module: 'api-cart', route: 'GET /cart/item/:id' }`. */
+export function routeOf({ method, routeOptions, traceId }: FastifyRequest): RouteTaken {
   const { config, url } = routeOptions
-  return { ...(config?.module && { module: config.module }), ...(url && { route: `${method} ${url}` }) }
+  return {
+    ...(config?.module && { module: config.module }),
+    ...(url && { route: `${method} ${url}` }),
+    ...(traceId && { traceId }),
+  }
 }

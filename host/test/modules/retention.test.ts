@@ -11,6 +11,7 @@ import { InstalledModules } from '../../src/modules/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
 import { readLock, storeDirectory, writeLock } from '../../src/modules/lock.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
+import { OpenTelemetry } from '../../src/tracing/open-telemetry.ts'
 import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
 // What a process keeps of generations that are over.
@@ -38,22 +39,25 @@ const note = (version: string): FixtureModule => ({
   packageJson: { peerDependencies: { '@mortise/module-sdk': '*', '@sinclair/typebox': '*' } },
 })
 
-async function serving(t: Test) {
+async function serving(t: Test, collector?: string) {
   const directory = await applicationFolder(t)
   await install(t, directory, note('1.0.0'))
   const config = await readConfig(directory, {})
   const storage = await openStorage({ ...placeOfDatabase(config), onFatal: t.fail })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenVerifier({ issuers: [] })
+  const tracing = collector === undefined ? undefined : new OpenTelemetry(collector, config, logger)
   const installed = await InstalledModules.start({
     config,
     storage,
     logger,
     tokens,
+    tracing,
     notReady: () => undefined,
   })
   t.teardown(async () => {
     await installed.close()
+    await tracing?.close()
     await storage.close()
   })
   const enable = async (enabled: boolean) => {
@@ -89,28 +93,33 @@ t.test('a package that is switched off and on again is not loaded again', async 
   t.equal(loadedPackages(storeDirectory(directory)), 2)
 })
 
-t.test('of former generations nothing is kept: neither their instances nor a listener', async (t) => {
-  const { directory, installed, logger, enable, ask } = await serving(t)
-  const emitters = [process, logger as unknown as EventEmitter]
-  const listeners = () =>
-    emitters.map((emitter) => emitter.eventNames().map((name) => [name, emitter.listenerCount(name)]))
-  const before = listeners()
-  const former: WeakRef<FastifyInstance>[] = []
-  for (let round = 0; round < 6; round++) {
-    former.push(new WeakRef(installed.app))
-    if (round % 2 === 0) await enable(round % 4 !== 0)
-    else {
-      await install(t, directory, note(`1.1.${round}`))
-      await enable(true)
+for (const [how, collector] of [
+  ['', undefined],
+  [', traced', 'http://127.0.0.1:9'],
+] as const) {
+  t.test(`of former generations nothing is kept: neither their instances nor a listener${how}`, async (t) => {
+    const { directory, installed, logger, enable, ask } = await serving(t, collector)
+    const emitters = [process, logger as unknown as EventEmitter]
+    const listeners = () =>
+      emitters.map((emitter) => emitter.eventNames().map((name) => [name, emitter.listenerCount(name)]))
+    const before = listeners()
+    const former: WeakRef<FastifyInstance>[] = []
+    for (let round = 0; round < 6; round++) {
+      former.push(new WeakRef(installed.app))
+      if (round % 2 === 0) await enable(round % 4 !== 0)
+      else {
+        await install(t, directory, note(`1.1.${round}`))
+        await enable(true)
+      }
+      await ask()
     }
-    await ask()
-  }
-  await installed.retired()
-  const alive = () => former.filter((instance) => instance.deref() !== undefined).length
-  for (let round = 0; round < 10 && alive() > 0; round++) {
-    await nextTurn()
-    collectGarbage()
-  }
-  t.equal(alive(), 0, 'every former Fastify instance was collected')
-  t.same(listeners(), before)
-})
+    await installed.retired()
+    const alive = () => former.filter((instance) => instance.deref() !== undefined).length
+    for (let round = 0; round < 10 && alive() > 0; round++) {
+      await nextTurn()
+      collectGarbage()
+    }
+    t.equal(alive(), 0, 'every former Fastify instance was collected')
+    t.same(listeners(), before)
+  })
+}

@@ -1,0 +1,29 @@
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
+import type { FastifyBaseLogger } from 'fastify'
+
+/** Says once that the collector takes no spans, and once that it takes them again: not for each batch that is lost. */
+export class ToldExporter implements SpanExporter {
+  readonly #exporter: SpanExporter
+  readonly #log: FastifyBaseLogger
+  #isFailing = false
+
+  constructor(exporter: SpanExporter, log: FastifyBaseLogger) {
+    this.#exporter = exporter
+    this.#log = log
+  }
+
+  readonly export: SpanExporter['export'] = (spans, done) => {
+    this.#exporter.export(spans, (result) => {
+      const { error } = result
+      if (error !== undefined && !this.#isFailing)
+        this.#log.warn(`traces are lost, since the collector does not take them: ${error.message}`)
+      if (error === undefined && this.#isFailing) this.#log.info('the collector takes traces again')
+      this.#isFailing = error !== undefined
+      done(result)
+    })
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown()
+  }
+}
