@@ -1,5 +1,6 @@
 import type { Access, Database } from '@mortise/module-sdk'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { requestAudit } from './audit/request-audit.ts'
 import { accessRules } from './callers/access.ts'
 import { callers } from './callers/callers.ts'
 import { claimRoute } from './callers/claim-route.ts'
@@ -100,6 +101,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(callers, { tokens, guests, cookie })
     await app.register(callerLimit, { limits })
     await app.register(conditionalRequests)
+    await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
     everyMinute(app, database, 'host/guests', () => guests.forgetExpired())

@@ -9,9 +9,9 @@ import { runApp } from '../run-app.ts'
 import { type Running, startApp } from '../run-process.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-const own = readdirSync(hostMigrations.directory).filter((file) => !file.endsWith('.down.sql'))
+const own = readdirSync(hostMigrations.directory).map((file) => Number.parseInt(file, 10))
 /** The number of the next migration of the host's own. */
-const number = String(own.length + 1).padStart(3, '0')
+const number = String(Math.max(...own) + 1).padStart(3, '0')
 
 /** A migration of the host's own. */
 const note = {

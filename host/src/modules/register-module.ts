@@ -1,5 +1,6 @@
 import type { Access, Database, ModuleContext } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { append } from '../audit/audit-trail.ts'
 import type { Claims } from '../callers/claims.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { everyMinute } from './every-minute.ts'
@@ -46,6 +47,7 @@ export async function registerModule(
         log: scope.log.child({ module: id }),
         database: lent.database,
         contracts: lent.contracts.registryFor(manifest),
+        audit: (entry) => append(entry, `module:${id}`, null),
         onClaim(take) {
           lent.claims.add(id, take)
           everyMinute(scope, lent.database, `host/claims of ${id}`, () => lent.claims.handOverLate(id))

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { migrateHost } from '../../src/modules/migrate-host.ts'
@@ -12,11 +12,10 @@ t.test(
   async (t) => {
     const { storage, write } = await temporaryMigrations(t)
     const note = `${String(ownMigrations.length + 1).padStart(3, '0')}-note`
-    const text = (name: string) => readFile(join(hostMigrations.directory, `${name}.sql`), 'utf8')
+    const text = (file: string) => readFile(join(hostMigrations.directory, file), 'utf8')
+    const own = await readdir(hostMigrations.directory)
     const files = {
-      ...Object.fromEntries(
-        await Promise.all(ownMigrations.map(async (name) => [`${name}.sql`, await text(name)])),
-      ),
+      ...Object.fromEntries(await Promise.all(own.map(async (file) => [file, await text(file)]))),
       [`${note}.sql`]: 'CREATE TABLE mortise_note (text TEXT)',
       [`${note}.down.sql`]: 'DROP TABLE mortise_note',
     }

@@ -2,7 +2,10 @@ import { readdirSync } from 'node:fs'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 
 /** The names of the host's migrations, in order: `001-guest`. */
-export const ownMigrations = readdirSync(hostMigrations.directory)
-  .filter((file) => !file.endsWith('.down.sql'))
-  .map((file) => file.replace(/\.sql$/, ''))
-  .sort()
+export const ownMigrations = [
+  ...new Set(
+    readdirSync(hostMigrations.directory)
+      .filter((file) => !file.endsWith('.down.sql'))
+      .map((file) => file.replace(/(\.\w+)?\.sql$/, '')),
+  ),
+].sort()

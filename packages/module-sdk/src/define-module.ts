@@ -7,6 +7,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Audit } from './audit.ts'
 import type { ContractRegistry } from './contracts.ts'
 import type { GuestClaim } from './guest-claim.ts'
 import type { Database, Transaction } from './transaction.ts'
@@ -27,6 +28,8 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   readonly log: FastifyBaseLogger
   readonly database: Database
   readonly contracts: ContractRegistry
+  /** Puts on record what the module does by itself, with the module as the actor; in a request use `request.audit`. */
+  readonly audit: Audit
   /**
    * Has `take` make the user's what was the guest's, in the transaction that retires the guest, or, where the module
    * did not serve then, in one of its own within a minute of serving again. To be called once. What it throws undoes

@@ -1,4 +1,5 @@
 export { Answer, answer } from './answer.ts'
+export type { Audit, AuditEntry } from './audit.ts'
 export type { CartContract, CartQuantity } from './cart-contract.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'

@@ -1,4 +1,5 @@
 import type { Answer } from './answer.ts'
+import type { Audit } from './audit.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -61,6 +62,8 @@ declare module 'fastify' {
      * @throws {Problem} 412 `precondition-failed`
      */
     ifMatch(find: () => Transaction<Versioned>): Transaction<void>
+    /** Puts on record what the caller does here. A step of `transaction`; on a `public` route there is no caller. */
+    readonly audit: Audit
   }
   interface FastifyReply {
     /** Adds `pages` and the `Link` header (RFC 8288) to a page of a list; the route returns the result. */

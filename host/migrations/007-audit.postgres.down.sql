@@ -1,0 +1,2 @@
+DROP TABLE mortise_audit;
+DROP FUNCTION mortise_audit_refuse();
