@@ -6,11 +6,11 @@ import type { Settings } from './settings.ts'
 
 export default defineModule<Settings>(
   'api-purchase',
-  async (app, { database, settings, contracts, everyMinute, onClaim }) => {
+  async (app, { database, settings, contracts, audit, everyMinute, onClaim }) => {
     purchaseRoutes(app, database, contracts.get('cart'))
     countRegularly(app, database)
     onClaim((claim) => claimPurchases(claim))
     const age = settings.expirePendingAfterMinutes * 60_000
-    if (age > 0) everyMinute('expire', () => expirePending(Date.now() - age))
+    if (age > 0) everyMinute('expire', () => expirePending(Date.now() - age, audit))
   },
 )

@@ -107,7 +107,7 @@ export function purchaseRoutes(
         yield* showPurchase(request.caller, id)
         if (request.validationError) throw request.validationError
         yield* request.ifMatch(() => showPurchase(request.caller, id))
-        return answer(200, yield* changeStatus(request.caller, id, request.body.status))
+        return answer(200, yield* changeStatus(request.caller, id, request.body.status, request.audit))
       }),
   )
 
@@ -128,7 +128,7 @@ export function purchaseRoutes(
       request.transaction(function* () {
         const { id } = request.params
         yield* request.ifMatch(() => showPurchase(request.caller, id))
-        yield* removePurchase(request.caller, id)
+        yield* removePurchase(request.caller, id, request.audit)
         return answer(200, { id, deleted: true })
       }),
   )

@@ -1,4 +1,5 @@
 import {
+  type Audit,
   type Caller,
   type CartContract,
   type GuestClaim,
@@ -81,6 +82,7 @@ export function* changeStatus(
   caller: Caller,
   id: string,
   status: Status,
+  audit: Audit,
   now = Date.now(),
 ): Transaction<Purchase> {
   const purchase = yield* find(caller, id)
@@ -88,10 +90,15 @@ export function* changeStatus(
   if (actor === undefined || actor === 'host') throw illegalTransition(purchase.status, status)
   const may = caller.has('purchase:manage') || (actor === 'owner' && purchase.owner === caller.id)
   if (!may) throw insufficientScope('purchase:manage', `make a ${purchase.status} purchase ${status}`)
-  return toPurchase(yield* repository.updateStatus(purchase, status, now), caller)
+  return toPurchase(yield* become(purchase, status, audit, now), caller)
 }
 
-export function* removePurchase(caller: Caller, id: string, now = Date.now()): Transaction<void> {
+export function* removePurchase(
+  caller: Caller,
+  id: string,
+  audit: Audit,
+  now = Date.now(),
+): Transaction<void> {
   const purchase = yield* find(caller, id)
   if (purchase.owner !== caller.id && !caller.has('admin')) {
     throw insufficientScope('admin', "delete another caller's purchase")
@@ -103,19 +110,36 @@ export function* removePurchase(caller: Caller, id: string, now = Date.now()): T
     )
   }
   yield* repository.deletePurchase(purchase, now)
+  const { status, itemCount, totalQuantity, total } = toSummary(purchase, caller)
+  yield* audit({
+    action: 'purchase.deleted',
+    object: id,
+    details: { status, itemCount, totalQuantity, total },
+  })
 }
 
 /** Expires the oldest pending purchases made before `before`; answers whether there may be more of them. */
-export function* expirePending(before: number, now = Date.now()): Transaction<boolean> {
+export function* expirePending(before: number, audit: Audit, now = Date.now()): Transaction<boolean> {
   const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
   const due = pending.filter((purchase) => purchase.createdAt < before)
-  for (const purchase of due) yield* repository.updateStatus(purchase, 'expired', now)
+  for (const purchase of due) yield* become(purchase, 'expired', audit, now)
   return due.length === EXPIRED_AT_ONCE
 }
 
 /** Makes the guest's purchases the user's. */
 export function claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
   return repository.movePurchases(guest, user, now)
+}
+
+/** Gives a purchase another status, on record. */
+function* become<Row extends repository.PurchaseRow>(
+  purchase: Row,
+  status: Status,
+  audit: Audit,
+  now: number,
+): Transaction<Row> {
+  yield* audit({ action: `purchase.${status}`, object: purchase.id, details: { from: purchase.status } })
+  return yield* repository.updateStatus(purchase, status, now)
 }
 
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {

@@ -27,6 +27,10 @@ async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
       database.many<{ count: number }>(
         sql`SELECT status, count(*) AS count FROM purchase GROUP BY status ORDER BY status`,
       ),
+    recorded: () =>
+      database.many(sql`
+        SELECT actor, action, request_id, count(DISTINCT object) AS count FROM mortise_audit
+        GROUP BY actor, action, request_id`),
     /** Waits for a run that is under way. */
     close: () => app.close(),
   }
@@ -39,6 +43,9 @@ t.test('purchases that have been pending as long as configured expire within a m
   t.same(await host.outcome(), [
     { status: 'expired', count: 250 },
     { status: 'pending', count: 1 },
+  ])
+  t.same(await host.recorded(), [
+    { actor: 'module:api-purchase', action: 'purchase.expired', request_id: null, count: 250 },
   ])
 })
 

@@ -1,4 +1,4 @@
-import { type Caller, timestamp } from '@mortise/module-sdk'
+import { type Audit, type Caller, timestamp } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import type { PurchaseQuery } from '../src/schemas.ts'
 import {
@@ -22,6 +22,9 @@ const callerWith = (id: string, ...scopes: string[]): Caller => ({
 const ann = callerWith('user:ann')
 const manager = callerWith('user:manager', 'purchase:manage')
 
+/** What is put on record is in audit.test.ts. */
+const audit: Audit = function* () {}
+
 /** The service on a database of its own. */
 async function purchasesOf(t: Test) {
   const { database } = await purchaseHost(t, { rehearse: false })
@@ -39,9 +42,9 @@ async function purchasesOf(t: Test) {
     },
     show: (id: string, caller = ann) => database.snapshot(() => showPurchase(caller, id)),
     change: (id: string, status: Status, now = START, caller = manager) =>
-      database.transaction(() => changeStatus(caller, id, status, now)),
-    remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id)),
-    expire: (before: number, now: number) => database.transaction(() => expirePending(before, now)),
+      database.transaction(() => changeStatus(caller, id, status, audit, now)),
+    remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id, audit)),
+    expire: (before: number, now: number) => database.transaction(() => expirePending(before, audit, now)),
     list: (caller: Caller, query: Partial<PurchaseQuery>) =>
       database.snapshot(() => listPurchases(caller, { page: 1, rpp: 100, ...query })),
   }
