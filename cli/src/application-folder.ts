@@ -48,6 +48,8 @@ export function newSecretNote(directory: string, made: readonly (string | undefi
 export async function completeClone(directory: string): Promise<(string | undefined)[]> {
   return [
     await makeFolder(join(directory, '.app'), 0o700),
+    // Here, so that the host may read what root leaves there.
+    await makeFolder(join(directory, '.app', 'audit'), 0o700),
     await makeFolder(join(directory, 'data')),
     await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
     await writeConfigSchema(directory),

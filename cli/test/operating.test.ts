@@ -213,6 +213,7 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
   await follow('Production, from a bundle')
   t.equal(await cartVersion(), '1.0.0')
   t.not(hosts.shop?.url, hosts.staging?.url)
+  await follow('Who did what')
   go(checkout)
   await follow('Several processes')
   await follow('In a container')

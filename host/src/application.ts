@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { takeInRecords } from './audit/waiting-records.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config.ts'
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
@@ -195,6 +196,10 @@ export class Application {
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
       application.#watchLock()
+      // Only now: who leaves a record later finds the control socket, and asks for it to be taken in.
+      await takeInRecords(directory, storage).catch((error) =>
+        logger.warn(error, 'what commands have left for the audit trail could not be taken in; it is kept'),
+      )
       await application.#rollCall?.call()
       return application
     } catch (error) {

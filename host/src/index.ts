@@ -1,4 +1,6 @@
 export { Application, type ApplicationOptions } from './application.ts'
+export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './audit/audit-trail.ts'
+export { leaveRecord, readWaiting } from './audit/waiting-records.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
@@ -53,6 +55,7 @@ export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
 export {
   type ApplicationToken,
+  auditTrail,
   copyDatabase,
   databaseSchema,
   describeApplication,

@@ -1,4 +1,7 @@
 import { existsSync } from 'node:fs'
+import { type AuditQuery, type AuditRecord, insertion, type OperatorRecord } from './audit/audit-trail.ts'
+import { readAudit } from './audit/read-audit.ts'
+import { takeInRecords } from './audit/waiting-records.ts'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, ownIssuer, placeOfDatabase, readConfig, secretFile, tokenIssuers } from './config.ts'
@@ -71,15 +74,28 @@ export async function copyDatabase(
   await withStorage(directory, environment, (storage) => storage.copyTo(file))
 }
 
+/** See `readAudit`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function auditTrail(
+  directory: string,
+  query: AuditQuery,
+  environment?: Environment,
+): Promise<AuditRecord[]> {
+  const { databaseFile } = await readConfig(directory, environment)
+  if (databaseFile !== undefined && !existsSync(databaseFile)) return readAudit(directory, undefined, query)
+  return withStorage(directory, environment, (storage) => readAudit(directory, storage, query))
+}
+
 /** Drops the tables of a module that is not installed. @throws {StorageBusyError} where a host runs: ask that one */
 export async function purgeModule(
   directory: string,
   module: string,
+  record: OperatorRecord,
   environment?: Environment,
 ): Promise<ModuleData> {
   return withStorage(directory, environment, async (storage) => {
+    await migrateHost(storage)
     await assertNobodyNeeds([module], {}, () => servingHosts(storage))
-    return storage.purge(module)
+    return storage.purge(module, insertion(record))
   })
 }
 
@@ -92,9 +108,13 @@ export async function restoreModule(
   directory: string,
   file: string,
   sets: readonly MigrationSet[],
+  record: OperatorRecord,
   environment?: Environment,
 ): Promise<ModuleData> {
-  return withStorage(directory, environment, (storage) => storage.restoreModule(file, sets))
+  return withStorage(directory, environment, async (storage) => {
+    await migrateHost(storage)
+    return storage.restoreModule(file, sets, insertion(record))
+  })
 }
 
 /** The OpenAPI document of what is installed. @throws {StorageBusyError} where a host runs: ask that one */
@@ -143,6 +163,8 @@ async function withStorage<Result>(
   const config = await readConfig(directory, environment)
   const storage = await openStorage({ ...placeOfDatabase(config), onFatal: rethrow })
   try {
+    // Where that fails they wait for the next one.
+    await takeInRecords(directory, storage).catch(() => {})
     return await work(storage, config)
   } finally {
     await storage.close()

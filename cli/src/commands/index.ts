@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { bundle } from './bundle.ts'
 import { config } from './config.ts'
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   moduleInfo,
   hostUpgrade,
   config,
+  audit,
   doctor,
   backup,
   restore,

@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
-import { emptyLock, lockedPackages, readLock } from '../host.ts'
-import { type Generation, readGenerations } from '../install/generations.ts'
+import { emptyLock, readLock } from '../host.ts'
+import { changesBetween } from '../install/changes-between.ts'
+import { readGenerations } from '../install/generations.ts'
 
 export const moduleHistory: Command = {
   name: 'module-history',
@@ -11,12 +12,12 @@ export const moduleHistory: Command = {
     const directory = await application()
     const lock = await readLock(directory)
     const generations = await readGenerations(directory, lock)
-    const rows = generations.map(({ at, command, lock: { generation } }, index) => ({
-      generation,
+    const rows = generations.map(({ at, command, lock: recorded }, index) => ({
+      generation: recorded.generation,
       at,
       command,
-      present: generation === lock.generation,
-      changes: changesBetween(generations[index - 1], generations[index] as Generation),
+      present: recorded.generation === lock.generation,
+      changes: changesBetween(generations[index - 1]?.lock ?? emptyLock, recorded).map(({ text }) => text),
     }))
     const lines = rows.map(
       ({ generation, at, command, present, changes }) =>
@@ -27,19 +28,4 @@ export const moduleHistory: Command = {
       lines.length > 0 ? lines.join('\n') : 'Nothing was changed yet. Next: app module-install api-cart',
     )
   },
-}
-
-/** What one generation has that the one before had not, and the other way round. */
-function changesBetween(before: Generation | undefined, after: Generation): string[] {
-  const former = lockedPackages(before?.lock ?? emptyLock)
-  const latter = lockedPackages(after.lock)
-  const names = [...new Set([...former.keys(), ...latter.keys()])]
-  return names.flatMap((id) => {
-    const [was, is] = [former.get(id), latter.get(id)]
-    if (!was) return [`+ ${id} ${is?.version}`]
-    if (!is) return [`- ${id} ${was.version}`]
-    if (was.version !== is.version) return [`~ ${id} ${was.version} → ${is.version}`]
-    if (was.enabled !== is.enabled) return [`~ ${id} ${is.enabled ? 'enabled' : 'disabled'}`]
-    return was.tree === is.tree ? [] : [`~ ${id} ${is.version}, other files`]
-  })
 }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
+import { beginRecord } from '../audit/begin-record.ts'
+import { deliverRecords } from '../audit/deliver-records.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { ConfigError, mintApplicationToken, secretFile } from '../host.ts'
+import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '../host.ts'
 
 export const token: Command = {
   name: 'token',
@@ -18,7 +20,14 @@ export const token: Command = {
     const expiresIn = (options.expires as string | undefined) ?? '1h'
     const scope = options.scope as string | undefined
     const minted = await mint({ directory, subject: subject as string, scope, expiresIn })
-    terminal.result({ token: minted, subject, scope: scope ?? null, expiresIn }, minted)
+    const about = { scope: scope ?? null, expiresIn }
+    // Before anybody has it: no token is without a record.
+    await leaveRecord(directory, {
+      ...beginRecord('token', subject as string, about),
+      outcome: 'done',
+    })
+    await deliverRecords(directory)
+    terminal.result({ token: minted, subject, ...about }, minted)
   },
 }
 

@@ -5,7 +5,7 @@ export interface DatabaseRequest {
   readonly directory: string
   /** POST, where nothing else is said. */
   readonly method?: 'GET'
-  readonly path: '/backup' | '/retired' | '/purge' | '/schema'
+  readonly path: '/backup' | '/retired' | '/purge' | '/schema' | '/audit'
   readonly body?: unknown
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
 import {
   copyDatabase,
@@ -51,7 +52,11 @@ export async function purgeModules(directory: string, names: readonly string[]):
     const archive = await freeName(directory, `${id}-${lock.generation}`)
     const about = { kind: 'module', module: id, generation: lock.generation } as const
     await writeArchive({ file: join(directory, archive), folder, names: [DATA], about })
-    await askDatabase({ directory, path: '/purge', body: { module: id } }, () => purgeModule(directory, id))
+    const { tables } = data
+    const record = { ...beginRecord('purge', id, { archive, tables }), outcome: 'done' } as const
+    await askDatabase({ directory, path: '/purge', body: { module: id, record } }, () =>
+      purgeModule(directory, id, record),
+    )
     purged.push({ ...data, archive })
   }
   return purged

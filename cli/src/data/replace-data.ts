@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { type DatabasePlace, type Lock, lockFile, syncPath, toSqlite } from '../host.ts'
+import { changeRecord } from '../audit/change-record.ts'
+import { type DatabasePlace, type Lock, lockFile, readLock, syncPath, toSqlite } from '../host.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import {
   carryOutRestoration,
@@ -15,6 +16,8 @@ export interface Replacement {
   readonly directory: string
   /** As it was called, for the history. */
   readonly command: string
+  /** What the data are from, for the audit trail. */
+  readonly from: string
   /** The lock from now on, of a generation of its own. */
   readonly lock: Lock
   readonly database: DatabasePlace
@@ -47,7 +50,9 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
     for (const [place, source] of sources) await putBeside(place, source)
     const own = 'file' in database ? [database.file] : []
     const files = [...own, ...sources.keys(), lockFile(directory)]
-    await carryOutRestoration(directory, { command: replacement.command, lock, database, former, files })
+    const { command, from } = replacement
+    const record = changeRecord(command, await readLock(directory), lock, from)
+    await carryOutRestoration(directory, { command, record, lock, database, former, files })
     if (!hadData) return null
     return 'file' in database ? relative(directory, former) : former
   })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
+import { beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
 import {
   configFile,
@@ -57,7 +58,7 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
   const manifest = await readArchive(file, folder)
   const damage = damageOf(join(folder, DATA))
   if (damage !== undefined) throw refused(file, `its database is damaged: ${damage}`)
-  if (manifest.kind === 'module') return await restorePurged(restore, folder)
+  if (manifest.kind === 'module') return await restorePurged(restore, folder, manifest)
   return await restoreApplication(restore, folder, manifest)
 }
 
@@ -80,7 +81,7 @@ async function restoreApplication(
   const data = join(folder, DATA)
   const other = placeOfDatabase(present)
   const former = await asRefusal(file, () =>
-    replaceData({ directory, command, lock, database, data, sources, other }),
+    replaceData({ directory, command, from: basename(file), lock, database, data, sources, other }),
   )
   return {
     kind: 'application',
@@ -103,10 +104,18 @@ async function readParts(file: string, folder: string, directory: string, withCo
   }
 }
 
-async function restorePurged({ directory, file }: Restore, folder: string): Promise<Restored> {
+async function restorePurged(
+  { directory, file, command }: Restore,
+  folder: string,
+  { module }: ArchiveManifest,
+): Promise<Restored> {
+  const record = {
+    ...beginRecord('restore', basename(file), { command, module }),
+    outcome: 'done',
+  } as const
   const sets = await storedMigrations(directory)
   try {
-    const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets))
+    const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets, record))
     return { kind: 'module', ...restored }
   } catch (error) {
     if (error instanceof StorageBusyError) await assertStopped(directory)

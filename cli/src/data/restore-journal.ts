@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { BegunRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
 import {
   acquireFileLock,
@@ -9,6 +10,7 @@ import {
   type DatabasePlace,
   databaseLockFile,
   type Lock,
+  leaveRecord,
   lockFile,
   postgresData,
   readConfig,
@@ -28,6 +30,8 @@ import { recordGeneration } from '../install/generations.ts'
 export interface Restoration {
   /** As it was called: `restore shop.tgz`. */
   readonly command: string
+  /** For the audit trail of the data that are put back. */
+  readonly record: BegunRecord
   readonly lock: Lock
   /** What was there is kept as `former`: a file, or a schema. */
   readonly database: DatabasePlace
@@ -126,7 +130,7 @@ export async function removeUndecided(directory: string): Promise<void> {
 }
 
 async function moveIntoPlace(directory: string, restoration: Restoration): Promise<void> {
-  const { command, lock, database, former, files } = restoration
+  const { command, record, lock, database, former, files } = restoration
   await recordGeneration(directory, command, lock)
   if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
   for (const file of files) {
@@ -136,6 +140,7 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
     await rename(restoredFile(file), file)
     await syncPath(dirname(file))
   }
+  await leaveRecord(directory, { ...record, outcome: 'done' })
   await rm(journalFile(directory))
   await syncPath(dirname(journalFile(directory)))
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { Failure } from '../failure.ts'
 import {
   type DatabaseContents,
@@ -41,7 +41,7 @@ export interface RestoredSnapshot {
   readonly generation: number
   /** When the snapshot was taken: what was written since is lost. RFC 3339, UTC. */
   readonly at: string
-  /** The tables that had another number of rows then. */
+  /** The tables that had another number of rows then, the audit trail aside. */
   readonly tables: readonly TableChange[]
   /** Where the data are that were there before: a file, relative to the application folder, or a schema. */
   readonly former: string | null
@@ -79,10 +79,13 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   const copy = await copied(directory, snapshot)
   const generation = (await readLock(directory)).generation + 1
   const lock: Lock = { ...target, generation }
-  const former = await replaceData({ directory, command, lock, database, data: copy }).catch((error) => {
-    if (!(error instanceof MigrationError)) throw error
-    throw unusable(snapshot.file, error.message, 'Restore a backup: app restore')
-  })
+  const from = relative(directory, snapshot.file)
+  const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
+    (error) => {
+      if (!(error instanceof MigrationError)) throw error
+      throw unusable(snapshot.file, error.message, 'Restore a backup: app restore')
+    },
+  )
   await pruneStore(directory, lock)
   return { generation, at, tables, former }
 }
@@ -112,8 +115,11 @@ function contentsOf(file: string): DatabaseContents {
 }
 
 function changesBetween(now: DatabaseContents, then: DatabaseContents): TableChange[] {
-  const tables = [...new Set([...Object.keys(now.rows), ...Object.keys(then.rows)])].sort()
-  return tables
+  const tables = new Set([...Object.keys(now.rows), ...Object.keys(then.rows)])
+  // It always differs, by the record of what the snapshot precedes.
+  tables.delete('mortise_audit')
+  return [...tables]
+    .sort()
     .map((table) => ({ table, now: now.rows[table] ?? 0, snapshot: then.rows[table] ?? 0 }))
     .filter((change) => change.now !== change.snapshot)
 }

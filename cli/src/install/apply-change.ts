@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { changeRecord } from '../audit/change-record.ts'
 import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
@@ -9,7 +10,9 @@ import {
   hostMigrations,
   type Lock,
   type LockedPackage,
+  leaveRecord,
   migrateApplication,
+  type Outcome,
   readLock,
   replaceFile,
   StillNeededError,
@@ -23,9 +26,9 @@ import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → the running host switches → what goes back is undone → journal gone. Before the commit
-// the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is found
-// is completed.
+// lock (the commit point) → the running host switches → what goes back is undone → on record → journal gone. Before the
+// commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
+// found is completed.
 
 export interface Change {
   readonly directory: string
@@ -40,6 +43,8 @@ export interface Change {
   readonly config?: Journal['config']
   /** Migrations to undo afterwards; each can be. */
   readonly undo?: readonly AppliedMigration[]
+  /** What is changed, where that is a setting. */
+  readonly object?: string
 }
 
 export interface Switched {
@@ -61,11 +66,13 @@ export async function applyChange({
   host = former.host ?? null,
   config,
   undo = [],
+  object,
 }: Change): Promise<Switched> {
   await recordUnrecorded(directory, former)
   const { lockVersion } = former
   const next = { lockVersion, generation: former.generation + 1, ...(host && { host }), modules }
-  const journal = { command, former, next, config, undo }
+  const record = changeRecord(command, former, next, object)
+  const journal = { command, record, former, next, config, undo }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
@@ -90,10 +97,13 @@ const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.mod
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { former, next, command } = journal
-  const { generation } = await readLock(directory)
+  const lock = await readLock(directory)
+  const { generation } = lock
   // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
   if (generation > next.generation) {
-    await removeJournal(directory)
+    const past = await readGenerations(directory, lock)
+    const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
+    await end(directory, journal, isTakenBack ? 'taken back' : 'done')
     return { generation, live: false, migrations: [] }
   }
   let migrations: Applied = []
@@ -118,9 +128,15 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   if (outcome !== 'served' && outcome !== 'no host')
     throw await takeBack(directory, journal, migrations, outcome.reason)
   const stays = journal.undo.length > 0 ? await undoMigrations(directory, journal.undo) : undefined
-  await removeJournal(directory)
+  await end(directory, journal, 'done')
   const live = outcome === 'served'
   return { generation: next.generation, live, migrations: namesOf(migrations), ...(stays && { stays }) }
+}
+
+/** Killed in between, the same record is left again. */
+async function end(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
+  await leaveRecord(directory, { ...record, outcome })
+  await removeJournal(directory)
 }
 
 /** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
@@ -138,17 +154,18 @@ function freshIn(next: Lock, former: Lock): Lock['modules'] {
 /** The lock as it was, as a generation of its own; what was migrated for the change is undone where it can be. */
 async function takeBack(
   directory: string,
-  { command, former, next, config }: Journal,
+  journal: Journal,
   migrated: Applied,
   reason: string,
 ): Promise<Failure> {
+  const { command, former, next, config } = journal
   const back = { ...former, generation: next.generation + 1 }
   await recordGeneration(directory, `${command} (taken back)`, back, next.generation)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
   const outcome = await activate(directory)
   const schema = await undoneOrSaid(directory, migrated)
-  await removeJournal(directory)
+  await end(directory, journal, 'taken back')
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
   return new Failure(

@@ -1,6 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { deliverRecords } from '../audit/deliver-records.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
 import { readLock } from '../host.ts'
@@ -48,6 +49,7 @@ export async function changeApplication<Result>(
       return result
     } finally {
       await removeLeftovers(directory)
+      await deliverRecords(directory)
     }
   })
 }

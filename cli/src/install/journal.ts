@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { BegunRecord } from '../audit/begin-record.ts'
 import { type AppliedMigration, type Lock, writeDurably } from '../host.ts'
 
 /**
@@ -9,6 +10,8 @@ import { type AppliedMigration, type Lock, writeDurably } from '../host.ts'
 export interface Journal {
   /** As it was called: `module-install api-cart`. */
   readonly command: string
+  /** For the audit trail: one, whoever completes the change. */
+  readonly record: BegunRecord
   /** What was installed before. */
   readonly former: Lock
   /** What is to be installed; its generation follows that of `former`. */

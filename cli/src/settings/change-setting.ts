@@ -66,6 +66,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
       former: lock,
       modules: lock.modules,
       config: { former: former.text, next: next.text },
+      object: setting.key,
     }),
   )
   return { owner, setting, changed: true, switched }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { configFile, readLock } from '../../src/host.ts'
 import { readGenerations } from '../../src/install/generations.ts'
 import { writeJournal } from '../../src/install/journal.ts'
+import { interruptedChange } from '../interrupted-change.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -79,6 +80,9 @@ t.test('a running host takes a setting up, as a generation of the history', asyn
   t.match((await readGenerations(directory, lock)).at(-1), { command: 'config set note.keepFor' })
 
   t.match(await run('config', 'set', 'note.keepFor', '7d'), { exitCode: 0, json: { changed: false } })
+  const { records } = (await run('audit')).json
+  t.match(records, [{ action: 'config', object: 'note.keepFor' }, { action: 'module-install' }])
+  t.notMatch(JSON.stringify(records), /7d/)
   t.match(await run('config', 'unset', 'note.keepFor'), { json: { value: '30d', changed: true, live: true } })
   t.match((await get(running, '/note')).body, { keepFor: '30d' })
   t.equal(await text(), before, 'the file is as it was, to the byte')
@@ -166,7 +170,7 @@ t.test('a change that was killed is completed, unless somebody has edited the fi
     const lock = await readLock(directory)
     const next = { ...lock, generation: lock.generation + 1 }
     const config = { former: before, next: before.replace('{', '{ "version": "2.0.0",') }
-    await writeJournal(directory, { command: 'config set version', former: lock, next, config, undo: [] })
+    await writeJournal(directory, { ...interruptedChange('config set version', lock, next), config })
   }
   await interrupted()
   t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set version"/ })

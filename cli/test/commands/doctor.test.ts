@@ -17,6 +17,7 @@ import {
 } from '../../src/host.ts'
 import { whileLocked } from '../../src/install/command-lock.ts'
 import { writeJournal } from '../../src/install/journal.ts'
+import { interruptedChange } from '../interrupted-change.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
@@ -106,7 +107,7 @@ t.test('what killed commands have left is completed and removed', async (t) => {
 
   const former = await readLock(directory)
   const next = { ...former, generation: former.generation + 1, modules: {} }
-  await writeJournal(directory, { command: 'module-remove hello', former, next, undo: [] })
+  await writeJournal(directory, interruptedChange('module-remove hello', former, next))
   await mends('interrupted', t)
   t.strictSame((await readLock(directory)).modules, {})
 })

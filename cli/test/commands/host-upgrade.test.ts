@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { hostMigrations, type Lock, readLock, storedModule } from '../../src/host.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { applicationWithRelease, packRelease } from '../host-release.ts'
+import { interruptedChange } from '../interrupted-change.ts'
 import { runApp } from '../run-app.ts'
 import { type Running, startApp } from '../run-process.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -121,7 +122,7 @@ t.test('a module outside the range of the host: refused, or switched off in the 
   // Had the way back been cut short, the start completes it.
   const next = await readLock(directory)
   const undo = [{ module: 'host', name: `${number}-note` }]
-  await writeJournal(directory, { command: 'module-rollback', former: pinned, next, undo })
+  await writeJournal(directory, { ...interruptedChange('module-rollback', pinned, next), undo })
   t.match((await start(t, directory)).state, { host: '1.0.0', modules: [{ state: 'active' }] })
 })
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readLock } from '../../src/host.ts'
+import { type AuditRecord, readLock } from '../../src/host.ts'
 import { backedUp, count, write } from '../backed-up.ts'
 import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
@@ -30,6 +30,9 @@ t.test(
       t.equal(after, isDecided || ended === 0 || after > generation ? generation + 1 : generation)
       t.equal(await count(t, directory), after > generation ? 3 : 5, `killed before ${moment}`)
       t.strictSame(leftIn(directory), [])
+      const { records } = (await run('audit')).json
+      const own = records.filter(({ details }: AuditRecord) => details?.generation === generation + 1)
+      t.equal(own.length, after > generation ? 1 : 0, 'on record once, if it happened')
       if (isDecided) completed += 1
       if (after > generation) await write(directory, 2)
     }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { callRunningHost, controlSocket, type DatabaseSchema, readLock, writeLock } from '../../src/host.ts'
 import { readJournal, writeJournal } from '../../src/install/journal.ts'
+import { interruptedChange } from '../interrupted-change.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -63,6 +64,10 @@ t.test('a host that cannot take up the change leaves the former modules: exit 5'
   t.equal(lock.generation, former.generation + 2)
   t.equal(running.state().generation, lock.generation)
   t.equal((await get(running, '/hello')).status, 200)
+  t.match((await run('audit')).json.records, [
+    { seq: 2, action: 'module-install', object: 'b', outcome: 'taken back' },
+    { seq: 1, object: 'hello', outcome: 'done' },
+  ])
 })
 
 t.test('data survives removal and is there when the module is installed again', async (t) => {
@@ -187,7 +192,7 @@ t.test('a change that was killed is completed by the next command, whatever it h
       await run('module-install', file)
       const next = await readLock(directory)
       const former = { ...next, generation: 0, modules: {} }
-      await writeJournal(directory, { command: 'module-install hello', former, next, undo: [] })
+      await writeJournal(directory, interruptedChange('module-install hello', former, next))
       if (reached === 'the journal') await writeLock(directory, former)
       const outcome = await run('module-disable', 'hello')
       t.match(outcome.stderr, /Completed "module-install hello", which had been interrupted/)

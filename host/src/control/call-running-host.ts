@@ -16,6 +16,7 @@ export interface ControlRequest {
     | '/backup'
     | '/retired'
     | '/purge'
+    | '/audit'
     | '/switch'
     | '/hosts'
     | '/metrics'

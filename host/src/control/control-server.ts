@@ -1,5 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { insertion, OperatorRecord } from '../audit/audit-trail.ts'
+import { readAudit } from '../audit/read-audit.ts'
 import type { Config } from '../config.ts'
 import { assertNobodyNeeds } from '../hosts/roll-call.ts'
 import type { ServingHost } from '../hosts/serving-host.ts'
@@ -39,7 +41,8 @@ const Undo = Type.Object({
   migrations: Type.Array(Type.Object({ module: Type.String(), name: Type.String() })),
 })
 const Backup = Type.Object({ file: Type.String() })
-const Purge = Type.Object({ module: Type.String() })
+const Purge = Type.Object({ module: Type.String(), record: OperatorRecord })
+const Audit = Type.Object({ limit: Type.Integer(), before: Type.Optional(Type.Integer()) })
 const Hold = Type.Object({ file: Type.String() })
 const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 
@@ -73,7 +76,9 @@ interface ControlledApplication {
  *   host of the database needs them
  * - `POST /backup` `{ file }`: writes a copy of the database, as of one moment, to that absolute path → `{}`
  * - `POST /retired`: answers `{}` when nobody is served by a former generation any more
- * - `POST /purge` `{ module }`: drops the tables of a module that is not installed → `{ module, tables }`
+ * - `POST /purge` `{ module, record }`: drops the tables of a module that is not installed, on record → `{ module, tables }`
+ * - `POST /audit` `{ limit, before }`: takes in what the application folder has for the audit trail, and answers the
+ *   newest of it → `{ records }`
  * - `POST /hold` `{ file }`: no write from now on, as long as this connection is open; answers when those before are
  *   done. `file` is the database that the caller means
  * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
@@ -139,13 +144,17 @@ export function createControl(
     return reply.code(409).send({ reason })
   })
   app.post('/purge', { schema: { body: Purge } }, async (request) => {
-    const { module } = request.body as Static<typeof Purge>
+    const { module, record } = request.body as Static<typeof Purge>
     if (application.installed.modules.some(({ id }) => id === module)) {
       throw new MigrationError(`the tables of ${module} cannot be dropped: it is installed`)
     }
     await assertUnneeded([module])
-    return application.storage.purge(module)
+    return application.storage.purge(module, insertion(record))
   })
+
+  app.post('/audit', { schema: { body: Audit } }, async (request) => ({
+    records: await readAudit(config.directory, application.storage, request.body as Static<typeof Audit>),
+  }))
 
   const hold = new WriteHold(application.storage, config)
   app.addHook('preClose', async () => hold.end())

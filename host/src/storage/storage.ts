@@ -1,4 +1,4 @@
-import type { Database } from '@mortise/module-sdk'
+import type { Database, Sql } from '@mortise/module-sdk'
 
 /** The migrations of one module, or of the host itself (module `host`). */
 export interface MigrationSet {
@@ -87,16 +87,18 @@ export interface Storage extends Database {
   /**
    * Drops the tables of a module that no longer serves, and its ledger rows, in one transaction. What was
    * dropped already is skipped.
+   * @param record a statement of the same transaction, unless there was nothing to drop
    * @throws {MigrationError} where others depend on them; nothing has changed then
    */
-  purge(module: string): Promise<ModuleData>
+  purge(module: string, record?: Sql): Promise<ModuleData>
   /**
    * Brings tables, rows and ledger rows of one module back from a file that `extractModule` has made. Those
    * that are there already are left alone.
    * @param sets the migrations of all packages at hand, for a file that was made on another engine
+   * @param record a statement of the same transaction, unless all was there already
    * @throws {MigrationError} where something else is in their place; nothing has changed then
    */
-  restoreModule(file: string, sets?: readonly MigrationSet[]): Promise<ModuleData>
+  restoreModule(file: string, sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData>
   /**
    * Refuses every write from now on, as `held`; resolves when those that were begun are done. SQLite only.
    * @throws {EngineError}

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newId } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { readLock, storedModule } from '../../src/modules/lock.ts'
 import {
+  auditTrail,
   copyDatabase,
   databaseSchema,
   migrateApplication,
@@ -26,6 +28,16 @@ const noted: FixtureModule = {
   },
 }
 const REVERSIBLE = [{ module: 'note', name: '001-note' }]
+
+const purged = {
+  id: newId('audit'),
+  at: new Date().toISOString(),
+  actor: 'os:ann',
+  action: 'purge',
+  object: 'note',
+  outcome: 'done',
+  details: {},
+} as const
 
 async function running(t: Test) {
   const directory = await applicationFolder(t)
@@ -74,7 +86,7 @@ t.test('migrations are undone by a running host and without one', async (t) => {
 
   const lock = await readLock(directory)
   const folder = storedModule(directory, lock.modules.note as never)
-  await purgeModule(directory, 'note')
+  await purgeModule(directory, 'note', purged)
   await rename(join(folder, 'migrations/002-log.sql'), join(folder, 'later'))
   t.strictSame(await migrateApplication(directory, lock.modules), REVERSIBLE)
   await undoMigrations(directory, REVERSIBLE)
@@ -98,18 +110,23 @@ t.test('the database is copied by a running host and without one', async (t) => 
 })
 
 t.test('tables are dropped only of what is not installed', async (t) => {
-  const { directory, post } = await running(t)
-  const refused = await post('/purge', { module: 'note' })
+  const { directory, host, post } = await running(t)
+  const purge = (module: string) => post('/purge', { module, record: { ...purged, id: newId('audit') } })
+  const refused = await purge('note')
   t.match(refused, { status: 409, body: { reason: /note cannot be dropped: it is installed/ } })
   await uninstall(directory, 'note')
   t.match(await post('/activate'), { status: 200 })
   t.match(await post('/retired'), { status: 200, body: {} })
-  t.strictSame((await post('/purge', { module: 'note' }))?.body, {
+  t.strictSame((await purge('note'))?.body, {
     module: 'note',
     tables: ['note', 'note_log'],
   })
-  t.strictSame((await post('/purge', { module: 'note' }))?.body, { module: 'note', tables: [] })
-  t.match(await post('/purge', { module: 'host' }), { status: 409 })
+  t.strictSame((await purge('note'))?.body, { module: 'note', tables: [] })
+  t.match(await purge('host'), { status: 409 })
+  await host.close()
+  const records = await auditTrail(directory, { limit: 10 })
+  t.match(records, [{ actor: 'os:ann', action: 'purge', object: 'note' }])
+  t.equal(records.length, 1, 'what was refused, or done already, is not on record')
 })
 
 t.test('looking at the schema of an application that was never started makes no database', async (t) => {

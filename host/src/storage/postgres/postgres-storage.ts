@@ -107,13 +107,15 @@ export class PostgresStorage implements Storage {
     return this.#work(() => this.#connections.withClient((client) => copyToFile(client, file)))
   }
 
-  purge(module: string): Promise<ModuleData> {
-    return this.#change((query) => purgeModule(query, module))
+  purge(module: string, record?: Sql): Promise<ModuleData> {
+    return this.#change((query) => purgeModule(query, module, () => this.#runWithin(query, record)))
   }
 
-  restoreModule(file: string, sets: readonly MigrationSet[] = []): Promise<ModuleData> {
+  restoreModule(file: string, sets: readonly MigrationSet[] = [], record?: Sql): Promise<ModuleData> {
     return withSource(file, sets, (source) =>
-      this.#change((query, client) => restoreModule(client, query, source)),
+      this.#change((query, client) =>
+        restoreModule(client, query, source, () => this.#runWithin(query, record)),
+      ),
     )
   }
 
@@ -173,6 +175,12 @@ export class PostgresStorage implements Storage {
     return this.#work(() =>
       this.#connections.withClient((client) => changeSchema(client, (query) => work(query, client))),
     )
+  }
+
+  async #runWithin(query: Query, wanted: Sql | undefined): Promise<void> {
+    if (wanted === undefined) return
+    const { statement, values } = this.#connections.statements.get(wanted)
+    await query(statement.text, [...values])
   }
 
   /** Begins nothing once it is closed; closing waits for what was begun. */

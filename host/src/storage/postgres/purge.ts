@@ -6,7 +6,11 @@ import { type Query, readLedger } from './ledger.ts'
 import { run } from './migrate.ts'
 
 /** See `Storage.purge`. Within a transaction. */
-export async function purgeModule(query: Query, module: string): Promise<ModuleData> {
+export async function purgeModule(
+  query: Query,
+  module: string,
+  record: () => Promise<unknown>,
+): Promise<ModuleData> {
   const ledger = await readLedger(query)
   if (!ledger.some((entry) => entry.module === module)) return { module, tables: [] }
   const objects = (await readCatalog(query)).filter(isOwnObject(prefixesOf(ledger, module)))
@@ -29,5 +33,6 @@ export async function purgeModule(query: Query, module: string): Promise<ModuleD
     )
   }
   await query('DELETE FROM mortise_migration WHERE module = $1', [module])
+  await record()
   return { module, tables }
 }

@@ -8,7 +8,12 @@ import { type PostgresLedgerEntry, type Query, readLedger } from './ledger.ts'
 import { restoreRows, type SourceFile } from './restore-rows.ts'
 
 /** See `Storage.restoreModule`. Within a transaction. */
-export async function restoreModule(client: Client, query: Query, source: SourceFile): Promise<ModuleData> {
+export async function restoreModule(
+  client: Client,
+  query: Query,
+  source: SourceFile,
+  record: () => Promise<unknown>,
+): Promise<ModuleData> {
   const entries = source.ledger
   const module = entries[0]?.module
   if (module === undefined || entries.some((entry) => entry.module !== module)) {
@@ -22,7 +27,9 @@ export async function restoreModule(client: Client, query: Query, source: Source
   const taken = (await readCatalog(query)).find(isOwnObject(prefixes))
   if (taken !== undefined) throw inTheWay(module, `there is a ${taken.type} "${taken.name}"`)
   try {
-    return { module, tables: await restoreRows(client, query, source, prefixes) }
+    const tables = await restoreRows(client, query, source, prefixes)
+    await record()
+    return { module, tables }
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== 'foreign-key') throw error
     throw new MigrationError(

@@ -1,4 +1,4 @@
-import { sql } from '@mortise/module-sdk'
+import { type Sql, sql } from '@mortise/module-sdk'
 import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
 import { MigrationError, type ModuleData } from '../storage.ts'
 import { changeSchema } from './change-schema.ts'
@@ -8,7 +8,7 @@ import { dropObjects } from './module-data.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.purge`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */
-export function purgeModule(connection: Connection, module: string): ModuleData {
+export function purgeModule(connection: Connection, module: string, record?: Sql): ModuleData {
   const ledger = readLedger(connection)
   if (!ledger.some((entry) => entry.module === module)) return { module, tables: [] }
   const isTheirs = isOwnObject(prefixesOf(ledger, module))
@@ -17,6 +17,7 @@ export function purgeModule(connection: Connection, module: string): ModuleData 
     assertUnreferenced(connection, module, new Set(objects.map(({ name }) => name.toLowerCase())))
     const tables = dropObjects(connection, objects)
     connection.changes(sql`DELETE FROM mortise_migration WHERE module = ${module}`)
+    if (record) connection.changes(record)
     return { module, tables }
   })
 }

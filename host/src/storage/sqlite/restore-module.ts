@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Sql } from '@mortise/module-sdk'
 import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
 import { MigrationError, type ModuleData } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
@@ -9,7 +10,7 @@ import { assertNothingAside } from './portable-file.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.restoreModule`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */
-export function restoreModule(connection: Connection, file: string): ModuleData {
+export function restoreModule(connection: Connection, file: string, record?: Sql): ModuleData {
   return withArchived(connection, file, () =>
     changeSchema(connection, () => {
       const entries = archivedLedger(connection)
@@ -29,6 +30,7 @@ export function restoreModule(connection: Connection, file: string): ModuleData 
       if (taken !== undefined) throw inTheWay(module, `there is a ${taken.type} "${taken.name}"`)
       const tables = copyArchived(connection, prefixes)
       assertKeysHold(connection, prefixes)
+      if (record) connection.changes(record)
       return { module, tables }
     }),
   )

@@ -124,12 +124,12 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  purge(module: string): Promise<ModuleData> {
-    return this.#change(() => purgeModule(this.#writer, module))
+  purge(module: string, record?: Sql): Promise<ModuleData> {
+    return this.#change(() => purgeModule(this.#writer, module, record))
   }
 
-  restoreModule(file: string): Promise<ModuleData> {
-    return this.#change(() => restoreModule(this.#writer, file))
+  restoreModule(file: string, _sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData> {
+    return this.#change(() => restoreModule(this.#writer, file, record))
   }
 
   async hold(): Promise<void> {

@@ -1,0 +1,133 @@
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { type AuditRecord, readLock, readWaiting, writeLock } from '../../src/host.ts'
+import { recordGeneration } from '../../src/install/generations.ts'
+import { writeJournal } from '../../src/install/journal.ts'
+import { interruptedChange } from '../interrupted-change.ts'
+import { type Outcome, runApp, testApplication } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+import { skipPostgres, testOnEngines, usePostgres } from '../test-on-engines.ts'
+
+const actor = `os:${userInfo().username}`
+
+/** What is on record, oldest first, without what the database has from elsewhere. */
+async function recorded(run: (...argv: string[]) => Promise<Outcome>): Promise<AuditRecord[]> {
+  const { exitCode, json } = await run('audit')
+  if (exitCode !== 0) throw new Error(json.error.message)
+  return json.records.toReversed()
+}
+
+const named = (records: readonly AuditRecord[]) =>
+  records.map(({ action, object, outcome }) => `${action} ${object} ${outcome}`)
+
+testOnEngines('what operators do is on record, and stays there', async (t, { root, directory, run }) => {
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  const note = await sampleTarball(join(root, 'note.tgz'), {
+    id: 'note',
+    manifest: { tables: 'note', migrations: 'migrations' },
+    files: { 'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)' },
+  })
+  await run('module-install', file, note)
+  await run('module-disable', 'hello')
+  await run('module-disable', 'hello')
+  const backup = join(root, 'backup.tgz')
+  await run('backup', backup)
+  const purged = await run('module-remove', '--purge', 'note')
+  await run('restore', join(directory, purged.json.purged[0].archive))
+  const { token } = (await run('token', 'support', '--scope', 'admin', '--expires', '30d')).json
+  const records = await recorded(run)
+  t.strictSame(named(records), [
+    'module-install hello, note done',
+    'module-disable hello done',
+    'module-remove note done',
+    'purge note done',
+    'restore note-3.tgz done',
+    'token support done',
+  ])
+  t.match(records[0], {
+    actor,
+    requestId: null,
+    details: { generation: 1, changes: ['+ hello 1.0.0', '+ note 1.0.0'] },
+  })
+  t.match(records[3]?.details, { archive: '.app/purged/note-3.tgz', tables: ['note'] })
+  t.same(records[5]?.details, { scope: 'admin', expiresIn: '30d' })
+  t.notOk(JSON.stringify(records).includes(token))
+  const seqs = records.map(({ seq }) => seq as number)
+  t.strictSame(
+    seqs,
+    seqs.toSorted((one, other) => one - other),
+  )
+
+  t.equal((await run('restore', backup)).exitCode, 0)
+  t.strictSame(named(await recorded(run)), [
+    'module-install hello, note done',
+    'module-disable hello done',
+    'restore backup.tgz done',
+  ])
+})
+
+t.test('a change whose command was killed when the former lock was back is taken back', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const former = await readLock(directory)
+  const next = { ...former, generation: 1 }
+  const back = { ...former, generation: 2 }
+  await writeJournal(directory, interruptedChange('module-install b', former, next))
+  await recordGeneration(directory, 'module-install b (taken back)', back, 1)
+  await writeLock(directory, back)
+  await run('module-remove', 'nothing')
+  t.strictSame(named(await recorded(run)), ['module-install the application taken back'])
+})
+
+t.test('where no database is open or there, records wait and are shown; a start takes them in', async (t) => {
+  const { directory, run } = await testApplication(t)
+  await run('token', 'ann')
+  t.match(await recorded(run), [{ seq: null, actor, action: 'token', object: 'ann' }])
+  const host = await runningHost(t, directory)
+  t.strictSame(await readWaiting(directory), [])
+  t.match(await recorded(run), [{ seq: 1, object: 'ann' }])
+  await run('token', 'ben')
+  t.strictSame(await readWaiting(directory), [], 'a running host takes it in at once')
+  await host.close()
+  await run('token', 'cid')
+  t.match(await readWaiting(directory), [{ object: 'cid' }])
+  t.match(await recorded(run), [{ object: 'ann' }, { object: 'ben' }, { seq: 3, object: 'cid' }])
+})
+
+t.test(
+  'a token is minted where the database cannot be reached, and recorded later',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, run } = await testApplication(t)
+    process.env.APP_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+    t.teardown(() => delete process.env.APP_DATABASE)
+    t.equal((await run('token', 'ann')).exitCode, 0)
+    t.match(await run('audit'), { exitCode: 1, json: { error: { code: 'database-unreachable' } } })
+    delete process.env.APP_DATABASE
+    await usePostgres(t, directory)
+    const host = await runningHost(t, directory)
+    t.match(await recorded(run), [{ seq: 1, object: 'ann' }])
+    await host.close()
+    await run('token', 'ben')
+    t.strictSame(await readWaiting(directory), [], 'a PostgreSQL takes it in without a host')
+  },
+)
+
+t.test('people get a line each, the newest first, and pages', async (t) => {
+  const { directory, run } = await testApplication(t)
+  await runningHost(t, directory)
+  for (const subject of ['ann', 'benjamin', 'cid']) await run('token', subject)
+  const { stdout } = await runApp('audit', '--limit', '2', '--dir', directory)
+  const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
+  t.match(
+    stdout,
+    new RegExp(`^3  ${time}  ${actor}  token  cid       done  \\{"scope":null,"expiresIn":"1h"\\}\n2  `),
+  )
+  t.equal(stdout.trim().split('\n').length, 2)
+  t.match((await run('audit', '--before', '2')).json.records, [{ seq: 1, object: 'ann' }])
+  t.match(await runApp('audit', '--before', '1', '--dir', directory), { stdout: 'Nothing is on record.\n' })
+  for (const wrong of ['0', 'x', '1.5', '-1']) {
+    t.match(await run('audit', '--limit', wrong), { exitCode: 2, json: { error: { code: 'usage' } } })
+  }
+})

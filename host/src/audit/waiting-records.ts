@@ -1,0 +1,68 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDurably } from '../modules/write-durably.ts'
+import type { Storage } from '../storage/storage.ts'
+import { syncPath } from '../sync-path.ts'
+import { type AuditRecord, appendOnce, type OperatorRecord } from './audit-trail.ts'
+
+// What an operator's command records is a file in the application folder first, on the disk, and then goes to the
+// database: by whoever has that open next, a host or a command. So it is kept where the database is out of reach, and
+// taken in once, whoever is killed on the way.
+
+const folderOf = (directory: string) => join(directory, '.app', 'audit')
+const fileOf = (directory: string, id: string) => join(folderOf(directory), `${id}.json`)
+
+/** Leaves a record for the audit trail. The same one again is the same. */
+export async function leaveRecord(directory: string, record: OperatorRecord): Promise<void> {
+  const made = await mkdir(folderOf(directory), { recursive: true, mode: 0o700 })
+  if (made !== undefined) await syncPath(join(made, '..'))
+  const write = () => writeDurably(fileOf(directory, record.id), `${JSON.stringify(record)}\n`)
+  await write().catch((error: NodeJS.ErrnoException) => {
+    // Another command took the temporary file for one that was left.
+    if (error.code === 'ENOENT') return write()
+    throw error
+  })
+}
+
+/** What is not in the database yet, oldest first. */
+export async function readWaiting(directory: string): Promise<OperatorRecord[]> {
+  const names = await readdir(folderOf(directory)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const records: OperatorRecord[] = []
+  // Their names sort by time.
+  for (const name of names.filter((name) => name.endsWith('.json')).sort()) {
+    const text = await readFile(join(folderOf(directory), name), 'utf8').catch(
+      (error: NodeJS.ErrnoException) => {
+        // Somebody else has just taken it in.
+        if (error.code === 'ENOENT') return undefined
+        throw error
+      },
+    )
+    if (text !== undefined) records.push(JSON.parse(text))
+  }
+  return records
+}
+
+/** Takes the records that wait into the database, once it has the table for them. */
+export async function takeInRecords(directory: string, storage: Storage): Promise<void> {
+  const records = await readWaiting(directory)
+  if (records.length === 0 || !(await hasTrail(storage))) return
+  await storage.transaction(function* () {
+    for (const record of records) yield* appendOnce(record)
+  })
+  for (const { id } of records) await rm(fileOf(directory, id), { force: true })
+}
+
+/** False where an older host has migrated the database, or none. */
+export async function hasTrail(storage: Storage): Promise<boolean> {
+  return (await storage.applied()).some(({ module, name }) => module === 'host' && name === '007-audit')
+}
+
+/** As the trail has it. */
+export const toAuditRecord = ({ id: _, ...record }: OperatorRecord): AuditRecord => ({
+  seq: null,
+  requestId: null,
+  ...record,
+})
