@@ -3,6 +3,8 @@ import type { Access, Caller, Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { hostProblems } from '../http/problems.ts'
+import { writeProblem } from '../http/send-problem.ts'
+import { toProblem } from '../http/to-problem.ts'
 import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import { Guest, type Guests } from './guests.ts'
@@ -45,6 +47,18 @@ export const callers = fp<CallersOptions>(
         return done()
       }
       identified.then((caller) => settle(request, caller, access)).then(() => done(), done)
+    })
+
+    // A claim between the look at the token and that at what the guest has would show an emptiness that never was.
+    app.addHook('onSend', (request, reply, payload, done) => {
+      const guest = guestOf(request)
+      const isShown = reply.statusCode < 400 || reply.statusCode === 404
+      if (guest?.origin !== 'header' || !isRead(request.method) || !isShown) return done(null, payload)
+      const checked = options.guests.isStill(guest).then((isStill) => isStill || unknownGuest(), toProblem)
+      checked.then((problem) => {
+        if (problem === true) return done(null, payload)
+        done(null, writeProblem(problem, reply.removeHeader('etag')))
+      })
     })
   },
   { name: 'callers', fastify: '5.x', dependencies: ['access-rules'] },
@@ -124,6 +138,8 @@ function settle(request: FastifyRequest, caller: Caller, access: Access): void {
   if (access !== 'caller' && !caller.has(access)) throw insufficientScope(access)
   ;(request as WithCaller)[kCaller] = caller
 }
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD'
 
 /** Node keeps the first of several Authorization headers; a proxy in front may have judged by the last. */
 function hasTwo(rawHeaders: readonly string[], name: string): boolean {

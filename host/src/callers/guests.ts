@@ -69,6 +69,14 @@ export class Guests {
     return new Guest(row.id, token, origin)
   }
 
+  /** Whether nobody has claimed this guest since it was found. One read. */
+  async isStill(guest: Guest): Promise<boolean> {
+    const row = await this.#database.maybeOne(
+      sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND claimed_by IS NULL`,
+    )
+    return row !== undefined
+  }
+
   /**
    * Makes the guest of `token` one whom `user` has claimed: nobody is this guest any more. `now` tells whether it
    * happened now; undefined where no such guest is the user's to claim. Kept for as long as a guest, to tell

@@ -1,6 +1,7 @@
 import { answer, DAY, type GuestClaim, run, sql, type Transaction } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { Claims, type Take } from '../../src/callers/claims.ts'
+import { hostProblems } from '../../src/http/problems.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { type Open, testOnEngines } from '../storage/engines.ts'
 import { bearer, setCookies, testApp } from './test-app.ts'
@@ -12,12 +13,22 @@ async function claiming(t: Test, open: Open, take: Take = note, publicUrl?: stri
   await storage.transaction(() => run(sql`CREATE TABLE taken (guest TEXT NOT NULL, owner TEXT NOT NULL)`))
   const claims = new Claims(['notes'])
   claims.add('notes', take)
+  const read = { meanwhile: async (): Promise<unknown> => undefined }
   const { app, failures } = await testApp(t, {
     storage,
     claims,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     routes: (app) => {
       app.get('/me', { config: { access: 'caller' } }, async (request) => request.caller.id)
+      app.get('/things', { config: { access: 'caller' } }, async (request) => {
+        await read.meanwhile()
+        const { id } = request.caller
+        const things = await storage.many(
+          sql`SELECT owner FROM taken WHERE guest = ${id} AND owner = 'nobody'`,
+        )
+        if (things.length === 0) throw hostProblems.create('not-found', 'There is nothing.')
+        return { id, things }
+      })
       app.post('/me', { config: { access: 'caller' } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`INSERT INTO taken (guest, owner) VALUES (${request.caller.id}, 'nobody')`)
@@ -36,7 +47,15 @@ async function claiming(t: Test, open: Open, take: Take = note, publicUrl?: stri
     const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
     return { token, id: (await app.inject({ url: '/me', headers: { 'guest-token': token } })).body }
   }
-  return { app, storage, claim, becomeGuest, failures, taken: () => storage.many(sql`SELECT * FROM taken`) }
+  return {
+    app,
+    storage,
+    claim,
+    becomeGuest,
+    read,
+    failures,
+    taken: () => storage.many(sql`SELECT * FROM taken`),
+  }
 }
 
 function* note({ guest, user }: GuestClaim): Transaction<void> {
@@ -134,6 +153,23 @@ testOnEngines('a claimed cookie is cleared, and one of another guest is left', a
   t.equal(later.statusCode, 200)
   t.not(later.body, other.id)
   t.match(setCookies(later), cleared)
+})
+
+testOnEngines('a guest who is claimed while it looks is told so, and shown nothing', async (t, open) => {
+  const { app, claim, becomeGuest, read } = await claiming(t, open, function* ({ guest, user }) {
+    yield* run(sql`UPDATE taken SET owner = ${user} WHERE guest = ${guest}`)
+  })
+  for (const has of [true, false]) {
+    const headers = { 'guest-token': (await becomeGuest()).token }
+    if (has) await app.inject({ method: 'POST', url: '/me', headers })
+    read.meanwhile = async () => {}
+    t.equal((await app.inject({ url: '/things', headers })).statusCode, has ? 200 : 404)
+    read.meanwhile = () => claim(headers)
+    const answered = await app.inject({ url: '/things', headers })
+    t.equal(answered.statusCode, 401)
+    t.equal(answered.json().code, 'unauthorized')
+    t.equal(answered.headers.etag, undefined)
+  }
 })
 
 testOnEngines('where a module fails to take over nothing has happened', async (t, open) => {
