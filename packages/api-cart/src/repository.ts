@@ -222,6 +222,9 @@ export function* mergeCarts(
   now: number,
   expiresAt: number,
 ): Transaction<void> {
+  // First what every change of that cart writes, so that on PostgreSQL none slips in after what is read here: a claim would
+  // fail at a line added meanwhile, and take one removed meanwhile for still there, dropping the guest's.
+  yield* run(sql`UPDATE cart SET version = version WHERE id = ${into.id}`)
   const raised = yield* run(sql`
     UPDATE cart_item SET quantity = other.quantity, version = cart_item.version + 1, updated_at = ${now}
     FROM cart_item AS other

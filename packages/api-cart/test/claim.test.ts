@@ -1,4 +1,7 @@
-import type { TestCaller } from '@mortise/module-testkit'
+import { byEngine, type Caller, one, sql, type Transaction } from '@mortise/module-sdk'
+import type { TestCaller, TestEngine } from '@mortise/module-testkit'
+import type { Test } from 'tap'
+import { addItem, claimCart, removeItem, showCart } from '../src/service.ts'
 import { cartHost, testOnEngines } from './cart-host.ts'
 
 interface Line {
@@ -45,3 +48,49 @@ testOnEngines(
     }
   },
 )
+
+const user: Caller = { id: 'user:1', kind: 'user', has: () => false }
+const guest: Caller = { id: 'guest:1', kind: 'guest', has: () => false }
+
+/** As where there are many carts. Of few PostgreSQL reads whole tables, and takes transactions to meet that do not. */
+function* byIndex(): Transaction<void> {
+  const set = sql`SELECT set_config('enable_seqscan', 'off', true)`
+  yield* one(byEngine({ sqlite: sql`SELECT 1`, postgres: set }))
+}
+
+/** A claim that begins before a change of the user's cart, and ends after it wherever transactions go on at once. */
+async function changeAmidClaim(t: Test, engine: TestEngine, change: (tea: string) => Transaction<unknown>) {
+  const { database } = await cartHost(t, { rehearse: false })
+  const { item } = await database.transaction(() => addItem(user, { product: 'tea', quantity: 2 }))
+  for (const product of ['tea', 'milk'])
+    await database.transaction(() => addItem(guest, { product, quantity: 1 }))
+  const begun = Promise.withResolvers<void>()
+  let isChanged = false
+  const claim = database.transaction(function* () {
+    yield* byIndex()
+    begun.resolve()
+    while (engine === 'postgres' && !isChanged) yield* one(sql`SELECT 1`)
+    yield* claimCart({ guest: guest.id, user: user.id })
+  })
+  await begun.promise
+  await database.transaction(function* () {
+    yield* byIndex()
+    yield* change(item.id)
+  })
+  const { itemCount: left } = await showCart(database, guest)
+  t.equal(left, engine === 'postgres' ? 2 : 0)
+  isChanged = true
+  await claim
+  const { items } = await showCart(database, user)
+  return items.map(({ product, quantity }) => `${quantity} ${product}`)
+}
+
+testOnEngines('what is removed amid a claim comes with it if the guest had it still', async (t, engine) => {
+  const lines = await changeAmidClaim(t, engine, (tea) => removeItem(user, tea))
+  t.same(lines, engine === 'postgres' ? ['1 tea', '1 milk'] : ['1 milk'])
+})
+
+testOnEngines('what is added amid a claim is one line with what the guest had', async (t, engine) => {
+  const lines = await changeAmidClaim(t, engine, () => addItem(user, { product: 'milk', quantity: 5 }))
+  t.same(lines, ['2 tea', engine === 'postgres' ? '5 milk' : '6 milk'])
+})
