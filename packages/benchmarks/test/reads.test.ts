@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { byEngine, identifier, many, sql } from '@mortise/module-sdk'
 import { createTestHost, onEngines, type TestHost } from '@mortise/module-testkit'
@@ -72,4 +73,54 @@ onEngines<Test>(test)('no GET writes anything, whoever asks and whatever it answ
   t.equal(await hashOf(host), before)
   await callers.user.post('/cart/item', { product: 'tea', quantity: 1 })
   t.not(await hashOf(host), before, 'a write shows')
+})
+
+onEngines<Test>(test)('a GET shows one moment, whatever is written meanwhile', async (t) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const [writer, reader] = [host.user('ann'), host.user('ann')]
+  const items = ['tea', 'milk'].map((product) => ({ product, quantity: 1 }))
+  let isWriting = true
+  const write = async () => {
+    for (let round = 0; round < 12; round++) {
+      // As many as the cart's version, at any moment.
+      const { statusCode } = await writer.post('/cart/item', { product: `product ${round}`, quantity: 1 })
+      const { id } = (await writer.post('/purchase', { items })).json()
+      const { statusCode: changed } = await writer.patch(`/purchase/${id}`, { status: 'cancelled' })
+      if (round % 2) await writer.delete(`/purchase/${id}`)
+      t.same([statusCode, changed], [201, 200])
+    }
+    isWriting = false
+  }
+  const torn: unknown[] = []
+  const seen = new Set<string>()
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  const read = async (path: string, isOne: (body: any) => boolean) => {
+    while (isWriting) {
+      const { body } = await reader.get(path)
+      seen.add(body)
+      if (!isOne(JSON.parse(body))) torn.push(body)
+      // Writes on SQLite begin in a further turn of the event loop.
+      await nextTurn()
+    }
+  }
+  await Promise.all([
+    write(),
+    read(
+      '/cart',
+      ({ version, items, itemCount, totalQuantity }) =>
+        version === items.length && version === itemCount && version === totalQuantity,
+    ),
+    read('/purchase?rpp=100', ({ data, total }) => data.length === total),
+    read(
+      '/purchase?rpp=100&status=cancelled',
+      ({ data, total }) =>
+        data.length === total && data.every(({ status }: { status: string }) => status === 'cancelled'),
+    ),
+    read(
+      '/purchase?rpp=1',
+      ({ total, pages, data }) => pages === total && data.length === Math.min(total, 1),
+    ),
+  ])
+  t.same(torn, [])
+  t.ok(seen.size > 12, `${seen.size} different answers`)
 })
