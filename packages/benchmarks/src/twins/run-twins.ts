@@ -1,16 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { configFile, mintToken, openStorage } from '@mortise/host'
-import { identifier, run, sql } from '@mortise/module-sdk'
-import { type PreparedApplication, prepareApplication } from '../prepare-application.ts'
+import { type Answered, ask, type Cut } from '../ask.ts'
+import { HostGroup } from '../host-group.ts'
+import { ownSchema } from '../own-schema.ts'
 import { Random } from '../soak/random.ts'
-import { type Answered, ask, type Cut } from './ask.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
-import { TwinHost } from './twin-host.ts'
 
 export interface TwinsOptions {
   readonly keys: number
@@ -76,9 +73,9 @@ class Twins {
   readonly #folder: string
   readonly #random: Random
   readonly #agent = new Agent({ keepAlive: true })
-  readonly #schema = `twins_${randomBytes(6).toString('hex')}`
-  readonly #hosts: TwinHost[] = []
+  readonly #schema: ReturnType<typeof ownSchema> | undefined
   readonly #proxies: CuttingProxy[] = []
+  #hosts: HostGroup | undefined
   /** By key and route, what was acknowledged first. */
   readonly #answers: { readonly intent: Intent; readonly answer: string }[] = []
   readonly #cuts: Record<string, number> = {}
@@ -96,15 +93,16 @@ class Twins {
   constructor(folder: string, options: TwinsOptions) {
     this.#folder = folder
     this.#options = options
+    this.#schema = options.database === undefined ? undefined : ownSchema(options.database)
     this.#random = new Random(options.seed)
     this.#untilKill = this.#answersUntilKill()
   }
 
   async run(): Promise<TwinsReport> {
     const { keys, seed, onProgress } = this.#options
-    const application = await this.#start()
+    const hosts = await this.#start()
     const users = await Promise.all(
-      Array.from({ length: AT_ONCE }, (_, index) => token(application, `u${index}`)),
+      Array.from({ length: AT_ONCE }, (_, index) => hosts.mintToken(`u${index}`)),
     )
     let next = 0
     const work = async () => {
@@ -121,7 +119,7 @@ class Twins {
     this.#isCalm = true
     for (const proxy of this.#proxies) proxy.cutting = false
     await this.#repeatAll()
-    await this.#count(await token(application, 'reader', 'purchase:read'))
+    await this.#count(await hosts.mintToken('reader', 'purchase:read'))
     for (const { cuts } of this.#proxies) {
       for (const [moment, count] of Object.entries(cuts)) add(this.#cuts, `COMMIT, ${moment}`, count)
     }
@@ -138,49 +136,28 @@ class Twins {
 
   async stop(): Promise<void> {
     this.#agent.destroy()
-    await Promise.all(this.#hosts.map((host) => host.stop()))
+    await this.#hosts?.stop()
     for (const proxy of this.#proxies) proxy.close()
-    const { database } = this.#options
-    if (database === undefined) return
-    const storage = await openStorage({ url: this.#place(database), onFatal: () => {} })
-    await storage.transaction(() => run(sql`DROP SCHEMA IF EXISTS ${identifier(this.#schema)} CASCADE`))
-    await storage.close()
+    await this.#schema?.drop()
   }
 
   /** One host on SQLite, or three on PostgreSQL, each with a way of its own to the database. */
-  async #start(): Promise<PreparedApplication> {
-    const first = join(this.#folder, 'application')
-    await mkdir(first)
-    const application = await prepareApplication(first, ['@mortise/api-purchase'])
-    const { database } = this.#options
-    if (database === undefined) {
-      this.#hosts.push(new TwinHost(first))
-    } else {
-      for (const number of [1, 2, 3]) {
-        const random = new Random(this.#options.seed + number)
-        const proxy = await CuttingProxy.start(database, random, CUT_COMMITS)
-        this.#proxies.push(proxy)
-        const directory = join(this.#folder, `application-${number}`)
-        await cp(first, directory, { recursive: true })
-        const config = {
-          auth: { issuer: application.issuer },
-          log: { level: 'silent' },
-          database: proxy.wayTo(this.#place(database)),
-        }
-        await writeFile(configFile(directory), JSON.stringify(config))
-        this.#hosts.push(new TwinHost(directory))
-      }
+  async #start(): Promise<HostGroup> {
+    const databases: string[] = []
+    for (const number of this.#schema === undefined ? [] : [1, 2, 3]) {
+      const { url } = this.#schema as ReturnType<typeof ownSchema>
+      const proxy = await CuttingProxy.start(url, new Random(this.#options.seed + number), CUT_COMMITS)
+      this.#proxies.push(proxy)
+      databases.push(proxy.wayTo(url))
     }
-    for (const host of this.#hosts) await host.start()
+    this.#hosts = await HostGroup.start({
+      folder: this.#folder,
+      modules: ['@mortise/api-purchase'],
+      databases,
+    })
     // Not before: whoever cannot migrate has no module to ask.
     for (const proxy of this.#proxies) proxy.cutting = true
-    return application
-  }
-
-  #place(database: string): string {
-    const url = new URL(database)
-    url.searchParams.set('schema', this.#schema)
-    return url.href
+    return this.#hosts
   }
 
   async #killOne(): Promise<void> {
@@ -197,8 +174,8 @@ class Twins {
     return this.#random.between(20, this.#options.killWithin ?? 1000)
   }
 
-  #anyHost(random: Random): TwinHost {
-    return this.#hosts[random.between(0, this.#hosts.length - 1)] as TwinHost
+  #anyHost(random: Random) {
+    return (this.#hosts as HostGroup).any(random)
   }
 
   /** A purchase; of some, then its cancellation, or a change that the rules refuse. */
@@ -300,9 +277,8 @@ class Twins {
     const created = this.#answers.filter(({ intent }) => intent.method === 'POST')
     const ids = new Set(created.map(({ answer }) => JSON.parse(answer).location))
     if (ids.size !== created.length) this.#fail(`${created.length} keys have made ${ids.size} purchases`)
-    const [host] = this.#hosts as [TwinHost]
     const { body } = await ask(this.#agent, {
-      url: `${host.url}/purchase?owner=*&rpp=1`,
+      url: `${this.#anyHost(this.#random).url}/purchase?owner=*&rpp=1`,
       method: 'GET',
       headers: { authorization: `Bearer ${reader}` },
     })
@@ -326,10 +302,6 @@ const lasting = ({ status, headers, body }: Answered): string =>
     etag: headers.etag,
     body,
   })
-
-function token({ issuer, secret }: PreparedApplication, subject: string, scope?: string): Promise<string> {
-  return mintToken({ issuer, secret: Buffer.from(secret), subject, scope, expiresIn: '1d' })
-}
 
 function add(counts: Record<string, number>, name: string, count: number): void {
   counts[name] = (counts[name] ?? 0) + count

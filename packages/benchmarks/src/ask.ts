@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 export interface Asked {
   readonly url: string
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }

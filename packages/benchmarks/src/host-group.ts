@@ -1,0 +1,67 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { configFile, mintToken } from '@mortise/host'
+import { KillableHost } from './killable-host.ts'
+import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
+import type { Random } from './soak/random.ts'
+
+export interface HostGroupOptions {
+  /** An empty folder, for the applications. */
+  readonly folder: string
+  readonly modules: readonly string[]
+  /** The URL that each host has of one PostgreSQL database; none for a single host on SQLite. */
+  readonly databases: readonly string[]
+  /** Who serves, as `KillableHost` takes it, and what it is told besides its directory. */
+  readonly file?: string
+  readonly options?: object
+}
+
+/** One host on SQLite, or several on one PostgreSQL database, each with a folder of its own. */
+export class HostGroup {
+  readonly #application: PreparedApplication
+  readonly #hosts: readonly KillableHost[]
+
+  private constructor(application: PreparedApplication, hosts: readonly KillableHost[]) {
+    this.#application = application
+    this.#hosts = hosts
+  }
+
+  static async start({ folder, modules, databases, file, options }: HostGroupOptions): Promise<HostGroup> {
+    const first = join(folder, 'application')
+    await mkdir(first)
+    const application = await prepareApplication(first, modules)
+    const directories = databases.length === 0 ? [first] : []
+    for (const [index, database] of databases.entries()) {
+      const directory = join(folder, `application-${index + 1}`)
+      await cp(first, directory, { recursive: true })
+      const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
+      await writeFile(configFile(directory), JSON.stringify({ ...config, database }))
+      directories.push(directory)
+    }
+    const hosts = directories.map(
+      (directory) => new KillableHost(file ?? 'host-server', { ...options, directory }),
+    )
+    const group = new HostGroup(application, hosts)
+    try {
+      // One after the other: the first one migrates.
+      for (const host of hosts) await host.start()
+    } catch (error) {
+      await group.stop()
+      throw error
+    }
+    return group
+  }
+
+  any(random: Random): KillableHost {
+    return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
+  }
+
+  mintToken(subject: string, scope?: string): Promise<string> {
+    const { issuer, secret } = this.#application
+    return mintToken({ issuer, secret: Buffer.from(secret), subject, scope, expiresIn: '1d' })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.stop()))
+  }
+}
