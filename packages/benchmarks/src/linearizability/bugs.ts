@@ -1,0 +1,233 @@
+import type { Edit } from './plant.ts'
+
+/** A mistake that an author of a module, or of the host, could make. */
+export interface Bug {
+  readonly name: string
+  readonly edits: readonly Edit[]
+  /** The one engine that has it. */
+  readonly engine?: 'sqlite' | 'postgres'
+  /** Whether only what a kill leaves shows it. */
+  readonly kills?: true
+}
+
+const inRoutes = edited('api-cart', 'dist/routes.js')
+const inService = edited('api-cart', 'dist/service.js')
+const inRepository = edited('api-cart', 'dist/repository.js')
+const inGuests = edited('host', 'dist/callers/guests.js')
+const inGroupCommit = edited('host', 'dist/storage/sqlite/group-commit.js')
+const inSqlite = edited('host', 'dist/storage/sqlite/sqlite-storage.js')
+
+function edited(name: 'api-cart' | 'host', file: string) {
+  return (text: string, becomes: string): Edit => ({ package: name, file, text, becomes })
+}
+
+export const bugs: readonly Bug[] = [
+  {
+    name: 'the last write wins on the quantity of a line',
+    edits: [
+      inRoutes(
+        `(request) => request.transaction(function* () {
+          yield* request.ifMatch(() => cartVersion(request.caller));
+          const { item, added } = yield* addItem(request.caller, request.body);
+          return added ? answer(201, item, { location: \`/cart/item/\${item.id}\` }) : answer(200, item);
+        }));`,
+        `async (request) => {
+          const { product, quantity } = request.body;
+          const { items } = await showCart(database, request.caller);
+          const present = items.find((item) => item.product === product)?.quantity ?? 0;
+          return request.transaction(function* () {
+            yield* request.ifMatch(() => cartVersion(request.caller));
+            const { item, added } = yield* addItem(request.caller, { product, quantity: present + quantity });
+            return added ? answer(201, item, { location: \`/cart/item/\${item.id}\` }) : answer(200, item);
+          });
+        });`,
+      ),
+      inRepository(
+        'addToItem(cart, added, limit, now) {',
+        'addToItem(cart, added, limit, now) { if (added.quantity > limit) return undefined;',
+      ),
+      inRepository('quantity = cart_item.quantity + excluded.quantity,', 'quantity = excluded.quantity,'),
+      inRepository('WHERE cart_item.quantity + excluded.quantity <=', 'WHERE excluded.quantity <='),
+    ],
+  },
+  {
+    name: 'If-Match is compared before the transaction',
+    edits: [
+      inRoutes(
+        `(request) => request.transaction(function* () {
+          const { id } = request.params;
+          yield* request.ifMatch(() => showItem(request.caller, id));
+          return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
+        }));`,
+        `async (request) => {
+          const { id } = request.params;
+          const item = await database.snapshot(() => showItem(request.caller, id));
+          return request.transaction(function* () {
+            yield* request.ifMatch(function* () { return item; });
+            return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
+          });
+        });`,
+      ),
+    ],
+  },
+  {
+    name: 'a change counts on from a version read before its transaction',
+    edits: [
+      inRoutes(
+        `(request) => request.transaction(function* () {
+          const { id } = request.params;
+          yield* request.ifMatch(() => showItem(request.caller, id));
+          return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
+        }));`,
+        `async (request) => {
+          const { id } = request.params;
+          const { version } = await database.snapshot(() => showItem(request.caller, id));
+          return request.transaction(function* () {
+            yield* request.ifMatch(() => showItem(request.caller, id));
+            return answer(200, yield* changeItem(request.caller, id, request.body.quantity, version));
+          });
+        });`,
+      ),
+      inService(
+        'changeItem(caller, id, quantity, now = Date.now()) {',
+        'changeItem(caller, id, quantity, version, now = Date.now()) {',
+      ),
+      inService('quantity, version: item.version + 1,', 'quantity, version: version + 1,'),
+    ],
+  },
+  {
+    name: 'a claim leaves the guest what it has copied',
+    edits: [
+      inGuests('if (row.claimedBy === null) {', 'if (false) {'),
+      inRepository(
+        `UPDATE cart_item SET cart_id = \${into.id}, since_version = since_version + \${into.version}
+        WHERE cart_id = \${from.id}`,
+        `INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
+        SELECT 'item_' || substr(\${into.id}, 6, 16) || substr(id, 22), \${into.id}, since_version + \${into.version},
+          product, quantity, version, created_at, updated_at
+        FROM cart_item WHERE cart_id = \${from.id}`,
+      ),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+      inRepository('yield* run(sql `DELETE FROM cart WHERE id = ${from.id}`);', ''),
+    ],
+  },
+  {
+    name: 'a claim loses what the guest adds meanwhile',
+    edits: [
+      edited('host', 'dist/http/transaction.js')(
+        '!(yield* guests.renew(guest))',
+        '(yield* guests.renew(guest)) === undefined',
+      ),
+    ],
+  },
+  {
+    name: 'a claim is done twice, for two users',
+    edits: [inGuests('(row.claimedBy !== null && row.claimedBy !== user)', 'false')],
+  },
+  {
+    name: 'a claim keeps the smaller quantity',
+    edits: [inRepository('other.quantity > cart_item.quantity', 'other.quantity < cart_item.quantity')],
+  },
+  {
+    name: 'clearing leaves the line that was added last',
+    edits: [
+      inRepository(
+        'deleteItems(owner, now) { const deleted = yield* run(sql ` DELETE FROM cart_item WHERE',
+        `deleteItems(owner, now) { const deleted = yield* run(sql \`
+        DELETE FROM cart_item WHERE since_version < (SELECT version FROM cart WHERE owner = \${owner}) AND`,
+      ),
+    ],
+  },
+  {
+    name: 'removing does nothing and says it did',
+    edits: [inRoutes('yield* removeItem(request.caller, id);', '')],
+  },
+  {
+    name: 'a second line of a product that is there',
+    edits: [
+      inRepository(
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+        '${added.product}, ${added.quantity}, 1,',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+        "${added.product + '#' + added.id}, ${added.quantity}, 1,",
+      ),
+      inService('product: row.product,', "product: row.product.split('#')[0],"),
+    ],
+  },
+  {
+    name: 'a cart is remembered for 20 ms',
+    edits: [
+      inService(
+        'const found = await repository.findCart(database, caller.id, now);',
+        `const carts = (globalThis.carts ??= new Map());
+        if (!(now - carts.get(caller.id)?.now < 20)) {
+          carts.set(caller.id, { found: await repository.findCart(database, caller.id, now), now });
+        }
+        const { found } = carts.get(caller.id);`,
+      ),
+    ],
+  },
+  {
+    name: 'a cart and its lines are read at two moments',
+    edits: [
+      inRepository('const lines = await database.many(sql `', 'const read = () => database.many(sql `'),
+      inRepository(
+        'const [first] = lines;',
+        `const [first] = await read();
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        const lines = await read();`,
+      ),
+    ],
+  },
+  {
+    name: 'a repeated request with a key is done again',
+    edits: [edited('host', 'dist/http/run-once.js')('if (known) return known;', '')],
+  },
+  {
+    name: 'what failed in a group of transactions is not undone',
+    engine: 'sqlite',
+    edits: [inGroupCommit("if (onSuccess === 'undo' || 'error' in outcome)", "if (onSuccess === 'undo')")],
+  },
+  {
+    name: 'answers go out before the commit',
+    engine: 'sqlite',
+    kills: true,
+    edits: [
+      inGroupCommit('const failure = connection.commit();', 'const failure = undefined;'),
+      inGroupCommit(
+        'await retryWhileBusy(() => this.#run(members));',
+        `await retryWhileBusy(() => this.#run(members));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        this.#connection.commit();`,
+      ),
+      // Whoever reads sees what is not committed, so that nothing but a kill tells.
+      inSqlite('this.#reader.all(query)', 'this.#writer.all(query)'),
+      inSqlite(
+        'async maybeOne(query) { return this.#read(() => this.#reader.first(query));',
+        'async maybeOne(query) { return this.#read(() => this.#writer.first(query));',
+      ),
+      inSqlite(
+        `const reader = this.#reader;
+        reader.begin();
+        try {
+          return drive(reader, steps);
+        }
+        finally {
+          if (reader.inTransaction)
+            reader.rollback();
+        }`,
+        'return drive(this.#writer, steps);',
+      ),
+    ],
+  },
+  {
+    name: 'transactions are not serializable',
+    engine: 'postgres',
+    edits: [
+      edited('host', 'dist/storage/postgres/postgres-storage.js')(
+        'ISOLATION LEVEL SERIALIZABLE READ WRITE',
+        'ISOLATION LEVEL READ COMMITTED READ WRITE',
+      ),
+    ],
+  },
+]

@@ -1,0 +1,31 @@
+import { bugs } from './bugs.ts'
+import { runLinearizability } from './run-linearizability.ts'
+
+export interface FindBugsOptions {
+  readonly seed: number
+  readonly database?: string | undefined
+  /** Names of bugs; without it, all that the engine can have. */
+  readonly only?: readonly string[]
+  readonly onProgress?: (text: string) => void
+}
+
+/** Rounds after which a bug counts as not found. */
+const LIMIT = 50
+
+/** Plants one bug after the other. @returns the names of those that were planted, and of those that no round has shown */
+export async function findBugs({ seed, database, only, onProgress }: FindBugsOptions) {
+  const planted: string[] = []
+  const missed: string[] = []
+  for (const { name, edits, engine, kills } of bugs) {
+    if (engine !== undefined && engine !== (database === undefined ? 'sqlite' : 'postgres')) continue
+    if (only !== undefined && !only.includes(name)) continue
+    planted.push(name)
+    const killEvery = kills ? 1 : Number.POSITIVE_INFINITY
+    const report = await runLinearizability({ rounds: LIMIT, seed, database, edits, killEvery })
+    const { failure, rounds, operations } = report
+    if (failure === undefined) missed.push(name)
+    const found = failure === undefined ? 'not found' : 'found'
+    onProgress?.(`${found} in ${rounds} rounds, ${operations} operations: ${name}`)
+  }
+  return { planted, missed }
+}
