@@ -33,7 +33,7 @@ export async function migrateApplication(
   modules: Lock['modules'],
   environment?: Environment,
 ): Promise<AppliedMigration[]> {
-  return withStorage(directory, environment, async (storage, config) => {
+  return changeStorage(directory, environment, async (storage, config) => {
     const own = await migrateHost(storage)
     return [...own, ...(await migrateStored(config, storage, modules))]
   })
@@ -45,7 +45,7 @@ export async function undoMigrations(
   migrations: readonly AppliedMigration[],
   environment?: Environment,
 ): Promise<void> {
-  await withStorage(directory, environment, async (storage) => {
+  await changeStorage(directory, environment, async (storage) => {
     const { modules } = await readLock(directory)
     const changed = migrations.map(({ module }) => module)
     await assertNobodyNeeds(changed, modules, () => servingHosts(storage))
@@ -71,7 +71,7 @@ export async function copyDatabase(
   file: string,
   environment?: Environment,
 ): Promise<void> {
-  await withStorage(directory, environment, (storage) => storage.copyTo(file))
+  await changeStorage(directory, environment, (storage) => storage.copyTo(file))
 }
 
 /** See `readAudit`. @throws {StorageBusyError} where a host runs: ask that one */
@@ -92,7 +92,7 @@ export async function purgeModule(
   record: OperatorRecord,
   environment?: Environment,
 ): Promise<ModuleData> {
-  return withStorage(directory, environment, async (storage) => {
+  return changeStorage(directory, environment, async (storage) => {
     await migrateHost(storage)
     await assertNobodyNeeds([module], {}, () => servingHosts(storage))
     return storage.purge(module, insertion(record))
@@ -111,7 +111,7 @@ export async function restoreModule(
   record: OperatorRecord,
   environment?: Environment,
 ): Promise<ModuleData> {
-  return withStorage(directory, environment, async (storage) => {
+  return changeStorage(directory, environment, async (storage) => {
     await migrateHost(storage)
     return storage.restoreModule(file, sets, insertion(record))
   })
@@ -155,16 +155,29 @@ export async function mintApplicationToken(token: ApplicationToken): Promise<str
   )
 }
 
+type Work<Result> = (storage: Storage, config: Config) => Promise<Result>
+
+/** For what changes the database, or copies it: with what waits for the audit trail. */
+function changeStorage<Result>(
+  directory: string,
+  environment: Environment | undefined,
+  work: Work<Result>,
+): Promise<Result> {
+  return withStorage(directory, environment, async (storage, config) => {
+    // Where that fails they wait for the next one.
+    await takeInRecords(directory, storage).catch(() => {})
+    return await work(storage, config)
+  })
+}
+
 async function withStorage<Result>(
   directory: string,
   environment: Environment | undefined,
-  work: (storage: Storage, config: Config) => Promise<Result>,
+  work: Work<Result>,
 ): Promise<Result> {
   const config = await readConfig(directory, environment)
   const storage = await openStorage({ ...placeOfDatabase(config), onFatal: rethrow })
   try {
-    // Where that fails they wait for the next one.
-    await takeInRecords(directory, storage).catch(() => {})
     return await work(storage, config)
   } finally {
     await storage.close()
