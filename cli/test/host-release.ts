@@ -41,7 +41,9 @@ async function pack(
   more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const own = join(checkout, workspace)
-  const { devDependencies, ...description } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'))
+  const { devDependencies, optionalDependencies, ...description } = JSON.parse(
+    await readFile(join(own, 'package.json'), 'utf8'),
+  )
   const json = { ...description, dependencies: {}, ...changes }
   const names = (await readdir(own, { recursive: true })).filter((name) =>
     /^(?:bin\.js|dist\/.*\.js|migrations\/.*\.sql)$/.test(name),
