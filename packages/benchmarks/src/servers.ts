@@ -42,16 +42,19 @@ export class ComparedServer {
 /**
  * Starts the host and what it is compared with, all with the same contents, below `directory` or each in a schema of
  * its own on the PostgreSQL server at `postgres`, and lets `use` have them until it is done.
+ *
+ * @param connections how many callers there are of each kind
  */
 export async function withServers<Result>(
   directory: string,
   postgres: string | undefined,
   use: (servers: readonly ComparedServer[]) => Promise<Result>,
+  connections = CONNECTIONS,
 ): Promise<Result> {
   const folder = join(directory, 'application')
   await mkdir(folder)
   const application = await prepareApplication(folder, ['@mortise/api-cart', '@mortise/api-purchase'])
-  const tokens = await mintUsers(application, 2 * CONNECTIONS)
+  const tokens = await mintUsers(application, 2 * connections)
   const { secret } = application
   const bare = (commit: string) => ({ file: join(directory, `${commit}.db`), secret, commit })
   const schemas = {

@@ -18,11 +18,12 @@ t.test('the bare server on PostgreSQL answers what the host answers', { skip }, 
 async function answerAlike(t: Test, postgres: string | undefined, names: readonly string[]): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  await withServers(directory, postgres, async (servers) => {
+  const compare = async (servers: Parameters<typeof assertSameAnswers>[0]) => {
     t.same(
       servers.map(({ name }) => name),
       names,
     )
     await assertSameAnswers(servers)
-  })
+  }
+  await withServers(directory, postgres, compare, 1)
 }
