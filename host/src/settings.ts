@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { checkedSchemas } from './check-schema.ts'
 import { formats, settingReason } from './setting-reason.ts'
 
@@ -71,9 +71,7 @@ export function checkSettings(
   schema: TSchema,
   { path = [], variables = [], file }: SettingsOrigin = {},
 ): void {
-  const ajv = new Ajv({ ...checkedSchemas, allErrors: true, useDefaults: true, strict: false, verbose: true })
-  for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
-  const validate = ajv.compile(schema)
+  const validate = validatorOf(schema)
   if (validate(target)) return
   const ofVariables = new Set<string>()
   const ofFile = new Set<string>()
@@ -89,6 +87,20 @@ export function checkSettings(
   const rest = [...ofFile].join('; ')
   const wrong = [...ofVariables, ...(rest && [file ? `${file}: ${rest}` : rest])]
   throw new ConfigError(wrong.join('; '), [...ofVariables, ...ofFile])
+}
+
+/** The configuration is read several times in one command. */
+const validators = new WeakMap<TSchema, ValidateFunction>()
+
+function validatorOf(schema: TSchema): ValidateFunction {
+  let validate = validators.get(schema)
+  if (validate === undefined) {
+    const ajv = new Ajv({ ...checkedSchemas, allErrors: true, useDefaults: true, strict: false, verbose: true })
+    for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
+    validate = ajv.compile(schema)
+    validators.set(schema, validate)
+  }
+  return validate
 }
 
 /** What each branch of a union lacks says less than the union itself. */
