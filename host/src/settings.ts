@@ -95,7 +95,13 @@ const validators = new WeakMap<TSchema, ValidateFunction>()
 function validatorOf(schema: TSchema): ValidateFunction {
   let validate = validators.get(schema)
   if (validate === undefined) {
-    const ajv = new Ajv({ ...checkedSchemas, allErrors: true, useDefaults: true, strict: false, verbose: true })
+    const ajv = new Ajv({
+      ...checkedSchemas,
+      allErrors: true,
+      useDefaults: true,
+      strict: false,
+      verbose: true,
+    })
     for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
     validate = ajv.compile(schema)
     validators.set(schema, validate)
