@@ -60,7 +60,8 @@ t.test('a caller has a limit of their own, wherever they call from', async (t) =
   t.match(refused, { status: 429, body: { code: 'rate-limited', detail: /Try again in \d+ s/ } })
   t.match(refused.headers.get('ratelimit'), /^"caller";r=0;/)
   const seconds = Number(refused.headers.get('retry-after'))
-  t.ok(seconds >= 1 && seconds <= 60)
+  // At the beginning of a minute: until a third of it has faded in the next.
+  t.ok(seconds >= 1 && seconds <= 80)
   t.equal(refused.headers.get('content-type'), 'application/problem+json')
 
   t.same(await statuses(3, '/who', await bearer('bob')), [200, 200, 200])
