@@ -9,6 +9,7 @@ import type {
 import fp from 'fastify-plugin'
 import type { Audit } from './audit.ts'
 import type { ContractRegistry } from './contracts.ts'
+import type { Emit, EventData, EventLog, React } from './events.ts'
 import type { GuestClaim } from './guest-claim.ts'
 import type { Database, Transaction } from './transaction.ts'
 
@@ -44,6 +45,24 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * @param name tells it from the module's other works
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void
+  /** Says which events the module emits: those of the manifest's `events`. To be called once. */
+  emits(events: Emit): void
+  /**
+   * Has `react` called once for each event of a type of the manifest's `listensTo`, or of every type (`*`), whichever
+   * module has emitted it: from when the module is first installed on, and, where it was removed for a while, from where
+   * it had ended, as far back as events are kept. Its effect and the mark that it is done are one transaction, so that
+   * it takes effect exactly once. The events of one subject come in order. What it throws undoes it; it is called again
+   * after a while, longer each time, and at last left to the operator (`app events`). Later events of the
+   * same subject wait meanwhile. To be called once for a type.
+   */
+  on<Type extends string>(type: Type, react: React<EventData<Type>>): void
+  /** All events. For a module whose manifest says `"listensTo": ["*"]`. */
+  readonly events: EventLog
+  /**
+   * Aborted when another generation has taken over, or the host is about to end: end what would go on for long, such as
+   * a stream; what was begun is waited for. Nothing else needs to look at it.
+   */
+  readonly retiring: AbortSignal
 }
 
 export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (

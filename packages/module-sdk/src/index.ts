@@ -3,6 +3,20 @@ export type { Audit, AuditEntry } from './audit.ts'
 export type { CartContract, CartQuantity } from './cart-contract.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'
+export {
+  type CloudEvent,
+  defineEvents,
+  type Emission,
+  type Emit,
+  type Event,
+  type EventData,
+  type EventLog,
+  type EventQuery,
+  type EventTypes,
+  type NewEvent,
+  type React,
+  toCloudEvent,
+} from './events.ts'
 export type { GuestClaim } from './guest-claim.ts'
 export { newId } from './id.ts'
 export { Manifest } from './manifest.ts'
@@ -44,6 +58,7 @@ export {
   maybeOne,
   one,
   run,
+  type Statement,
   type Step,
   type Transaction,
 } from './transaction.ts'

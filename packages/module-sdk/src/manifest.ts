@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 const Range = Type.String({ minLength: 1, description: 'a semver range' })
+const EventType = '^[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+$'
 const ContractName = '^[a-z][a-z0-9-]*$'
 
 /**
@@ -57,7 +58,18 @@ export const Manifest = Type.Object(
         description: 'contracts it uses where they are offered: name to range',
       }),
     ),
-    events: Type.Optional(Type.Array(Type.String(), { description: 'the types of the events it emits' })),
+    events: Type.Optional(
+      Type.Array(Type.String({ pattern: EventType }), {
+        uniqueItems: true,
+        description: 'the types of the events it emits: "cart.item-added"',
+      }),
+    ),
+    listensTo: Type.Optional(
+      Type.Array(Type.Union([Type.Literal('*'), Type.String({ pattern: EventType })]), {
+        uniqueItems: true,
+        description: 'the types of the events it reacts to, of whichever module; "*": of all, and it reads them',
+      }),
+    ),
   },
   {
     title: 'Mortise module manifest',

@@ -1,7 +1,10 @@
+import type { Emission } from './events.ts'
 import type { Sql } from './sql.ts'
 
-/** What a transaction asks its engine to do: run one statement and hand back its rows. */
-export interface Step {
+/** What a transaction asks its engine to do: run one statement and hand back its rows, or write an event. */
+export type Step = Statement | Emission
+
+export interface Statement {
   readonly query: Sql
   /** `rows` for a statement that answers rows, RETURNING included; `changes` for how many it touched. */
   readonly want: 'rows' | 'changes'
