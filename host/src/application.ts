@@ -10,6 +10,7 @@ import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
 import { hostProblems } from './http/problems.ts'
@@ -63,6 +64,7 @@ interface Outliving {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
   readonly tracing: Tracing | undefined
+  readonly events: EventLog
 }
 
 /**
@@ -79,6 +81,7 @@ export class Application {
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
   readonly #tracing: Tracing | undefined
+  readonly #events: EventLog
   readonly #process = new ProcessMetrics()
   readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
@@ -92,7 +95,7 @@ export class Application {
     log: FastifyBaseLogger,
     storage: Storage,
     installed: InstalledModules,
-    { metrics, limits, tracing }: Outliving,
+    { metrics, limits, tracing, events }: Outliving,
     closed: PromiseWithResolvers<void>,
   ) {
     this.#config = config
@@ -102,6 +105,7 @@ export class Application {
     this.#metrics = metrics
     this.#limits = limits
     this.#tracing = tracing
+    this.#events = events
     this.#closed = closed
     this.#server = createServer({
       maxConnections: config.server.maxConnections,
@@ -154,6 +158,7 @@ export class Application {
     let application: Application | undefined
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
+    let events: EventLog | undefined
     const guard = ownsProcess
       ? guardProcess({
           onTrouble: () => {
@@ -179,10 +184,12 @@ export class Application {
         requests: metrics.requests,
         read: async () => (isWorker ? metricsOfAll(directory) : (application?.metrics() ?? [])),
       }
+      events = new EventLog(storage, logger)
       const parts = {
         config,
         logger,
         storage,
+        events,
         tokens,
         notReady,
         hostsDiffer,
@@ -192,7 +199,9 @@ export class Application {
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
       await installed.expel()
-      application = new Application(config, logger, storage, installed, { metrics, limits, tracing }, closed)
+      events.wake()
+      const outliving = { metrics, limits, tracing, events }
+      application = new Application(config, logger, storage, installed, outliving, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
       application.#watchLock()
@@ -204,7 +213,8 @@ export class Application {
       return application
     } catch (error) {
       guard?.release()
-      await (application ? application.close() : Promise.all([storage.close(), tracing?.close()]))
+      await (application?.close() ??
+        Promise.all([events?.close(), tracing?.close()]).then(() => storage.close()))
       throw error
     }
   }
@@ -327,7 +337,12 @@ export class Application {
     this.#server.close()
     await settlesWithin(DRAIN_TIMEOUT, this.installed.close())
     this.#server.closeAllConnections()
-    await Promise.all([this.#rollCall?.stop(), this.#sharedCounts?.stop(), this.#tracing?.close()])
+    await Promise.all([
+      this.#rollCall?.stop(),
+      this.#sharedCounts?.stop(),
+      this.#events.close(),
+      this.#tracing?.close(),
+    ])
     await this.#storage.close()
     this.#closed.resolve()
   }

@@ -141,6 +141,17 @@ export const configSchema = Type.Object(
       },
       settings,
     ),
+    events: Type.Object(
+      {
+        retentionDays: Type.Integer({
+          minimum: 1,
+          maximum: 3650,
+          default: 30,
+          description: 'for how long events are kept, for whoever reads or reacts to them later',
+        }),
+      },
+      settings,
+    ),
     aliases: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'bare names for module-install: { "api-review": "@acme/api-review@^2" }',

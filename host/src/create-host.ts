@@ -1,4 +1,4 @@
-import type { Access, Database } from '@mortise/module-sdk'
+import { type Access, DAY } from '@mortise/module-sdk'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { requestAudit } from './audit/request-audit.ts'
 import { accessRules } from './callers/access.ts'
@@ -10,6 +10,8 @@ import { guestRoutes } from './callers/guest-routes.ts'
 import { Guests } from './callers/guests.ts'
 import type { TokenVerifier } from './callers/tokens.ts'
 import type { Config } from './config.ts'
+import { EventLog } from './events/event-log.ts'
+import { EventTypes } from './events/event-types.ts'
 import { conditionalRequests } from './http/conditional-requests.ts'
 import { cors } from './http/cors.ts'
 import { fastifyOptions } from './http/fastify-options.ts'
@@ -30,7 +32,7 @@ import { everyMinute } from './modules/every-minute.ts'
 import type { HostModule } from './modules/host-module.ts'
 import { LOAD_TIMEOUT } from './modules/load-plugin.ts'
 import { registerFailedModule } from './modules/register-failed-module.ts'
-import { registerModule } from './modules/register-module.ts'
+import { type Lent, registerModule } from './modules/register-module.ts'
 import { docsPage } from './operations/docs-page.ts'
 import { health } from './operations/health.ts'
 import { type MetricsOptions, metrics } from './operations/metrics.ts'
@@ -41,6 +43,13 @@ import { type RequestTimesOptions, requestTimes } from './operations/request-tim
 import { tracing } from './operations/tracing.ts'
 import type { Storage } from './storage/storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Tells the modules that another instance has taken over, or the host is about to end. */
+    retire(): void
+  }
+}
 
 /** What one generation is made of. All but the modules outlives it. */
 export interface HostParts {
@@ -54,6 +63,8 @@ export interface HostParts {
   readonly limits?: RateLimits | undefined
   /** That of the process; without, nothing is traced. */
   readonly tracing?: Tracing | undefined
+  /** That of the process; without, the instance has one of its own. */
+  readonly events?: EventLog | undefined
   /** In contract order, providers first. */
   readonly modules: readonly HostModule[]
   /** Why the application cannot serve now; undefined while it can. */
@@ -80,6 +91,9 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   const application = { name: config.name, version: config.version }
   const guests = new Guests(database)
   const cookie = new GuestCookie(publicUrl)
+  const events = parts.events ?? new EventLog(storage, logger)
+  const eventTypes = new EventTypes()
+  const retirement = new AbortController()
   const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
   const app = fastify({
@@ -105,10 +119,18 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
     everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
+    app.decorate('retire', () => retirement.abort())
+    app.addHook('preClose', async () => {
+      retirement.abort()
+      if (parts.events === undefined) await events.close()
+    })
     everyMinute(app, database, 'host/idempotency', () => forgetExpired())
+    everyMinute(app, database, 'host/events', () =>
+      events.forgetOld(Date.now() - config.events.retentionDays * DAY),
+    )
     await app.register(
       async (api) => {
-        await api.register(openapi, { application, publicUrl })
+        await api.register(openapi, { application, publicUrl, eventTypes })
         await api.register(docsPage, { application })
         await api.register(health, { notReady })
         await api.register(metrics, { ...config.metrics, read, tokens })
@@ -116,7 +138,13 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
         await api.register(guestRoutes, { database, guests, cookie })
         await api.register(claimRoute, { database, guests, cookie, claims })
         await api.register(idempotencyRoutes, { database })
-        await registerModules(api, parts, { database, claims })
+        await registerModules(api, parts, {
+          database,
+          claims,
+          events,
+          eventTypes,
+          retiring: retirement.signal,
+        })
       },
       { prefix: basePath },
     )
@@ -133,7 +161,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
 async function registerModules(
   api: FastifyInstance,
   { modules, onRegister, onRegistered }: HostParts,
-  lent: { readonly database: Database; readonly claims: Claims },
+  lent: Omit<Lent, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {

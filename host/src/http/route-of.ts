@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { traceIdIn } from './trace-parent.ts'
 
 export interface RouteTaken {
   readonly module?: string
@@ -7,8 +8,9 @@ export interface RouteTaken {
 }
 
 /** What a log line says about where a request went, and in which trace: `{ module: 'api-cart', route: 'GET /cart/item/:id' }`. */
-export function routeOf({ method, routeOptions, traceId }: FastifyRequest): RouteTaken {
+export function routeOf({ method, routeOptions, traceparent }: FastifyRequest): RouteTaken {
   const { config, url } = routeOptions
+  const traceId = traceIdIn(traceparent)
   return {
     ...(config?.module && { module: config.module }),
     ...(url && { route: `${method} ${url}` }),

@@ -24,8 +24,14 @@ class Generation {
     return this.#inFlight.size
   }
 
-  /** Has the connections in use end with the answers that are under way. */
+  /** Tells the modules that nothing should go on for long. */
+  retire(): void {
+    if (this.app.hasDecorator('retire')) this.app.retire()
+  }
+
+  /** Has the connections in use end with the answers that are under way, and streams end. */
   hangUp(): void {
+    this.retire()
     for (const response of this.#inFlight)
       if (!response.headersSent) response.setHeader('connection', 'close')
   }
@@ -111,6 +117,7 @@ export class Generations {
   }
 
   async #retire(generation: Generation): Promise<void> {
+    generation.retire()
     await generation.drained()
     try {
       await generation.app.close()

@@ -1,7 +1,9 @@
-import type { Access, Database, ModuleContext } from '@mortise/module-sdk'
+import type { Access, Database, EventLog as EventReader, Manifest, ModuleContext } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../audit/audit-trail.ts'
 import type { Claims } from '../callers/claims.ts'
+import type { EventLog } from '../events/event-log.ts'
+import type { EventTypes } from '../events/event-types.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
@@ -12,6 +14,16 @@ declare module 'fastify' {
     /** The module that a route belongs to; the host's own have none. */
     module?: string
   }
+}
+
+/** What a module gets of its generation. */
+export interface Lent {
+  readonly database: Database
+  readonly contracts: ContractBoard
+  readonly claims: Claims
+  readonly events: EventLog
+  readonly eventTypes: EventTypes
+  readonly retiring: AbortSignal
 }
 
 /**
@@ -25,7 +37,7 @@ declare module 'fastify' {
 export async function registerModule(
   app: FastifyInstance,
   module: ActiveModule,
-  lent: { readonly database: Database; readonly contracts: ContractBoard; readonly claims: Claims },
+  lent: Lent,
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
@@ -57,6 +69,14 @@ export async function registerModule(
           works.add(name)
           everyMinute(scope, lent.database, `${id}/${name}`, work)
         },
+        emits: (emit) => lent.eventTypes.add(manifest, emit),
+        on() {
+          throw new ModuleError(id, 'reactions are not there yet')
+        },
+        get events() {
+          return eventsFor(manifest, lent.events, scope)
+        },
+        retiring: lent.retiring,
       }
       await scope.register(plugin as never, context)
     })
@@ -70,7 +90,31 @@ export async function registerModule(
   if (missing.length > 0) {
     throw new ModuleError(id, `its manifest declares ${missing.join(', ')}, which it does not register`)
   }
+  const untold = manifest.events?.filter((type) => !lent.eventTypes.has(type)) ?? []
+  if (untold.length > 0) {
+    throw new ModuleError(
+      id,
+      `its manifest declares the events ${untold.join(', ')}, which it does not say it emits`,
+    )
+  }
   return registered
+}
+
+/** The events, for a module that says it reads them; what it listens to ends with its scope. */
+function eventsFor({ id, listensTo }: Manifest, events: EventLog, scope: FastifyInstance): EventReader {
+  if (!listensTo?.includes('*')) {
+    throw new ModuleError(id, 'it reads the events of all modules: its manifest needs "listensTo": ["*"]')
+  }
+  return {
+    read: (query) => events.read(query),
+    last: () => events.last(),
+    find: (id) => events.find(id),
+    onMore(listener) {
+      const end = events.onMore(listener)
+      scope.addHook('onClose', async () => end())
+      return end
+    },
+  }
 }
 
 /** The methods of a route, without the HEAD that Fastify adds to a GET. */

@@ -18,6 +18,9 @@ export function nameSchemas(document: OpenapiDocument): void {
     if (requestBody) nameContent(requestBody.content, module, schemas)
     for (const { content = {} } of Object.values(responses)) nameContent(content, module, schemas)
   }
+  for (const { post } of Object.values(document.webhooks ?? {})) {
+    nameContent(post.requestBody.content, post.tags[0], schemas)
+  }
 }
 
 type Schemas = OpenapiDocument['components']['schemas']

@@ -2,6 +2,8 @@
 export interface OpenapiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { schemas: Record<string, JsonSchema>; headers?: Record<string, unknown> }
+  /** What is told of each type of event. */
+  webhooks?: Record<string, { readonly post: EventOperation }>
   tags?: { name: string; description?: string }[]
 }
 
@@ -11,6 +13,14 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
+}
+
+export interface EventOperation {
+  readonly operationId: string
+  readonly tags: readonly [module: string]
+  readonly summary: string
+  readonly requestBody: { readonly content: Content }
+  readonly responses: Readonly<Record<string, Response & { readonly description: string }>>
 }
 
 export interface Parameter {

@@ -1,5 +1,7 @@
 import swagger from '@fastify/swagger'
 import fp from 'fastify-plugin'
+import type { EventType } from '../events/event-types.ts'
+import { describeEvents } from './describe-events.ts'
 import { describeHeaders } from './describe-headers.ts'
 import { describeRoute, hostTag } from './describe-route.ts'
 import { nameSchemas } from './name-schemas.ts'
@@ -9,6 +11,8 @@ export interface OpenapiOptions {
   readonly application: { readonly name: string; readonly version: string }
   /** The origin that callers use. */
   readonly publicUrl?: string | undefined
+  /** Those that the modules emit, once all are registered. */
+  readonly eventTypes: Iterable<EventType>
 }
 
 /**
@@ -16,7 +20,7 @@ export interface OpenapiOptions {
  * What follows from a route's access and schema for every route alike is said by `describeRoute`.
  */
 export const openapi = fp<OpenapiOptions>(
-  async (app, { application, publicUrl }) => {
+  async (app, { application, publicUrl, eventTypes }) => {
     const { prefix } = app
     await app.register(swagger, {
       openapi: {
@@ -39,7 +43,7 @@ export const openapi = fp<OpenapiOptions>(
       '/openapi.json',
       { config: { access: 'public' }, schema: { hide: true } },
       async (_request, reply) => {
-        document ??= Buffer.from(JSON.stringify(completed(app.swagger())))
+        document ??= Buffer.from(JSON.stringify(completed(app.swagger(), eventTypes)))
         reply.type('application/json; charset=utf-8')
         return document
       },
@@ -63,8 +67,9 @@ named at its responses. A request that is answered with an error has changed not
   )
 
 /** The document with what the generator does not know. */
-function completed(generated: unknown): OpenapiDocument {
+function completed(generated: unknown, eventTypes: Iterable<EventType>): OpenapiDocument {
   const document: OpenapiDocument = JSON.parse(JSON.stringify(generated))
+  describeEvents(document, eventTypes)
   describeHeaders(document)
   nameSchemas(document)
   const operations = operationsOf(document).map(([, operation]) => operation)

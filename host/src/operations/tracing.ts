@@ -5,8 +5,8 @@ import type { Tracing } from '../tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace that it belongs to: that of its `traceparent`, or a new one; undefined where there is none. */
-    readonly traceId: string | undefined
+    /** The trace that it belongs to (W3C Trace Context): its own header's, or the next step of it; undefined where there is none. */
+    readonly traceparent: string | undefined
   }
 }
 
@@ -18,9 +18,10 @@ export interface TracingOptions {
 /** Continues the trace of a request (W3C Trace Context). */
 export const tracing = fp<TracingOptions>(
   async (app, { tracing }) => {
-    app.decorateRequest('traceId', {
+    app.decorateRequest('traceparent', {
       getter(this: FastifyRequest) {
-        return tracing?.traceIdOf(this) ?? traceIdIn(this.headers.traceparent)
+        const { traceparent } = this.headers
+        return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
       },
     })
     await tracing?.trace(app)

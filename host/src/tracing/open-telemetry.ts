@@ -1,7 +1,15 @@
 import { hostname } from 'node:os'
 import { FastifyOtelInstrumentation } from '@fastify/otel'
 import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
-import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -62,9 +70,10 @@ export class OpenTelemetry implements Tracing {
     await app.register(this.#instrumentation.plugin())
   }
 
-  traceIdOf(request: FastifyRequest): string | undefined {
+  traceparentOf(request: FastifyRequest): string | undefined {
     const { context } = request.opentelemetry()
-    return context ? trace.getSpanContext(context)?.traceId : undefined
+    const span = context ? trace.getSpanContext(context) : undefined
+    return span && `00-${span.traceId}-${span.spanId}-0${span.traceFlags & TraceFlags.SAMPLED}`
   }
 
   database(database: Database, engine: Engine): Database {

@@ -6,8 +6,8 @@ import type { Engine } from '../storage/storage.ts'
 export interface Tracing {
   /** Has every request to `app` traced. To be called before whatever may answer one. */
   trace(app: FastifyInstance): Promise<void>
-  /** The trace that a request to a traced instance belongs to; undefined where its route has none. */
-  traceIdOf(request: FastifyRequest): string | undefined
+  /** The `traceparent` of what a request to a traced instance does; undefined where its route has none. */
+  traceparentOf(request: FastifyRequest): string | undefined
   /** The database, with a span for whatever it is asked during a traced request. */
   database(database: Database, engine: Engine): Database
   /** Sends what has not been sent: it takes two seconds at most. */

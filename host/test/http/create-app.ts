@@ -54,7 +54,7 @@ export async function createApp(t: Test, options: AppOptions = {}): Promise<Fast
   await app.register(paging, { publicUrl })
   await app.register(
     async (scope) => {
-      await scope.register(openapi, { application, publicUrl })
+      await scope.register(openapi, { application, publicUrl, eventTypes: [] })
       await scope.register(docsPage, { application })
       await scope.register(health, { notReady })
       await scope.register(overview, { application, modules })

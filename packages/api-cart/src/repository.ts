@@ -23,10 +23,16 @@ export interface CartRow {
   expiresAt: number
 }
 
-export interface ItemRow {
+export type CartVersion = Pick<CartRow, 'id' | 'version'>
+
+/** What an item is about. */
+export interface Line {
   id: string
   product: string
   quantity: number
+}
+
+export interface ItemRow extends Line {
   version: number
   createdAt: number
   updatedAt: number
@@ -75,10 +81,7 @@ export async function findCart(
   }
 }
 
-export function* findVersion(
-  owner: string,
-  now: number,
-): Transaction<Pick<CartRow, 'id' | 'version'> | undefined> {
+export function* findVersion(owner: string, now: number): Transaction<CartVersion | undefined> {
   return yield* maybeOne(sql`SELECT id, version FROM cart WHERE owner = ${owner} AND expires_at > ${now}`)
 }
 
@@ -95,7 +98,7 @@ export function* touchCart(
   owner: string,
   now: number,
   expiresAt: number,
-): Transaction<Pick<CartRow, 'id' | 'version'> | undefined> {
+): Transaction<CartVersion | undefined> {
   return yield* maybeOne(sql`
     UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE owner = ${owner} AND expires_at > ${now}
@@ -109,7 +112,7 @@ function* removeExpired(owner: string, now: number): Transaction<void> {
 
 /** Starts the owner's cart anew; the expired one, if there is one, goes with its items. */
 export function* startCart(
-  cart: Pick<CartRow, 'id' | 'version'>,
+  cart: CartVersion,
   owner: string,
   now: number,
   expiresAt: number,
@@ -125,7 +128,7 @@ export function* startCart(
  * pass `limit`.
  */
 export function* addToItem(
-  cart: Pick<CartRow, 'id' | 'version'>,
+  cart: CartVersion,
   added: { id: string; product: string; quantity: number },
   limit: number,
   now: number,
@@ -155,11 +158,7 @@ export function* saveItem(owner: string, item: ItemRow): Transaction<void> {
 }
 
 /** The items of these products in the owner's cart. */
-export function* findProducts(
-  owner: string,
-  products: readonly string[],
-  now: number,
-): Transaction<Pick<ItemRow, 'id' | 'product' | 'quantity'>[]> {
+export function* findProducts(owner: string, products: readonly string[], now: number): Transaction<Line[]> {
   return yield* many(sql`
     SELECT item.id, item.product, item.quantity
     FROM cart_item AS item JOIN cart ON cart.id = item.cart_id
@@ -182,33 +181,33 @@ export function* takeFromItem(
   )
 }
 
-/** Answers whether there was such an item. */
-export function* deleteItem(owner: string, id: string, now: number): Transaction<boolean> {
-  const deleted = yield* run(sql`
+/** Answers what the item was; undefined where there was none. */
+export function* deleteItem(owner: string, id: string, now: number): Transaction<Line | undefined> {
+  return yield* maybeOne<Line>(sql`
     DELETE FROM cart_item
-    WHERE id = ${id} AND cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})`)
-  return deleted > 0
+    WHERE id = ${id} AND cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})
+    RETURNING id, product, quantity`)
 }
 
-/** Answers whether there was any item. */
-export function* deleteItems(owner: string, now: number): Transaction<boolean> {
-  const deleted = yield* run(sql`
+/** Answers how many items there were. */
+export function* deleteItems(owner: string, now: number): Transaction<number> {
+  return yield* run(sql`
     DELETE FROM cart_item
     WHERE cart_id = (SELECT id FROM cart WHERE owner = ${owner} AND expires_at > ${now})`)
-  return deleted > 0
 }
 
 /** Gives a cart found in this transaction to an owner whose own, if there is one, has expired. */
 export function* moveCart(
-  { id, version }: Pick<CartRow, 'id' | 'version'>,
+  { id, version }: CartVersion,
   owner: string,
   now: number,
   expiresAt: number,
-): Transaction<void> {
+): Transaction<CartVersion> {
   yield* removeExpired(owner, now)
   yield* run(sql`
     UPDATE cart SET owner = ${owner}, version = ${version + 1}, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE id = ${id}`)
+  return { id, version: version + 1 }
 }
 
 /**
@@ -217,11 +216,11 @@ export function* moveCart(
  * changed, its version becomes the sum of both.
  */
 export function* mergeCarts(
-  from: Pick<CartRow, 'id' | 'version'>,
-  into: Pick<CartRow, 'id' | 'version'>,
+  from: CartVersion,
+  into: CartVersion,
   now: number,
   expiresAt: number,
-): Transaction<void> {
+): Transaction<CartVersion> {
   // First what every change of that cart writes, so that on PostgreSQL none slips in after what is read here: a claim would
   // fail at a line added meanwhile, and take one removed meanwhile for still there, dropping the guest's.
   yield* run(sql`UPDATE cart SET version = version WHERE id = ${into.id}`)
@@ -235,10 +234,12 @@ export function* mergeCarts(
     WHERE cart_id = ${from.id}
       AND product NOT IN (SELECT product FROM cart_item WHERE cart_id = ${into.id})`)
   yield* run(sql`DELETE FROM cart WHERE id = ${from.id}`)
-  if (raised + moved === 0) return
+  if (raised + moved === 0) return into
+  const version = into.version + from.version
   yield* run(sql`
-    UPDATE cart SET version = ${into.version + from.version}, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
+    UPDATE cart SET version = ${version}, updated_at = ${now}, expires_at = ${expiresAt}, expiry_day = ${dayOf(expiresAt)}
     WHERE id = ${into.id}`)
+  return { id: into.id, version }
 }
 
 /**

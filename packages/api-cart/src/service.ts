@@ -10,6 +10,7 @@ import {
   timestamp,
   type Versioned,
 } from '@mortise/module-sdk'
+import { emit } from './events.ts'
 import { problems } from './problems.ts'
 import * as repository from './repository.ts'
 import type { Cart, CartItem, NewItem } from './schemas.ts'
@@ -58,7 +59,8 @@ export function* addItem(
   { product, quantity }: NewItem,
   now = Date.now(),
 ): Transaction<{ item: CartItem; added: boolean }> {
-  const cart = (yield* touchCart(caller, now)) ?? (yield* startCart(caller, now))
+  const cart =
+    (yield* repository.touchCart(caller.id, now, expiryOf(caller, now))) ?? (yield* startCart(caller, now))
   const line = { id: newId('item'), product, quantity }
   const item = yield* repository.addToItem(cart, line, MAX_QUANTITY, now)
   if (!item) {
@@ -74,6 +76,7 @@ export function* addItem(
       `The cart already has ${MAX_ITEMS} lines, which is the most it may have: remove one first.`,
     )
   }
+  yield* tell(caller, added ? 'cart.item-added' : 'cart.item-changed', item, cart)
   return { item: toItem(item), added }
 }
 
@@ -89,18 +92,22 @@ export function* changeItem(
   if (item.quantity === quantity) return toItem(item)
   const changed = { ...item, quantity, version: item.version + 1, updatedAt: now }
   yield* repository.saveItem(caller.id, changed)
-  yield* touchCart(caller, now)
+  yield* tell(caller, 'cart.item-changed', changed, yield* touchCart(caller, now))
   return toItem(changed)
 }
 
 export function* removeItem(caller: Caller, id: string, now = Date.now()): Transaction<void> {
-  if (!(yield* repository.deleteItem(caller.id, id, now))) throw itemNotFound()
-  yield* touchCart(caller, now)
+  const item = yield* repository.deleteItem(caller.id, id, now)
+  if (!item) throw itemNotFound()
+  yield* tell(caller, 'cart.item-removed', item, yield* touchCart(caller, now))
 }
 
 /** Leaves an empty cart, and one that never was, as it is. */
 export function* emptyCart(caller: Caller, now = Date.now()): Transaction<void> {
-  if (yield* repository.deleteItems(caller.id, now)) yield* touchCart(caller, now)
+  const itemCount = yield* repository.deleteItems(caller.id, now)
+  if (itemCount === 0) return
+  const { id, version } = yield* touchCart(caller, now)
+  yield* emit('cart.emptied', { subject: id, owner: caller.id, data: { itemCount, version } })
 }
 
 /** The contract `cart`: see CartContract of the SDK. */
@@ -117,10 +124,14 @@ export function* takeFromCart(
     return present < quantity ? [{ product, quantity: present }] : []
   })
   if (short.length > 0) return short
+  const cart = yield* touchCart(caller, now)
   for (const { product, quantity } of quantities) {
-    yield* repository.takeFromItem(byProduct.get(product) as repository.ItemRow, quantity, now)
+    const item = byProduct.get(product) as repository.Line
+    yield* repository.takeFromItem(item, quantity, now)
+    const left = item.quantity - quantity
+    if (left === 0) yield* tell(caller, 'cart.item-removed', item, cart)
+    else yield* tell(caller, 'cart.item-changed', { ...item, quantity: left }, cart)
   }
-  yield* touchCart(caller, now)
   return []
 }
 
@@ -130,9 +141,10 @@ export function* claimCart({ guest, user }: GuestClaim, now = Date.now()): Trans
   if (!cart) return
   const own = yield* repository.findVersion(user, now)
   const expiresAt = now + LIFETIME.user
-  yield* own
+  const { id, version } = yield* own
     ? repository.mergeCarts(cart, own, now, expiresAt)
     : repository.moveCart(cart, user, now, expiresAt)
+  yield* emit('cart.claimed', { subject: id, owner: user, data: { from: guest, version } })
 }
 
 /** Makes room, no more: an expired cart is in no answer. Answers whether there may be more of them. */
@@ -140,14 +152,28 @@ export function* deleteExpired(now = Date.now()): Transaction<boolean> {
   return (yield* repository.deleteExpired(DELETED_AT_ONCE, now)) === DELETED_AT_ONCE
 }
 
-function touchCart(caller: Caller, now: number) {
-  return repository.touchCart(caller.id, now, now + LIFETIME[caller.kind])
+const expiryOf = ({ kind }: Caller, now: number) => now + LIFETIME[kind]
+
+/** Of a cart in which something was found. */
+function* touchCart(caller: Caller, now: number): Transaction<repository.CartVersion> {
+  return (yield* repository.touchCart(caller.id, now, expiryOf(caller, now))) as repository.CartVersion
 }
 
-function* startCart(caller: Caller, now: number): Transaction<{ id: string; version: number }> {
+function* startCart(caller: Caller, now: number): Transaction<repository.CartVersion> {
   const cart = { id: newId('cart'), version: 1 }
-  yield* repository.startCart(cart, caller.id, now, now + LIFETIME[caller.kind])
+  yield* repository.startCart(cart, caller.id, now, expiryOf(caller, now))
   return cart
+}
+
+/** Emits what happened to a line. */
+function tell(
+  caller: Caller,
+  type: 'cart.item-added' | 'cart.item-changed' | 'cart.item-removed',
+  { id, product, quantity }: repository.Line,
+  cart: repository.CartVersion,
+): Transaction<void> {
+  const data = { id, product, quantity, version: cart.version }
+  return emit(type, { subject: cart.id, owner: caller.id, data })
 }
 
 /** The same for every id that opens nothing: unknown, malformed, removed, another caller's. */

@@ -112,10 +112,15 @@ export function* deletePurchase({ seq, status, version }: PurchaseRow, now: numb
 }
 
 /** Makes all purchases of an owner another's, other than deleted ones: they stay as they were. */
-export function* movePurchases(from: string, to: string, now: number): Transaction<void> {
-  yield* run(sql`
+export function* movePurchases(
+  from: string,
+  to: string,
+  now: number,
+): Transaction<Pick<PurchaseRow, 'id' | 'version'>[]> {
+  return yield* many(sql`
     UPDATE purchase SET owner = ${to}, version = version + 1, updated_at = ${now}
-    WHERE owner = ${from} AND deleted_at IS NULL`)
+    WHERE owner = ${from} AND deleted_at IS NULL
+    RETURNING id, version`)
 }
 
 /** Newest first. Read it in a snapshot. */

@@ -9,6 +9,7 @@ import {
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
+import { emit } from './events.ts'
 import { insufficientScope, invalidRequest, problems, purchaseNotFound } from './problems.ts'
 import * as repository from './repository.ts'
 import type { NewPurchase, Purchase, PurchaseItem, PurchaseQuery, PurchaseSummary } from './schemas.ts'
@@ -45,7 +46,9 @@ export function* createPurchase(
     updatedAt: now,
   }
   yield* repository.insertPurchase(purchase)
-  return toPurchase(purchase, caller)
+  const created = toPurchase(purchase, caller)
+  yield* emit('purchase.created', { subject: purchase.id, owner: purchase.owner, data: created })
+  return created
 }
 
 export function* showPurchase(caller: Caller, id: string): Transaction<Purchase> {
@@ -116,6 +119,7 @@ export function* removePurchase(
     object: id,
     details: { status, itemCount, totalQuantity, total },
   })
+  yield* emit('purchase.deleted', { subject: id, owner: purchase.owner, data: { status } })
 }
 
 /** Expires the oldest pending purchases made before `before`; answers whether there may be more of them. */
@@ -127,19 +131,25 @@ export function* expirePending(before: number, audit: Audit, now = Date.now()): 
 }
 
 /** Makes the guest's purchases the user's. */
-export function claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
-  return repository.movePurchases(guest, user, now)
+export function* claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
+  for (const { id, version } of yield* repository.movePurchases(guest, user, now)) {
+    yield* emit('purchase.claimed', { subject: id, owner: user, data: { from: guest, version } })
+  }
 }
 
-/** Gives a purchase another status, on record. */
+/** Gives a purchase another status, on record and for all to know. */
 function* become<Row extends repository.PurchaseRow>(
   purchase: Row,
   status: Status,
   audit: Audit,
   now: number,
 ): Transaction<Row> {
-  yield* audit({ action: `purchase.${status}`, object: purchase.id, details: { from: purchase.status } })
-  return yield* repository.updateStatus(purchase, status, now)
+  const { id, owner, status: from } = purchase
+  yield* audit({ action: `purchase.${status}`, object: id, details: { from } })
+  const changed = yield* repository.updateStatus(purchase, status, now)
+  const { version } = changed
+  yield* emit('purchase.status-changed', { subject: id, owner, data: { status, from, version } })
+  return changed
 }
 
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {

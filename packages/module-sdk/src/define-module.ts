@@ -9,7 +9,7 @@ import type {
 import fp from 'fastify-plugin'
 import type { Audit } from './audit.ts'
 import type { ContractRegistry } from './contracts.ts'
-import type { Emit, EventData, EventLog, React } from './events.ts'
+import type { DefinedEvents, EventData, EventLog, React } from './events.ts'
 import type { GuestClaim } from './guest-claim.ts'
 import type { Database, Transaction } from './transaction.ts'
 
@@ -46,7 +46,7 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void
   /** Says which events the module emits: those of the manifest's `events`. To be called once. */
-  emits(events: Emit): void
+  emits(events: DefinedEvents): void
   /**
    * Has `react` called once for each event of a type of the manifest's `listensTo`, or of every type (`*`), whichever
    * module has emitted it: from when the module is first installed on, and, where it was removed for a while, from where

@@ -1,5 +1,4 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { newId } from './id.ts'
 import { timestamp } from './time.ts'
 import type { Transaction } from './transaction.ts'
@@ -40,22 +39,8 @@ export interface NewEvent<Data> {
   /** What it happened to: an id. */
   readonly subject: string
   /** The caller's id to whom it belongs and who may see it; left out: only `admin` may. */
-  readonly owner?: string
+  readonly owner?: string | null
   readonly data: Data
-}
-
-/** An event on its way into the database: a step of a transaction that the host carries out. */
-export interface Emission {
-  readonly event: {
-    readonly id: string
-    readonly type: string
-    readonly source: string
-    readonly subject: string
-    readonly owner: string | null
-    /** JSON. */
-    readonly data: string
-    readonly traceparent?: string
-  }
 }
 
 type Schemas = Readonly<Record<string, TSchema>>
@@ -69,20 +54,22 @@ type Known<Types extends Schemas> = {
     : Types[Type]
 }
 
+/** The events of a module. */
+export interface DefinedEvents {
+  /** The module. */
+  readonly source: string
+  /** What the data of each type look like. */
+  readonly types: Schemas
+}
+
 /**
  * A step of a transaction: the event is there exactly if the transaction is committed.
  * @throws {TypeError} where `data` is not what the schema of the type says, or over 64 KiB of JSON
  */
-export interface Emit<Types extends Schemas = Schemas> {
+export interface Emit<Types extends Schemas> extends DefinedEvents {
   <Type extends keyof Types & string>(type: Type, event: NewEvent<Static<Types[Type]>>): Transaction<void>
-  /** The module whose events these are. */
-  readonly source: string
-  /** What the data of each type look like. */
   readonly types: Types
 }
-
-/** The most that the data of an event may have, in bytes of JSON: what all who pass CloudEvents on take. */
-const MAX_DATA = 64 * 1024
 
 /**
  * Says which events a module emits, and answers what emits them. To be given to `context.emits`.
@@ -94,28 +81,13 @@ export function defineEvents<const Types extends Schemas>(
   source: string,
   types: Types & Known<Types>,
 ): Emit<Types> {
-  const checks = new Map<string, ReturnType<typeof TypeCompiler.Compile>>()
-  function checkOf(type: string) {
-    let check = checks.get(type)
-    if (check === undefined) {
-      const schema = types[type]
-      if (schema === undefined) throw new TypeError(`"${type}" is no event of ${source}`)
-      check = TypeCompiler.Compile(schema)
-      checks.set(type, check)
-    }
-    return check
-  }
-  const emit = function* (type: string, { subject, owner, data }: NewEvent<unknown>): Transaction<void> {
-    const check = checkOf(type)
-    if (!check.Check(data)) {
-      const first = check.Errors(data).First()
-      throw new TypeError(`the data of ${type} are not what its schema says: ${first?.path} ${first?.message}`)
-    }
-    const json = JSON.stringify(data)
-    if (Buffer.byteLength(json) > MAX_DATA) {
-      throw new TypeError(`the data of ${type} are over ${MAX_DATA} bytes of JSON: emit an id to look it up by`)
-    }
-    yield { event: { id: newId('event'), type, source, subject, owner: owner ?? null, data: json } }
+  const emit = function* (
+    type: string,
+    { subject, owner = null, data }: NewEvent<unknown>,
+  ): Transaction<void> {
+    const schema = types[type]
+    if (schema === undefined) throw new TypeError(`"${type}" is no event of ${source}`)
+    yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }
   }
   return Object.assign(emit, { source, types }) as unknown as Emit<Types>
 }
@@ -160,11 +132,14 @@ export interface CloudEvent {
   time: string
   datacontenttype: 'application/json'
   data: unknown
+  /** An extension: whose it is. */
+  owner?: string
   /** The Distributed Tracing extension. */
   traceparent?: string
 }
 
-export function toCloudEvent({ id, type, source, subject, at, data, traceparent }: Event): CloudEvent {
+export function toCloudEvent(event: Event): CloudEvent {
+  const { id, type, source, subject, at, data, owner, traceparent } = event
   return {
     specversion: '1.0',
     id,
@@ -174,6 +149,7 @@ export function toCloudEvent({ id, type, source, subject, at, data, traceparent 
     time: timestamp(at),
     datacontenttype: 'application/json',
     data,
+    ...(owner !== null && { owner }),
     ...(traceparent !== null && { traceparent }),
   }
 }

@@ -5,8 +5,8 @@ export type { ContractRegistry, Contracts } from './contracts.ts'
 export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'
 export {
   type CloudEvent,
+  type DefinedEvents,
   defineEvents,
-  type Emission,
   type Emit,
   type Event,
   type EventData,
@@ -53,6 +53,7 @@ export {
   type Database,
   DatabaseError,
   type DatabaseErrorKind,
+  type Emission,
   firstOf,
   many,
   maybeOne,

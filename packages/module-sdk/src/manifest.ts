@@ -67,7 +67,8 @@ export const Manifest = Type.Object(
     listensTo: Type.Optional(
       Type.Array(Type.Union([Type.Literal('*'), Type.String({ pattern: EventType })]), {
         uniqueItems: true,
-        description: 'the types of the events it reacts to, of whichever module; "*": of all, and it reads them',
+        description:
+          'the types of the events it reacts to, of whichever module; "*": of all, and it reads them',
       }),
     ),
   },

@@ -1,4 +1,4 @@
-import type { Emission } from './events.ts'
+import type { TSchema } from '@sinclair/typebox'
 import type { Sql } from './sql.ts'
 
 /** What a transaction asks its engine to do: run one statement and hand back its rows, or write an event. */
@@ -8,6 +8,21 @@ export interface Statement {
   readonly query: Sql
   /** `rows` for a statement that answers rows, RETURNING included; `changes` for how many it touched. */
   readonly want: 'rows' | 'changes'
+}
+
+/** An event on its way into the database: a step of a transaction that the host carries out. */
+export interface Emission {
+  readonly event: {
+    readonly id: string
+    readonly type: string
+    readonly source: string
+    readonly subject: string
+    readonly owner: string | null
+    readonly data: unknown
+    /** What `data` must be. */
+    readonly schema: TSchema
+    readonly traceparent?: string
+  }
 }
 
 /**

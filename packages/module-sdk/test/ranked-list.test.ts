@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { many, RankedList, run, Sql, sql } from '../src/index.ts'
+import { many, RankedList, run, Sql, type Statement, sql } from '../src/index.ts'
 import { sqliteDriver } from './sqlite-driver.ts'
 
 const schema = `
@@ -217,7 +217,7 @@ t.test('scans no table or index whole', async (t) => {
   const steps = list.ranked.page({ lists: ['open', 'done'], page: 1, rpp: 2, columns: sql`seq` })
   let next = steps.next()
   while (!next.done) {
-    const { query } = next.value
+    const { query } = next.value as Statement
     const rows = list.database.transaction(() => many<object>(query))
     const strings = [`EXPLAIN QUERY PLAN ${query.strings[0]}`, ...query.strings.slice(1)]
     const plan = list.database.transaction(() => many<{ detail: string }>(new Sql(strings, query.values)))

@@ -1,12 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { SqlValue, Step, Transaction } from '../src/index.ts'
+import type { SqlValue, Statement, Step, Transaction } from '../src/index.ts'
 
 /** Runs transaction steps on a database in memory: no host, no durability, one transaction at a time. */
 export function sqliteDriver(schema: string) {
   const database = new DatabaseSync(':memory:')
   database.exec(schema)
 
-  function perform({ query, want }: Step) {
+  function perform(step: Step) {
+    const { query, want } = step as Statement
     const statement = database.prepare(query.strings.join('?'))
     const values = query.values as Exclude<SqlValue, undefined>[]
     return want === 'rows' ? statement.all(...values) : Number(statement.run(...values).changes)

@@ -1,6 +1,7 @@
 import { DatabaseError, type Sql } from '@mortise/module-sdk'
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg'
 import { RetriableError } from './database-error.ts'
+import { Ear } from './ear.ts'
 import type { PostgresPlace, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { query, Session } from './session.ts'
@@ -117,6 +118,18 @@ export class Connections {
     } finally {
       await client.end()
     }
+  }
+
+  /** Calls `listener` for what is told on a channel with the name of this schema; the answer ends it. */
+  listen(channel: string, listener: () => void): () => Promise<void> {
+    const ear = new Ear(
+      () => this.#connect(),
+      channel,
+      (payload) => {
+        if (payload === this.#place.schema) listener()
+      },
+    )
+    return () => ear.close()
   }
 
   /** Resolves when what was begun is answered and every connection closed. */

@@ -1,5 +1,6 @@
-import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, firstOf, Sql, sql, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
+import { EVENTS_CHANNEL, givePositions } from '../event-tables.ts'
 import {
   type AppliedMigration,
   type DatabaseSchema,
@@ -25,6 +26,8 @@ import type { Session } from './session.ts'
 import { undoMigrations } from './undo.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
+/** For what locks what it needs by itself. */
+const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
@@ -41,6 +44,7 @@ export class PostgresStorage implements Storage {
   readonly #observer: StorageObserver | undefined
   readonly #gate = new Gate()
   readonly #working = new Set<Promise<unknown>>()
+  readonly #listeners = new Set<() => void>()
   #closing: Promise<void> | undefined
 
   constructor(
@@ -119,6 +123,22 @@ export class PostgresStorage implements Storage {
     )
   }
 
+  async sequenceEvents(): Promise<void> {
+    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
+    while ((await this.maybeOne(waits)) !== undefined) {
+      await this.#run(UNISOLATED, () => givePositions('postgres'))
+    }
+  }
+
+  onEvents(listener: () => void): () => Promise<void> {
+    this.#listeners.add(listener)
+    const stop = this.#connections.listen(EVENTS_CHANNEL, listener)
+    return async () => {
+      this.#listeners.delete(listener)
+      await stop()
+    }
+  }
+
   async hold(): Promise<void> {
     throw new EngineError('only what is in SQLite is moved to another database')
   }
@@ -163,7 +183,8 @@ export class PostgresStorage implements Storage {
   ): Promise<Result> {
     if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
     const result = await drive(session, mode, steps, savepoints)
-    await (mode === WRITE ? session.commit() : session.finish())
+    await (mode === SNAPSHOT ? session.finish() : session.commit())
+    if (session.emitted) for (const listener of this.#listeners) listener()
     return result
   }
 

@@ -1,5 +1,6 @@
-import { DatabaseError, type SqlValue, type Step } from '@mortise/module-sdk'
+import { DatabaseError, type SqlValue, type Statement, type Step } from '@mortise/module-sdk'
 import type { ClientBase, QueryResult } from 'pg'
+import { isEmission, statementOf } from '../../events/emission.ts'
 import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
 import type { BoundStatement, StatementTexts } from './statement-texts.ts'
 
@@ -14,6 +15,8 @@ export class Session {
   readonly #client: ClientBase
   readonly #statements: StatementTexts
   #begun: Promise<unknown> | undefined
+  /** Whether a step has emitted an event. */
+  emitted = false
 
   constructor(client: ClientBase, statements: StatementTexts) {
     this.#client = client
@@ -29,9 +32,9 @@ export class Session {
 
   /** Takes one step of the transaction. A statement without rows that is asked for rows answers none. */
   async execute(step: Step): Promise<unknown> {
-    const statement = this.#statements.get(step?.query)
+    const { want, statement } = this.#prepare(step)
     try {
-      return answerOf(step, await query(this.#client, statement))
+      return answerOf(want, await query(this.#client, statement))
     } catch (error) {
       // Without its BEGIN a statement fails for other reasons than its own.
       await this.#assertBegun()
@@ -41,7 +44,7 @@ export class Session {
 
   /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
   async executeInSavepoint(step: Step): Promise<unknown> {
-    const statement = this.#statements.get(step?.query)
+    const { want, statement } = this.#prepare(step)
     const [saved, answered, released] = await Promise.allSettled([
       this.#client.query('SAVEPOINT step'),
       query(this.#client, statement),
@@ -52,7 +55,7 @@ export class Session {
       throw toDatabaseError(saved.reason, 'SAVEPOINT')
     }
     if (answered.status === 'fulfilled') {
-      if (released.status === 'fulfilled') return answerOf(step, answered.value)
+      if (released.status === 'fulfilled') return answerOf(want, answered.value)
       throw toDatabaseError(released.reason, 'RELEASE')
     }
     try {
@@ -106,6 +109,12 @@ export class Session {
     }
   }
 
+  #prepare(step: Step): { readonly want: Statement['want']; readonly statement: BoundStatement } {
+    this.emitted ||= isEmission(step)
+    const { query, want } = statementOf(step)
+    return { want, statement: this.#statements.get(query) }
+  }
+
   async #assertBegun(): Promise<void> {
     try {
       await this.#begun
@@ -135,7 +144,7 @@ export async function query(client: ClientBase, { statement, values }: BoundStat
   }
 }
 
-function answerOf({ want }: Step, { rows, rowCount, command }: QueryResult): unknown {
+function answerOf(want: Statement['want'], { rows, rowCount, command }: QueryResult): unknown {
   if (want === 'rows') return rows
   return command === 'SELECT' ? 0 : (rowCount ?? 0)
 }

@@ -1,5 +1,6 @@
 import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
+import { isEmission, statementOf } from '../../events/emission.ts'
 import { BrokenStorageError, isConstraint, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
@@ -18,6 +19,8 @@ export class Connection {
   readonly #savepoint: SqliteDatabase.Statement
   readonly #rollbackTo: SqliteDatabase.Statement
   readonly #release: SqliteDatabase.Statement
+  /** Whether a step has emitted an event since this was last set to false. */
+  emitted = false
 
   constructor(database: SqliteDatabase.Database) {
     this.database = database
@@ -75,7 +78,9 @@ export class Connection {
 
   /** Takes one step of a transaction. A statement without rows that is asked for rows answers none. */
   execute(step: Step): unknown {
-    return step?.want === 'changes' ? this.changes(step.query) : this.all(step?.query)
+    this.emitted ||= isEmission(step)
+    const { query, want } = statementOf(step)
+    return want === 'changes' ? this.changes(query) : this.all(query)
   }
 
   /** @throws {DatabaseError} `busy` where another process holds the write lock */

@@ -34,6 +34,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 export class GroupCommit {
   readonly #connection: Connection
   readonly #onBroken: (error: BrokenStorageError) => void
+  readonly #onEmitted: (() => void) | undefined
   readonly #rehearse: boolean
   readonly #observer: StorageObserver | undefined
   #queue: Member[] = []
@@ -45,12 +46,15 @@ export class GroupCommit {
     connection: Connection,
     options: {
       readonly onBroken: (error: BrokenStorageError) => void
+      /** Called after a COMMIT with events in it. */
+      readonly onEmitted?: () => void
       readonly rehearse: boolean
       readonly observer?: StorageObserver | undefined
     },
   ) {
     this.#connection = connection
     this.#onBroken = options.onBroken
+    this.#onEmitted = options.onEmitted
     this.#rehearse = options.rehearse
     this.#observer = options.observer
   }
@@ -120,6 +124,10 @@ export class GroupCommit {
       return
     }
     this.#observer?.committed(members.length, performance.now() - begun)
+    if (connection.emitted) {
+      connection.emitted = false
+      this.#onEmitted?.()
+    }
     members.forEach((member, index) => {
       settle(member, outcomes[index] as Outcome)
     })

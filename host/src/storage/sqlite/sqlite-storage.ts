@@ -1,4 +1,5 @@
-import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, firstOf, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import { givePositions } from '../event-tables.ts'
 import { readMigrations } from '../migration-files.ts'
 import type {
   AppliedMigration,
@@ -36,6 +37,7 @@ export class SqliteStorage implements Storage {
   readonly #onFatal: (error: Error) => void
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<void>>()
+  readonly #listeners = new Set<() => void>()
   #ended: Error | undefined
   #held: DatabaseError | undefined
   #closing: Promise<void> | undefined
@@ -54,6 +56,9 @@ export class SqliteStorage implements Storage {
     this.#onFatal = options.onFatal
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
+      onEmitted: () => {
+        for (const listener of this.#listeners) listener()
+      },
       rehearse: options.rehearse,
       observer: options.observer,
     })
@@ -130,6 +135,17 @@ export class SqliteStorage implements Storage {
 
   restoreModule(file: string, _sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData> {
     return this.#change(() => restoreModule(this.#writer, file, record))
+  }
+
+  /** There are such events where the data come from PostgreSQL. */
+  async sequenceEvents(): Promise<void> {
+    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
+    while ((await this.maybeOne(waits)) !== undefined) await this.transaction(() => givePositions('sqlite'))
+  }
+
+  onEvents(listener: () => void): () => Promise<void> {
+    this.#listeners.add(listener)
+    return async () => void this.#listeners.delete(listener)
   }
 
   async hold(): Promise<void> {

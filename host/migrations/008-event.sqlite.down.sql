@@ -1,0 +1,2 @@
+DROP TABLE mortise_event_new;
+DROP TABLE mortise_event;

@@ -1,0 +1,109 @@
+import {
+  type Event,
+  type EventQuery,
+  type EventLog as EventReader,
+  join,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import { deleteOldest } from '../storage/event-tables.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** How often a host on PostgreSQL looks by itself, should nobody have told it, in milliseconds. */
+const LOOK_INTERVAL = 1_000
+/** How many events one run of `forgetOld` deletes at most, so that no transaction is a long one. */
+const FORGOTTEN_AT_ONCE = 1_000
+
+type Row = Omit<Event, 'data'> & { data: string }
+
+/**
+ * The sequence of all events, as one process sees it: it outlives generations. What was emitted has its position soon
+ * after its commit, by whichever host comes first; listeners are woken then, on every host.
+ */
+export class EventLog implements EventReader {
+  readonly #storage: Storage
+  readonly #log: FastifyBaseLogger
+  readonly #listeners = new Set<() => void>()
+  readonly #stopListening: () => Promise<void>
+  readonly #timer: NodeJS.Timeout | undefined
+  /** The newest position that listeners know of. */
+  #announced = 0
+  #looking: Promise<void> | undefined
+  #lookAgain = false
+
+  constructor(storage: Storage, log: FastifyBaseLogger) {
+    this.#storage = storage
+    this.#log = log
+    this.#stopListening = storage.onEvents(() => this.wake())
+    // On SQLite nobody else writes.
+    if (storage.engine === 'postgres') this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
+  }
+
+  async read({ after, limit, types, owner, subject }: EventQuery): Promise<Event[]> {
+    const conditions = [sql`position > ${after}`]
+    if (types !== undefined) {
+      if (types.length === 0) return []
+      conditions.push(sql`type IN (${join(types.map((type) => sql`${type}`))})`)
+    }
+    if (owner !== undefined) conditions.push(sql`owner = ${owner}`)
+    if (subject !== undefined) conditions.push(sql`subject = ${subject}`)
+    const rows = await this.#storage.many<Row>(sql`
+      SELECT position, id, type, source, subject, owner, at, data, traceparent
+      FROM mortise_event WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)
+    return rows.map((row) => ({ ...row, data: JSON.parse(row.data) }))
+  }
+
+  async last(): Promise<number> {
+    const { last } = await this.#storage.one<{ last: number }>(
+      sql`SELECT coalesce(max(position), 0) AS last FROM mortise_event`,
+    )
+    return last
+  }
+
+  async find(id: string): Promise<number | undefined> {
+    const found = await this.#storage.maybeOne<{ position: number }>(
+      sql`SELECT position FROM mortise_event WHERE id = ${id}`,
+    )
+    return found?.position
+  }
+
+  onMore(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Deletes the oldest events that happened before a time; answers whether there may be more of them. */
+  forgetOld(before: number): Transaction<boolean> {
+    return deleteOldest(before, FORGOTTEN_AT_ONCE)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#stopListening()
+    this.#lookAgain = false
+    await this.#looking
+  }
+
+  /** To be called once the host's tables are there: from then on it wakes by itself. */
+  wake(): void {
+    this.#lookAgain = true
+    this.#looking ??= this.#look()
+      // It is looked again within a second, or at the next event.
+      .catch((error) => this.#log.debug(error, 'new events could not be looked for'))
+      .finally(() => {
+        this.#looking = undefined
+      })
+  }
+
+  async #look(): Promise<void> {
+    while (this.#lookAgain) {
+      this.#lookAgain = false
+      await this.#storage.sequenceEvents()
+      const last = await this.last()
+      if (last === this.#announced) continue
+      this.#announced = last
+      for (const listener of this.#listeners) listener()
+    }
+  }
+}

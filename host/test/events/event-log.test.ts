@@ -1,0 +1,209 @@
+import { DAY, defineEvents, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import type { Test } from 'tap'
+import { EventLog } from '../../src/events/event-log.ts'
+import { createLogger } from '../../src/logger.ts'
+import { hostMigrations } from '../../src/modules/migration-sets.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { type Open, testOnEngines, testOnPostgres } from '../storage/engines.ts'
+
+const emit = defineEvents('notes', {
+  'note.added': Type.Object({ text: Type.String() }),
+  'note.dated': Type.Object({ on: Type.String({ format: 'date-time' }) }),
+})
+
+const add = (text: string, subject = 'a', owner?: string) =>
+  emit('note.added', { subject, data: { text }, ...(owner !== undefined && { owner }) })
+
+async function logOf(t: Test, open: Open) {
+  const storage = await open()
+  await storage.migrate([hostMigrations])
+  return { storage, log: openLog(t, storage) }
+}
+
+function openLog(t: Test, storage: Storage) {
+  const log = new EventLog(storage, createLogger({ level: 'silent', requests: false, slowMs: 1_000 }))
+  t.teardown(() => log.close())
+  log.wake()
+  return log
+}
+
+/** Resolves when `log` has this many events. */
+function untilLast(log: EventLog, position: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const look = () => log.last().then((last) => last >= position && resolve(), reject)
+  const end = log.onMore(look)
+  look()
+  return promise.finally(end)
+}
+
+const texts = async (log: EventLog, query: Partial<Parameters<EventLog['read']>[0]> = {}) =>
+  (await log.read({ after: 0, limit: 100, ...query })).map(({ data }) => (data as { text: string }).text)
+
+testOnEngines(
+  'an event is there exactly if its transaction is committed, whole and in its place',
+  async (t, open) => {
+    const { storage, log } = await logOf(t, open)
+    const before = Date.now()
+    await storage.transaction(() => add('one', 'a', 'user:ann'))
+    await t.rejects(
+      storage.transaction(function* () {
+        yield* add('never')
+        throw new Error('on purpose')
+      }),
+    )
+    await storage.transaction(function* () {
+      yield* add('two', 'b')
+      yield* add('three', 'a')
+    })
+    await untilLast(log, 3)
+    const events = await log.read({ after: 0, limit: 10 })
+    t.match(events, [
+      {
+        position: 1,
+        id: /^event_/,
+        type: 'note.added',
+        source: 'notes',
+        subject: 'a',
+        owner: 'user:ann',
+        data: { text: 'one' },
+        traceparent: null,
+      },
+      { position: 2, subject: 'b', owner: null, data: { text: 'two' } },
+      { position: 3, subject: 'a', data: { text: 'three' } },
+    ])
+    t.ok((events[0]?.at as number) >= before && (events[0]?.at as number) <= Date.now())
+    t.equal(await log.find(events[1]?.id as string), 2)
+    t.equal(await log.find('event_unknown'), undefined)
+  },
+)
+
+testOnEngines('it is read from a position on, by type, owner and subject', async (t, open) => {
+  const { storage, log } = await logOf(t, open)
+  await storage.transaction(function* () {
+    yield* add('one', 'a', 'user:ann')
+    yield* emit('note.dated', { subject: 'a', owner: 'user:ann', data: { on: '2026-11-22T00:00:00Z' } })
+    yield* add('two', 'b', 'user:ann')
+    yield* add('three', 'a', 'user:ben')
+  })
+  await untilLast(log, 4)
+  t.same(await texts(log, { types: ['note.added'] }), ['one', 'two', 'three'])
+  t.same(await texts(log, { types: [] }), [])
+  t.same(await texts(log, { types: ['note.added'], owner: 'user:ann' }), ['one', 'two'])
+  t.same(await texts(log, { subject: 'a', after: 2 }), ['three'])
+  t.same(await texts(log, { limit: 1 }), ['one'])
+})
+
+testOnEngines('data that are not what was declared undo the transaction', async (t, open) => {
+  const { storage, log } = await logOf(t, open)
+  const wrong = { on: 'some day' }
+  await t.rejects(
+    storage.transaction(() => emit('note.dated', { subject: 'a', data: wrong })),
+    { message: /data of the event note.dated are not .* \/on must match format/ },
+  )
+  await t.rejects(
+    storage.transaction(() => add('x'.repeat(70_000))),
+    { message: /over 65536 bytes/ },
+  )
+  const unknown = emit as unknown as (type: string, event: object) => ReturnType<typeof add>
+  await t.rejects(
+    storage.transaction(() => unknown('note.gone', { subject: 'a', data: {} })),
+    { message: /"note.gone" is no event of notes/ },
+  )
+  t.equal(await log.last(), 0)
+})
+
+testOnEngines(
+  'the oldest are forgotten in steps, and the newest never, so that no position comes twice',
+  async (t, open) => {
+    const { storage, log } = await logOf(t, open)
+    for (let index = 1; index <= 1_003; index += 1) await storage.transaction(() => add(String(index)))
+    await untilLast(log, 1_003)
+    await storage.transaction(() =>
+      run(sql`UPDATE mortise_event SET at = ${Date.now() - 2 * DAY} WHERE position <= 1001`),
+    )
+    const forget = (before: number) => storage.transaction(() => log.forgetOld(before))
+    t.equal(await forget(Date.now() - DAY), true, 'there may be more')
+    t.equal((await log.read({ after: 0, limit: 1 }))[0]?.position, 1_001)
+    t.equal(await forget(Date.now() - DAY), false)
+    t.same(await texts(log), ['1002', '1003'])
+    await forget(Date.now() + DAY)
+    t.same(await texts(log), ['1003'])
+    await storage.transaction(() => add('next'))
+    await untilLast(log, 1_004)
+  },
+)
+
+testOnPostgres(
+  'who commits late is not missed by who has read what was committed before',
+  async (t, open) => {
+    const { storage, log } = await logOf(t, open)
+    const other = await open()
+    const begun = Promise.withResolvers<void>()
+    let released = false
+    const late = storage.transaction(function* () {
+      yield* add('late', 'b')
+      begun.resolve()
+      while (!released) yield* maybeOne(sql`SELECT pg_sleep(0.01)`)
+    })
+    await begun.promise
+    await other.transaction(() => add('early', 'a'))
+    await untilLast(log, 1)
+    t.same(await texts(log), ['early'])
+    released = true
+    await late
+    await untilLast(log, 2)
+    t.same(await texts(log), ['early', 'late'])
+  },
+)
+
+testOnPostgres(
+  'events of a host that has died before they had positions are found by another, and each host is told',
+  async (t, open) => {
+    const { storage } = await logOf(t, open)
+    const other = await open()
+    const second = openLog(t, other)
+    const told = untilLast(second, 1)
+    await storage.transaction(() => add('one'))
+    await told
+    t.same(await texts(second), ['one'])
+
+    const silent = await open()
+    await silent.transaction(() => add('two'))
+    await untilLast(second, 2)
+    t.same(await texts(second), ['one', 'two'])
+  },
+)
+
+testOnEngines('many who emit at once get a position each, in the order of each subject', async (t, open) => {
+  const { storage, log } = await logOf(t, open)
+  await storage.transaction(() =>
+    run(sql`CREATE TABLE counter (subject TEXT PRIMARY KEY, value BIGINT NOT NULL)`),
+  )
+  const subjects = ['a', 'b', 'c']
+  for (const subject of subjects)
+    await storage.transaction(() => run(sql`INSERT INTO counter VALUES (${subject}, 0)`))
+  await Promise.all(
+    Array.from({ length: 90 }, (_, index) => {
+      const subject = subjects[index % 3] as string
+      return storage.transaction(function* () {
+        const { value } = yield* one<{ value: number }>(
+          sql`UPDATE counter SET value = value + 1 WHERE subject = ${subject} RETURNING value`,
+        )
+        yield* add(String(value), subject)
+      })
+    }),
+  )
+  await untilLast(log, 90)
+  const events = await log.read({ after: 0, limit: 100 })
+  t.same(
+    events.map(({ position }) => position),
+    Array.from({ length: 90 }, (_, index) => index + 1),
+  )
+  for (const subject of subjects) {
+    t.same(
+      await texts(log, { subject }),
+      Array.from({ length: 30 }, (_, index) => String(index + 1)),
+    )
+  }
+})
