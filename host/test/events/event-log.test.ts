@@ -102,8 +102,8 @@ testOnEngines('data that are not what was declared undo the transaction', async 
     { message: /data of the event note.dated are not .* \/on must match format/ },
   )
   await t.rejects(
-    storage.transaction(() => add('x'.repeat(70_000))),
-    { message: /over 65536 bytes/ },
+    storage.transaction(() => add('x'.repeat(270_000))),
+    { message: /over 262144 bytes/ },
   )
   const unknown = emit as unknown as (type: string, event: object) => ReturnType<typeof add>
   await t.rejects(

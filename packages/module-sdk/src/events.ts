@@ -64,7 +64,7 @@ export interface DefinedEvents {
 
 /**
  * A step of a transaction: the event is there exactly if the transaction is committed.
- * @throws {TypeError} where `data` is not what the schema of the type says, or over 64 KiB of JSON
+ * @throws {TypeError} where `data` is not what the schema of the type says, or over 256 KiB of JSON
  */
 export interface Emit<Types extends Schemas> extends DefinedEvents {
   <Type extends keyof Types & string>(type: Type, event: NewEvent<Static<Types[Type]>>): Transaction<void>
