@@ -111,7 +111,11 @@ function identify(
     return tokens.verify(bearerToken(authorization))
   }
   if (access !== 'caller') throw signInNeeded(access)
-  if (header !== undefined) return guestOfHeader(String(header), guests)
+  if (header !== undefined) {
+    const token = String(header)
+    // What is read is shown only to who is a guest still once it has been read.
+    return (isRead(request.method) && guests.remember(token, 'header')) || guestOfHeader(token, guests)
+  }
   const value = cookie.read(request)
   return value === undefined ? guests.create() : guestOfCookie(value, reply, guests, cookie)
 }

@@ -9,9 +9,12 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { LRUCache } from 'lru-cache'
 
 /** Since its last write. */
 export const GUEST_LIFETIME = 30 * DAY
+/** Guests who are remembered by their tokens. */
+const MOST_KNOWN = 10_000
 /** Guests who are deleted in one transaction at most. */
 const FORGOTTEN_AT_ONCE = 200
 
@@ -47,6 +50,8 @@ export class Guest implements Caller {
 /** Guests as the database knows them: by the SHA-256 of their tokens. */
 export class Guests {
   readonly #database: Database
+  /** Those whom tokens have proved, the latest. */
+  readonly #known = new LRUCache<string, string>({ max: MOST_KNOWN })
 
   constructor(database: Database) {
     this.#database = database
@@ -66,14 +71,22 @@ export class Guests {
       WHERE token_hash = ${hash} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
     // The index compares byte by byte, but hashes: what its timing tells is of no use in guessing a token.
     if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
+    this.#known.set(token, row.id)
     return new Guest(row.id, token, origin)
   }
 
-  /** Whether nobody has claimed this guest since it was found. One read. */
+  /** The guest whom `token` has proved before, who may have expired or been claimed since: look by `isStill`. No read. */
+  remember(token: string, origin: 'header' | 'cookie'): Guest | undefined {
+    const key = this.#known.get(token)
+    return key === undefined ? undefined : new Guest(key, token, origin)
+  }
+
+  /** Whether this guest has not expired, and nobody has claimed it. One read. */
   async isStill(guest: Guest): Promise<boolean> {
     const row = await this.#database.maybeOne(
-      sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND claimed_by IS NULL`,
+      sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND expires_at > ${Date.now()} AND claimed_by IS NULL`,
     )
+    if (row === undefined) this.#known.delete(guest.revealToken())
     return row !== undefined
   }
 

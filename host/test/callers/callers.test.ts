@@ -288,11 +288,12 @@ t.test('callers are judged before bodies', async (t) => {
   t.equal((await app.inject({ ...request, headers })).statusCode, 401)
 })
 
-t.test('a known JWT costs no read and no cryptography, a guest token two reads', async (t) => {
+t.test('a known JWT costs no read and no cryptography, a guest token that is known one read', async (t) => {
   const { app, storage } = await testApp(t, { routes })
   const guest = await newGuest(app)
   const authorization = await bearer('ann')
   await app.inject({ url: '/me', headers: { authorization } })
+  await app.inject({ url: '/me', headers: { 'guest-token': guest.token } })
 
   const verify = mock.method(crypto.subtle, 'verify')
   const reads = (['many', 'one', 'maybeOne', 'snapshot', 'transaction'] as const).map((name) =>
@@ -304,7 +305,7 @@ t.test('a known JWT costs no read and no cryptography, a guest token two reads',
   t.equal(count(), 0)
   t.equal(verify.mock.callCount(), 0)
   await app.inject({ url: '/me', headers: { 'guest-token': guest.token } })
-  t.equal(count(), 2)
+  t.equal(count(), 1)
 })
 
 t.test('many callers at once stay who they are', async (t) => {
