@@ -47,7 +47,7 @@ import type { Tracing } from './tracing/tracing.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** Tells the modules that another instance has taken over, or the host is about to end. */
-    retire(): void
+    retire?(): void
   }
 }
 

@@ -24,6 +24,7 @@ export {
 export type { ApplicationState } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { createHost, type HostParts } from './create-host.ts'
+export { EventLog } from './events/event-log.ts'
 export { differences, nameOfHost, type ServingHost } from './hosts/serving-host.ts'
 export { createServer } from './http/server.ts'
 export { createLogger, linesForPeople } from './logger.ts'

@@ -100,6 +100,7 @@ export class EventLog implements EventReader {
     while (this.#lookAgain) {
       this.#lookAgain = false
       await this.#storage.sequenceEvents()
+      if (this.#listeners.size === 0) continue
       const last = await this.last()
       if (last === this.#announced) continue
       this.#announced = last

@@ -26,7 +26,7 @@ class Generation {
 
   /** Tells the modules that nothing should go on for long. */
   retire(): void {
-    if (this.app.hasDecorator('retire')) this.app.retire()
+    this.app.retire?.()
   }
 
   /** Has the connections in use end with the answers that are under way, and streams end. */

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import fastify, { type FastifyInstance } from 'fastify'
 import pino from 'pino'
 import type { Test } from 'tap'
+import type { EventType } from '../../src/events/event-types.ts'
 import { cors } from '../../src/http/cors.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { paging } from '../../src/http/paging.ts'
@@ -18,6 +19,7 @@ import { overview } from '../../src/operations/overview.ts'
 
 export interface AppOptions {
   readonly publicUrl?: string
+  readonly eventTypes?: Iterable<EventType>
   readonly basePath?: string
   readonly origins?: readonly string[]
   readonly notReady?: () => string | undefined
@@ -54,7 +56,7 @@ export async function createApp(t: Test, options: AppOptions = {}): Promise<Fast
   await app.register(paging, { publicUrl })
   await app.register(
     async (scope) => {
-      await scope.register(openapi, { application, publicUrl, eventTypes: [] })
+      await scope.register(openapi, { application, publicUrl, eventTypes: options.eventTypes ?? [] })
       await scope.register(docsPage, { application })
       await scope.register(health, { notReady })
       await scope.register(overview, { application, modules })

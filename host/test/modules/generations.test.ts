@@ -79,6 +79,22 @@ t.test('what has begun on the former generation ends there, and only then is it 
   t.ok(one.isClosed())
 })
 
+t.test('a former generation is told to end what would go on for long, and so is the last one', async (t) => {
+  const [one, two] = [await instance('one'), await instance('two')]
+  const retired: string[] = []
+  for (const { app } of [one, two]) {
+    const [name] = [app === one.app ? 'one' : 'two']
+    app.retire = () => {
+      retired.push(name)
+    }
+  }
+  const generations = new Generations(one.app)
+  await generations.replace(async () => two.app)
+  t.same(retired, ['one'])
+  await generations.close()
+  t.equal(retired.at(-1), 'two')
+})
+
 t.test('changes are queued: each builds on what the one before left, and none is lost', async (t) => {
   const first = await instance('0')
   const generations = new Generations(first.app)

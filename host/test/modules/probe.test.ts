@@ -206,6 +206,30 @@ t.test('routes are what the manifest says, with access, and nobody else’s', as
   }
 })
 
+t.test('events are what the manifest says, and nobody else’s', async (t) => {
+  const emitting = (id: string, code: string, ...events: string[]): FixtureModule => ({
+    manifest: { id, events },
+    files: {
+      'index.js': `import { defineEvents } from '@mortise/module-sdk'
+        export default async (app, context) => { ${code} }`,
+    },
+  })
+  const emits = (source: string, type: string) =>
+    `context.emits(defineEvents('${source}', { '${type}': { type: 'object' } }))`
+  await probeAll(t, [emitting('bad', emits('bad', 'thing.done'), 'thing.done')])
+  const bad: [FixtureModule, RegExp][] = [
+    [emitting('bad', emits('bad', 'thing.done')), /emits "thing.done", which its manifest does not declare/],
+    [emitting('bad', '', 'thing.done'), /declares the events thing.done, which it does not say it emits/],
+    [emitting('bad', emits('good', 'thing.done'), 'thing.done'), /emits the events of "good"/],
+    [emitting('bad', emits('bad', 'good.done'), 'good.done'), /emits "good.done", as good does/],
+    [emitting('bad', 'context.events'), /its manifest needs "listensTo": \["\*"\]/],
+  ]
+  const good = emitting('good', emits('good', 'good.done'), 'good.done')
+  for (const [module, message] of bad) {
+    await t.rejects(probeAll(t, [good, module]), { module: 'bad', message })
+  }
+})
+
 t.test('migrations are tried, and keep to their prefix', async (t) => {
   const migrating = (sql: string): FixtureModule => ({
     manifest: { id: 'bad', tables: 'bad', migrations: 'migrations' },

@@ -55,6 +55,22 @@ function operationsOf(document: { paths: object }) {
   )
 }
 
+t.test('the events of modules are webhooks, in CloudEvents envelopes', async (t) => {
+  const schema = Type.Object({ text: Type.String() }, { title: 'NoteAdded' })
+  const document = await documentOf(t, { eventTypes: [{ type: 'note.was-added', source: 'note', schema }] })
+  const { post } = document.webhooks['note.was-added']
+  t.match(post, { operationId: 'onNoteWasAdded', tags: ['note'] })
+  const { $ref } = post.requestBody.content['application/cloudevents+json'].schema
+  t.equal($ref, '#/components/schemas/NoteWasAddedEvent')
+  t.match(document.components.schemas.NoteWasAddedEvent.properties, {
+    specversion: { const: '1.0' },
+    source: { const: '/note' },
+    type: { const: 'note.was-added' },
+    data: { $ref: '#/components/schemas/NoteAdded' },
+  })
+  t.equal((await documentOf(t)).webhooks, undefined)
+})
+
 t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schema 2020-12', async (t) => {
   const document = await documentOf(t)
   t.match(document.openapi, /^3\.1\.\d+$/)

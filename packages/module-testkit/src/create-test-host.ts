@@ -7,6 +7,7 @@ import {
   createHost,
   createLogger,
   createTokenVerifier,
+  EventLog,
   hostMigrations,
   inContractOrder,
   linesForPeople,
@@ -21,7 +22,7 @@ import {
   secretFile,
   tokenIssuers,
 } from '@mortise/host'
-import type { ModulePlugin } from '@mortise/module-sdk'
+import type { Event, ModulePlugin } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
@@ -57,6 +58,8 @@ export interface TestHostOptions {
 export interface TestHost {
   readonly app: FastifyInstance
   readonly database: Storage
+  /** What was emitted until now, in order. */
+  events(): Promise<Event[]>
   /** Somebody signed in, with scopes such as `purchase:read purchase:manage`. */
   user(subject: string, scope?: string): TestCaller
   /** A guest who is not known yet, and keeps the token that the host gives out. */
@@ -76,9 +79,12 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       throw error
     },
   })
+  const logger = createLogger(config.log, linesForPeople())
+  const events = new EventLog(database, logger)
   let app: FastifyInstance | undefined
   cleanUpAfter(t, async () => {
     await app?.close()
+    await events.close()
     await database.close()
     await place?.drop()
     await rm(directory, { recursive: true, force: true })
@@ -102,15 +108,21 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   app = await createHost({
     config,
     storage: database,
-    logger: createLogger(config.log, linesForPeople()),
+    logger,
+    events,
     tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
     modules: inContractOrder(modules),
     notReady: () => undefined,
   })
+  events.wake()
   const serving = app
   return {
     app,
     database,
+    async events() {
+      await database.sequenceEvents()
+      return events.read({ after: 0, limit: Number.MAX_SAFE_INTEGER })
+    },
     user: (subject, scope) => TestCaller.user(serving, config, subject, scope),
     guest: () => TestCaller.guest(serving, config),
   }

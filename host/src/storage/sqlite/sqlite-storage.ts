@@ -38,6 +38,7 @@ export class SqliteStorage implements Storage {
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<void>>()
   readonly #listeners = new Set<() => void>()
+  #sequenced = false
   #ended: Error | undefined
   #held: DatabaseError | undefined
   #closing: Promise<void> | undefined
@@ -137,10 +138,12 @@ export class SqliteStorage implements Storage {
     return this.#change(() => restoreModule(this.#writer, file, record))
   }
 
-  /** There are such events where the data come from PostgreSQL. */
+  /** There are such events where the data come from PostgreSQL, and none are added. */
   async sequenceEvents(): Promise<void> {
+    if (this.#sequenced) return
     const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
     while ((await this.maybeOne(waits)) !== undefined) await this.transaction(() => givePositions('sqlite'))
+    this.#sequenced = true
   }
 
   onEvents(listener: () => void): () => Promise<void> {
