@@ -21,16 +21,17 @@ const post = (path: string, access: string, body: string) =>
 
 const shop = (
   version: string,
-  manifest: object,
+  manifest: { readonly events?: readonly string[]; readonly [key: string]: unknown },
   plugin: readonly string[],
   more: SampleOptions = {},
 ): SampleOptions => ({
   id: 'shop',
   version,
   manifest: { ...manifest },
-  main: `import { defineModule } from '@mortise/module-sdk'
+  main: `import { defineEvents, defineModule } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
-    export default defineModule('shop', async (app) => {
+    export default defineModule('shop', async (app, { emits }) => {
+      emits(defineEvents('shop', { ${(manifest.events ?? []).map((type) => `'${type}': Type.Object({})`)} }))
       ${plugin.join('\n')}
     })`,
   json: { peerDependencies: { '@mortise/module-sdk': '^1.0.0', '@sinclair/typebox': '*' } },
