@@ -57,6 +57,8 @@ onEngines<Test>(test)('no GET writes anything, whoever asks and whatever it answ
   const paths = Object.keys(document.paths).filter((path) => document.paths[path].get)
   t.ok(paths.includes('/cart/item/{id}') && paths.includes('/idempotency/{key}'))
 
+  // Until they are in their places, which a write has left to do.
+  await host.events()
   const before = await hashOf(host)
   const statuses = new Set<number>()
   for (const path of ['/docs', '/openapi.json', '/nowhere', ...paths]) {

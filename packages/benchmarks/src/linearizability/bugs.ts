@@ -132,8 +132,8 @@ export const bugs: readonly Bug[] = [
     name: 'clearing leaves the line that was added last',
     edits: [
       inRepository(
-        'deleteItems(owner, now) { const deleted = yield* run(sql ` DELETE FROM cart_item WHERE',
-        `deleteItems(owner, now) { const deleted = yield* run(sql \`
+        'deleteItems(owner, now) { return yield* run(sql ` DELETE FROM cart_item WHERE',
+        `deleteItems(owner, now) { return yield* run(sql \`
         DELETE FROM cart_item WHERE since_version < (SELECT version FROM cart WHERE owner = \${owner}) AND`,
       ),
     ],
