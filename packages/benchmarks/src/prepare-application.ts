@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   configFile,
@@ -21,8 +21,10 @@ export interface PreparedApplication {
 }
 
 /**
- * Makes an application folder like `app init` and `app module-install` do, with modules of this checkout in its
- * store: the host then runs what it would run in production.
+ * Makes an application folder like `app init` and `app module-install` do, with modules in its store: the host then
+ * runs what it would run in production.
+ *
+ * @param modules packages of this checkout, or folders
  */
 export async function prepareApplication(
   directory: string,
@@ -35,7 +37,9 @@ export async function prepareApplication(
   await writeFile(configFile(directory), JSON.stringify(config))
   const locked: Lock['modules'] = {}
   for (const name of modules) {
-    const source = dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
+    const source = isAbsolute(name)
+      ? name
+      : dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
     const { version, manifest, directory: from } = await readPackage(source)
     const module = { package: name, version, spec: from, integrity: 'none', enabled: true }
     const published = ['package.json', 'dist', manifest.migrations, manifest.config]

@@ -1,0 +1,72 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const files = {
+  'package.json': JSON.stringify({
+    name: 'tally',
+    version: '1.0.0',
+    type: 'module',
+    exports: './dist/index.js',
+    peerDependencies: { '@mortise/module-sdk': '^1.0.0', '@sinclair/typebox': '*' },
+    mortise: {
+      id: 'tally',
+      host: '*',
+      routes: ['GET /tally', 'POST /tally'],
+      tables: 'tally',
+      migrations: 'migrations',
+      events: ['tally.raised'],
+      listensTo: ['tally.raised'],
+    },
+  }),
+  'migrations/001-tally.sql': `
+    CREATE TABLE tally (subject TEXT PRIMARY KEY, value BIGINT NOT NULL);
+    CREATE TABLE tally_heard (subject TEXT PRIMARY KEY, value BIGINT NOT NULL);
+    CREATE TABLE tally_wrong (subject TEXT NOT NULL, value BIGINT NOT NULL);`,
+  'migrations/001-tally.down.sql': 'DROP TABLE tally_wrong; DROP TABLE tally_heard; DROP TABLE tally;',
+  'dist/index.js': `
+    import { answer, defineEvents, defineModule, one, run, sql } from '@mortise/module-sdk'
+    import { Type } from '@sinclair/typebox'
+
+    const emit = defineEvents('tally', { 'tally.raised': Type.Object({ value: Type.Integer() }) })
+    const Subjects = Type.Array(Type.String())
+
+    export default defineModule('tally', async (app, { database, emits, on }) => {
+      emits(emit)
+      on('tally.raised', function* ({ subject, data: { value } }) {
+        const next = value === 1
+          ? sql\`INSERT INTO tally_heard (subject, value) VALUES (\${subject}, 1) ON CONFLICT DO NOTHING\`
+          : sql\`UPDATE tally_heard SET value = \${value} WHERE subject = \${subject} AND value = \${value - 1}\`
+        if ((yield* run(next)) === 1) return
+        yield* run(sql\`INSERT INTO tally_wrong (subject, value) VALUES (\${subject}, \${value})\`)
+      })
+      app.post('/tally', {
+        config: { access: 'public' },
+        schema: { body: Type.Object({ subjects: Subjects, fails: Type.Boolean() }) },
+      }, (request) => request.transaction(function* () {
+        for (const subject of request.body.subjects) {
+          const { value } = yield* one(sql\`
+            INSERT INTO tally (subject, value) VALUES (\${subject}, 1)
+            ON CONFLICT (subject) DO UPDATE SET value = tally.value + 1 RETURNING value\`)
+          yield* emit('tally.raised', { subject, data: { value } })
+        }
+        if (request.body.fails) throw new Error('on purpose')
+        return answer(200, {})
+      }))
+      app.get('/tally', { config: { access: 'public' } }, () => database.one(sql\`
+        SELECT (SELECT coalesce(sum(value), 0) FROM tally) AS raised,
+          (SELECT coalesce(sum(value), 0) FROM tally_heard) AS heard\`))
+    })`,
+}
+
+/**
+ * Writes a module that raises counters and tells of it, and that hears of it: `tally_heard` keeps up with `tally` exactly
+ * if each event is heard once and in order; whatever else is heard is in `tally_wrong`.
+ */
+export async function writeTallyModule(folder: string): Promise<string> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, path)
+    await mkdir(join(file, '..'), { recursive: true })
+    await writeFile(file, text)
+  }
+  return folder
+}
