@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 const packages: Readonly<Record<string, string>> = {
   'api-cart': '@mortise/api-cart',
   'api-purchase': '@mortise/api-purchase',
+  'api-event': '@mortise/api-event',
 }
 
 /** The bare names of the index. */

@@ -1,5 +1,5 @@
 import cookies from '@fastify/cookie'
-import type { Access, Caller, Problem } from '@mortise/module-sdk'
+import { type Access, type Caller, Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { hostProblems } from '../http/problems.ts'
@@ -33,6 +33,10 @@ export const callers = fp<CallersOptions>(
     await app.register(cookies, { hook: false })
     app.decorateRequest(kCaller, null)
     app.decorateRequest('caller', { getter: callerOf } as never)
+
+    app.decorateRequest('credentialsHold', function () {
+      return holds(this, options)
+    })
 
     // Not async: a token that is known is settled without giving up the turn.
     app.addHook('onRequest', (request, reply, done) => {
@@ -136,6 +140,22 @@ async function guestOfCookie(
   if (guest) return guest
   cookie.clear(reply)
   return guests.create()
+}
+
+/** A token is verified anew, which is a look-up until it expires; a guest is one read. */
+async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions): Promise<boolean> {
+  const { authorization } = request.headers
+  const guest = guestOf(request)
+  if (guest)
+    return guest.origin !== 'new' && (await guests.find(guest.revealToken(), guest.origin)) !== undefined
+  if (authorization === undefined) return false
+  try {
+    await tokens.verify(bearerToken(authorization))
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
 
 function settle(request: FastifyRequest, caller: Caller, access: Access): void {

@@ -17,6 +17,9 @@ const FORGOTTEN_AT_ONCE = 1_000
 
 type Row = Omit<Event, 'data'> & { data: string }
 
+const columns = sql`position, id, type, source, subject, owner, at, data, traceparent`
+const toEvent = (row: Row): Event => ({ ...row, data: JSON.parse(row.data) })
+
 /**
  * The sequence of all events, as one process sees it: it outlives generations. What was emitted has its position soon
  * after its commit, by whichever host comes first; listeners are woken then, on every host.
@@ -49,9 +52,9 @@ export class EventLog implements EventReader {
     if (owner !== undefined) conditions.push(sql`owner = ${owner}`)
     if (subject !== undefined) conditions.push(sql`subject = ${subject}`)
     const rows = await this.#storage.many<Row>(sql`
-      SELECT position, id, type, source, subject, owner, at, data, traceparent
-      FROM mortise_event WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)
-    return rows.map((row) => ({ ...row, data: JSON.parse(row.data) }))
+      SELECT ${columns} FROM mortise_event
+      WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)
+    return rows.map(toEvent)
   }
 
   async last(): Promise<number> {
@@ -59,6 +62,13 @@ export class EventLog implements EventReader {
       sql`SELECT coalesce(max(position), 0) AS last FROM mortise_event`,
     )
     return last
+  }
+
+  async newest(owner?: string): Promise<Event | undefined> {
+    const among = owner === undefined ? sql`` : sql`WHERE owner = ${owner}`
+    const row = await this.#storage.maybeOne<Row>(sql`
+      SELECT ${columns} FROM mortise_event ${among} ORDER BY position DESC LIMIT 1`)
+    return row && toEvent(row)
   }
 
   async find(id: string): Promise<number | undefined> {
@@ -89,22 +99,25 @@ export class EventLog implements EventReader {
   wake(): void {
     this.#lookAgain = true
     this.#looking ??= this.#look()
-      // It is looked again within a second, or at the next event.
-      .catch((error) => this.#log.debug(error, 'new events could not be looked for'))
-      .finally(() => {
-        this.#looking = undefined
-      })
   }
 
   async #look(): Promise<void> {
-    while (this.#lookAgain) {
-      this.#lookAgain = false
-      await this.#storage.sequenceEvents()
-      if (this.#listeners.size === 0) continue
-      const last = await this.last()
-      if (last === this.#announced) continue
-      this.#announced = last
-      for (const listener of this.#listeners) listener()
+    try {
+      while (this.#lookAgain) {
+        this.#lookAgain = false
+        await this.#storage.sequenceEvents()
+        if (this.#listeners.size === 0) continue
+        const last = await this.last()
+        if (last === this.#announced) continue
+        this.#announced = last
+        for (const listener of this.#listeners) listener()
+      }
+    } catch (error) {
+      // It is looked again within a second, or at the next event.
+      this.#log.debug(error, 'new events could not be looked for')
+    } finally {
+      // In the same turn as the last look at `#lookAgain`: a call of `wake` in between would be lost.
+      this.#looking = undefined
     }
   }
 }

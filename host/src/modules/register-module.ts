@@ -108,6 +108,7 @@ function eventsFor({ id, listensTo }: Manifest, events: EventLog, scope: Fastify
   return {
     read: (query) => events.read(query),
     last: () => events.last(),
+    newest: (owner) => events.newest(owner),
     find: (id) => events.find(id),
     onMore(listener) {
       const end = events.onMore(listener)

@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { isStream } from '../http/is-stream.ts'
 import { routeOf } from '../http/route-of.ts'
 
 export interface RequestLogOptions {
@@ -13,7 +14,7 @@ export const requestLog = fp<RequestLogOptions>(
   async (app, { requests, slowMs }) => {
     app.addHook('onResponse', (request, reply, done) => {
       const { elapsedTime, statusCode } = reply
-      const noteworthy = statusCode >= 500 || elapsedTime >= slowMs
+      const noteworthy = statusCode >= 500 || (elapsedTime >= slowMs && !isStream(reply))
       if (!noteworthy && !requests) return done()
       const line = {
         ...routeOf(request),

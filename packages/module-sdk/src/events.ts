@@ -113,6 +113,8 @@ export interface EventLog {
   read(query: EventQuery): Promise<Event[]>
   /** The position of the newest event; 0 before there is one. */
   last(): Promise<number>
+  /** The newest event, of those that this caller may see where one is named; undefined where there is none. */
+  newest(owner?: string): Promise<Event | undefined>
   /** The position of an event; undefined where there is none with this id, or none any more. */
   find(id: string): Promise<number | undefined>
   /**

@@ -62,6 +62,13 @@ declare module 'fastify' {
      * @throws {Problem} 412 `precondition-failed`
      */
     ifMatch(find: () => Transaction<Versioned>): Transaction<void>
+    /**
+     * Whether what the caller has proved themselves by holds still: a token that has not expired, a guest who is there and
+     * has not signed in; false for somebody new. For an answer that goes on for long: to be asked now and then.
+     *
+     * @throws {DatabaseError} where it cannot be known just now
+     */
+    credentialsHold(): Promise<boolean>
     /** Puts on record what the caller does here. A step of `transaction`; on a `public` route there is no caller. */
     readonly audit: Audit
   }

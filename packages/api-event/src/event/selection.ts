@@ -1,0 +1,26 @@
+import type { Caller, Event } from '@mortise/module-sdk'
+import { insufficientScope } from '../problems.ts'
+import type { EventFilter } from './schemas.ts'
+
+/** Which events somebody sees: undefined stands for all. */
+export interface Selection {
+  readonly types: readonly string[] | undefined
+  readonly subject: string | undefined
+  readonly owner: string | undefined
+}
+
+/** A caller's own events; with the scope `event:read` everybody's, or those of `owner`. */
+export function selectionOf(caller: Caller, { type, subject, owner }: EventFilter): Selection {
+  const seesAll = caller.has('event:read')
+  if (owner !== undefined && !seesAll) throw insufficientScope('event:read', "see others' events")
+  return { types: type?.split(','), subject, owner: seesAll ? owner : caller.id }
+}
+
+/** Whether the log would find the event for this selection. */
+export function selects({ types, subject, owner }: Selection, event: Event): boolean {
+  return (
+    (owner === undefined || event.owner === owner) &&
+    (subject === undefined || event.subject === subject) &&
+    (types === undefined || types.includes(event.type))
+  )
+}

@@ -1,0 +1,56 @@
+import { type Caller, type EventLog, toCloudEvent } from '@mortise/module-sdk'
+import { eventGone } from '../problems.ts'
+import type { Beginning } from './event-streams.ts'
+import type { EventPage, EventQuery } from './schemas.ts'
+import { type Selection, selectionOf } from './selection.ts'
+
+/** Before all events: a cursor for those who have seen none. */
+const START = 'start'
+
+/** @param url of the request; the way on keeps its filters */
+export async function listEvents(
+  events: EventLog,
+  caller: Caller,
+  { after = START, limit, ...filter }: EventQuery,
+  url: string,
+): Promise<EventPage> {
+  const selection = selectionOf(caller, filter)
+  const { position } = await goOnAfter(events, after, 'after')
+  const found = await events.read({ ...selection, after: position, limit: limit + 1 })
+  const shown = found.slice(0, limit)
+  return {
+    data: shown.map(toCloudEvent),
+    next: linkTo(url, shown.at(-1)?.id ?? after),
+    more: found.length > limit,
+  }
+}
+
+/**
+ * Where a stream begins: after what its reader has seen last, or with what comes now. For that the newest event that the
+ * reader may see is the cursor, not of all, which would tell when others do something.
+ */
+export async function beginningOf(
+  events: EventLog,
+  { owner }: Selection,
+  after: string | undefined,
+  lastEventId: string | undefined,
+): Promise<Beginning> {
+  if (lastEventId) return goOnAfter(events, lastEventId, 'Last-Event-ID')
+  if (after !== undefined) return goOnAfter(events, after, 'after')
+  const newest = await events.newest(owner)
+  return newest ? { cursor: newest.id, position: newest.position } : { cursor: START, position: 0 }
+}
+
+/** @param name what the cursor was sent as */
+async function goOnAfter(events: EventLog, cursor: string, name: string): Promise<Beginning> {
+  if (cursor === START) return { cursor, position: 0 }
+  const position = await events.find(cursor)
+  if (position === undefined) throw eventGone(name)
+  return { cursor, position }
+}
+
+function linkTo(url: string, after: string): string {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  searchParams.set('after', after)
+  return `${pathname}?${searchParams}`
+}

@@ -1,0 +1,33 @@
+import { defineProblems } from '@mortise/module-sdk'
+
+export const problems = defineProblems('api-event', {
+  'credentials-needed': { status: 401, title: 'A stream needs a caller who is known' },
+  'insufficient-scope': { status: 403, title: 'The token lacks a scope' },
+  'event-gone': { status: 410, title: 'The event to go on from is not there' },
+  'too-many-streams': { status: 429, title: 'The caller has too many streams open' },
+  'streams-exhausted': { status: 503, title: 'Too many streams are open' },
+})
+
+/** `scope` is what it takes to do `what`. The header is that of RFC 6750. */
+export function insufficientScope(scope: string, what: string) {
+  return problems.create('insufficient-scope', `To ${what}, use a token with the scope ${scope}.`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  })
+}
+
+/** 401: nobody whose events there could be. */
+export function credentialsNeeded() {
+  return problems.create(
+    'credentials-needed',
+    'You are new here, so that nothing can happen to what is yours: send Authorization: Bearer and a token, or the Guest-Token of a guest.',
+    { headers: { 'www-authenticate': 'Bearer' } },
+  )
+}
+
+/** Whatever may be wrong with an event's id: deleted by retention, lost with a restore, made up. */
+export function eventGone(parameter: string) {
+  return problems.create(
+    'event-gone',
+    `There is no event with the id in ${parameter}, or none any more: events are kept for a time, and what came after it may have been deleted as well, unseen by you. Look at the things themselves for what you may have missed, and begin anew without it: that is from the oldest event there is.`,
+  )
+}

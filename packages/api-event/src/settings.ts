@@ -1,0 +1,32 @@
+import { Strict } from '@mortise/module-sdk'
+import { type Static, Type } from '@sinclair/typebox'
+
+/** What an operator may set; settings.schema.json of this package is made of it. */
+export const Settings = Strict({
+  heartbeatSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 300,
+    default: 15,
+    description:
+      'seconds between signs of life in a stream; the credentials of its caller are looked at then',
+  }),
+  slowReaderSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 3600,
+    default: 60,
+    description: 'seconds after which a stream ends whose reader takes nothing of what waits for it',
+  }),
+  streamsPerCaller: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 10,
+    description: 'how many streams one caller may have open at a process of the application',
+  }),
+  streams: Type.Integer({
+    minimum: 0,
+    maximum: 100_000,
+    default: 1500,
+    description: 'how many streams may be open at a process; 0: none',
+  }),
+})
+export type Settings = Static<typeof Settings>

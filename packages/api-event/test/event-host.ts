@@ -1,0 +1,13 @@
+import { fileURLToPath } from 'node:url'
+import { createTestHost, onEngines, type TestHostOptions } from '@mortise/module-testkit'
+import { type Test, test } from 'tap'
+import plugin from '../src/module.ts'
+
+/** One test on every engine there is. */
+export const testOnEngines = onEngines<Test>(test)
+
+/** A host that serves this module, from its sources. */
+export function eventHost(t: Test, options: Omit<TestHostOptions, 'modules'> = {}) {
+  const directory = fileURLToPath(new URL('..', import.meta.url))
+  return createTestHost(t, { ...options, modules: [{ directory, plugin }] })
+}
