@@ -1,13 +1,64 @@
 import { fileURLToPath } from 'node:url'
-import { createTestHost, onEngines, type TestHostOptions } from '@mortise/module-testkit'
+import { defineEvents, type EventLog, type ModulePlugin } from '@mortise/module-sdk'
+import { createTestHost, onEngines, type TestCaller, type TestHostOptions } from '@mortise/module-testkit'
+import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
 import plugin from '../src/module.ts'
 
 /** One test on every engine there is. */
 export const testOnEngines = onEngines<Test>(test)
 
-/** A host that serves this module, from its sources. */
-export function eventHost(t: Test, options: Omit<TestHostOptions, 'modules'> = {}) {
+const emit = defineEvents('bell', {
+  'bell.rung': Type.Object({ n: Type.Integer(), text: Type.Optional(Type.String()) }),
+  'bell.hung': Type.Object({}),
+})
+
+/** A host that serves this module, from its sources, and in which things happen. */
+export async function eventHost(
+  t: Test,
+  {
+    watch,
+    ...options
+  }: Omit<TestHostOptions, 'modules'> & { readonly watch?: (log: EventLog) => EventLog } = {},
+) {
   const directory = fileURLToPath(new URL('..', import.meta.url))
-  return createTestHost(t, { ...options, modules: [{ directory, plugin }] })
+  const watched: ModulePlugin = (app, context) =>
+    plugin(app, watch ? { ...context, events: watch(context.events) } : context)
+  const host = await createTestHost(t, {
+    ...options,
+    modules: [{ directory, plugin: Object.assign(watched, plugin) }],
+  })
+  const { database } = host
+  let rung = 0
+  return {
+    ...host,
+    emit,
+    /** So many events in one transaction; their numbers go on from one call to the next. */
+    async ring(times = 1, owner: string | null = null, text?: string): Promise<void> {
+      const numbers = Array.from({ length: times }, () => ++rung)
+      await database.transaction(function* () {
+        for (const n of numbers) {
+          yield* emit('bell.rung', {
+            subject: `bell_${n % 3}`,
+            owner,
+            data: { n, ...(text !== undefined && { text }) },
+          })
+        }
+      })
+    },
+  }
+}
+
+/** The id by which events belong to a user of a test host. */
+export const idOf = (subject: string) => `user:mortise-testkit:${subject}`
+
+/** All that a caller finds by following `next` for as long as there is more. */
+export async function walk(caller: TestCaller, path = '/event') {
+  const events: { id: string; type: string; subject: string; data: { n: number } }[] = []
+  for (let next = path, more = true; more; ) {
+    const page = (await caller.get(next)).json()
+    events.push(...page.data)
+    ;({ next, more } = page)
+  }
+  return events
 }

@@ -62,6 +62,11 @@ export class TestCaller {
     return this.post('/guest/claim', undefined, token === undefined ? {} : { 'guest-token': token })
   }
 
+  /** What it proves itself by: for a request that is sent in another way, over a socket say. */
+  async credentials(): Promise<Readonly<Record<string, string>>> {
+    return this.#headers
+  }
+
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<LightMyRequestResponse> {
     return this.request('GET', path, undefined, headers)
   }

@@ -37,7 +37,6 @@ export function eventRoutes(
     },
     async (request, reply) => {
       const { caller, headers, query, url } = request
-      reply.header('vary', 'accept')
       if (!acceptsStream(headers.accept)) return listEvents(events, caller, query, url)
       if (!(await request.credentialsHold())) throw credentialsNeeded()
       const selection = selectionOf(caller, query)

@@ -51,6 +51,7 @@ export const CloudEvent = Type.Object(
     time: Timestamp,
     datacontenttype: Type.Literal('application/json'),
     data: Type.Unknown({ description: 'as the module describes it for this type' }),
+    owner: Type.Optional(Type.String({ description: 'the id of the caller whose it is' })),
     traceparent: Type.Optional(
       Type.String({ description: 'the trace that it happened in (W3C Trace Context)' }),
     ),

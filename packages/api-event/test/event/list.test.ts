@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { run, sql } from '@mortise/module-sdk'
+import { eventHost, idOf, testOnEngines, walk } from '../event-host.ts'
+
+testOnEngines('a walk shows every event once, in order, while they are written', async (t) => {
+  const { ring, user } = await eventHost(t, { rehearse: false })
+  const writing = (async () => {
+    for (let index = 0; index < 40; index += 1) await Promise.all([ring(20), ring(20), ring(10)])
+  })()
+  let written = false
+  const over = writing.finally(() => {
+    written = true
+  })
+  const reader = user('reader', 'event:read')
+  const seen: { id: string; data: { n: number } }[] = []
+  for (let next = '/event?limit=100', isLast = false; !isLast; ) {
+    isLast = written
+    const page = (await reader.get(next)).json()
+    seen.push(...page.data)
+    next = page.next
+    if (page.more) isLast = false
+    await nextTurn()
+  }
+  await over
+  t.equal(seen.length, 2_000)
+  t.equal(new Set(seen.map(({ data }) => data.n)).size, 2_000)
+  t.same(
+    seen.map(({ id }) => id),
+    (await walk(reader, '/event?limit=99')).map(({ id }) => id),
+  )
+})
+
+testOnEngines('a caller sees their own events, and who has the scope everyone’s', async (t) => {
+  const { ring, user, guest } = await eventHost(t)
+  const [ann, ben] = [user('ann'), user('ben')]
+  await ring(2, idOf('ann'))
+  await ring(1, idOf('ben'))
+  await ring(1)
+  const numbers = async (caller: typeof ann, path?: string) =>
+    (await walk(caller, path)).map(({ data }) => data.n)
+  t.same(await numbers(ann), [1, 2])
+  t.same(await numbers(ben), [3])
+  t.same(await numbers(guest()), [])
+  for (const scope of ['event:read', 'admin']) {
+    t.same(await numbers(user('root', scope)), [1, 2, 3, 4])
+    t.same(await numbers(user('root', scope), `/event?owner=${idOf('ann')}`), [1, 2])
+  }
+  for (const owner of [idOf('ann'), idOf('ben'), '*']) {
+    const refused = await ann.get(`/event?owner=${owner}`)
+    t.equal(refused.statusCode, 403)
+    t.equal(refused.json().code, 'insufficient-scope')
+  }
+})
+
+testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for', async (t) => {
+  const { database, emit, ring, user } = await eventHost(t, { config: { basePath: '/api' } })
+  await ring(7, idOf('ann'))
+  await database.transaction(() => emit('bell.hung', { subject: 'bell?', owner: idOf('ann'), data: {} }))
+  const ann = user('ann')
+  const first = (await ann.get('/event?type=bell.rung,bell.hung&subject=bell_1&limit=2')).json()
+  t.match(first, {
+    data: [
+      {
+        specversion: '1.0',
+        id: /^event_\w{26}$/,
+        type: 'bell.rung',
+        source: '/bell',
+        subject: 'bell_1',
+        time: /^\d{4}-.+Z$/,
+        datacontenttype: 'application/json',
+        data: { n: 1 },
+      },
+      { data: { n: 4 } },
+    ],
+    more: true,
+  })
+  t.equal(
+    first.next,
+    `/api/event?type=bell.rung%2Cbell.hung&subject=bell_1&limit=2&after=${first.data[1].id}`,
+  )
+  const last = (await ann.get(first.next.slice('/api'.length))).json()
+  t.match(last, { data: [{ data: { n: 7 } }], more: false })
+  t.match((await ann.get(last.next.slice('/api'.length))).json(), { data: [], next: last.next, more: false })
+  t.match((await ann.get('/event?subject=bell?&limit=1')).json(), {
+    data: [{ type: 'bell.hung' }],
+    next: /subject=bell%3F&limit=1/,
+  })
+  const none = (await user('ben').get('/event')).json()
+  t.same(none, { data: [], next: '/api/event?after=start', more: false })
+})
+
+testOnEngines('an event that is not there to go on from is gone', async (t) => {
+  const { database, ring, user } = await eventHost(t)
+  await ring(2, idOf('ann'))
+  const ann = user('ann')
+  const [oldest] = await walk(ann)
+  await database.transaction(() => run(sql`DELETE FROM mortise_event WHERE position = 1`))
+  const accept = { accept: 'text/event-stream' }
+  for (const id of [oldest?.id, 'event_unknown', 'START', '0']) {
+    const path = `/event?after=${id}`
+    for (const answer of [
+      await ann.get(path),
+      await ann.get(path, accept),
+      await ann.get('/event', { ...accept, 'last-event-id': String(id) }),
+    ]) {
+      t.equal(answer.statusCode, 410, String(id))
+      t.equal(answer.json().type, 'urn:problem-type:api-event:event-gone')
+    }
+  }
+  t.equal((await walk(ann, '/event?after=start')).length, 1)
+})
+
+testOnEngines('what is no such query is refused', async (t) => {
+  const { user } = await eventHost(t)
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'limit=1e1',
+    'after=',
+    'after=start&after=start',
+    'type=',
+    'type=bell',
+    'type=bell.rung,',
+    'type=Bell.rung',
+    'subject=',
+    'owner=',
+    'page=1',
+  ]) {
+    for (const accept of ['*/*', 'text/event-stream']) {
+      const answer = await user('ann', 'admin').get(`/event?${query}`, { accept })
+      t.equal(answer.statusCode, 400, query)
+      t.equal(answer.json().errors[0].parameter, query.split('=')[0])
+    }
+  }
+})
