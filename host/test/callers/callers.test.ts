@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { mock } from 'node:test'
 import { type Access, answer, one, run, sql } from '@mortise/module-sdk'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { bearer, setCookies, type TestAppOptions, testApp } from './test-app.ts'
 
@@ -329,4 +329,39 @@ t.test('many callers at once stay who they are', async (t) => {
     answers.map((response) => response.json().id),
     all.map(({ id }) => id),
   )
+})
+
+t.test('whether credentials hold is known long after the request', async (t) => {
+  const requests: FastifyRequest[] = []
+  const { app } = await testApp(t, {
+    routes: (app) => {
+      app.get('/long', { config: { access: 'caller' } }, async (request) => requests.push(request))
+      app.get('/all', { config: { access: 'public' } }, async (request) => requests.push(request))
+    },
+  })
+  const [staying, leaving] = [await newGuest(app), await newGuest(app)]
+  const authorization = await bearer('ann')
+  for (const headers of [
+    { authorization, 'guest-token': leaving.token },
+    { 'guest-token': staying.token },
+    { cookie: `guest=${staying.token}` },
+    { 'guest-token': leaving.token },
+    { cookie: `guest=${leaving.token}` },
+    {},
+    { cookie: 'guest=unknown' },
+  ]) {
+    t.equal((await app.inject({ url: '/long', headers })).statusCode, 200)
+  }
+  await app.inject('/all')
+  const hold = () => Promise.all(requests.map((request) => request.credentialsHold()))
+  t.same(await hold(), [true, true, true, true, true, false, false, false])
+  await app.inject({
+    method: 'POST',
+    url: '/guest/claim',
+    headers: { authorization, 'guest-token': leaving.token },
+  })
+  t.same(await hold(), [true, true, true, false, false, false, false, false])
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 + 30_000 })
+  t.teardown(() => mock.timers.reset())
+  t.same(await hold(), [false, true, true, false, false, false, false, false])
 })

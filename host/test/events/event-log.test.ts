@@ -92,6 +92,9 @@ testOnEngines('it is read from a position on, by type, owner and subject', async
   t.same(await texts(log, { types: ['note.added'], owner: 'user:ann' }), ['one', 'two'])
   t.same(await texts(log, { subject: 'a', after: 2 }), ['three'])
   t.same(await texts(log, { limit: 1 }), ['one'])
+  t.match(await log.newest(), { position: 4, data: { text: 'three' } })
+  t.match(await log.newest('user:ann'), { position: 3, data: { text: 'two' } })
+  t.equal(await log.newest('user:cay'), undefined)
 })
 
 testOnEngines('data that are not what was declared undo the transaction', async (t, open) => {

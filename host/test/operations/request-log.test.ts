@@ -2,7 +2,9 @@ import fastify from 'fastify'
 import pino from 'pino'
 import t from 'tap'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
+import { RequestDurations } from '../../src/metrics/request-durations.ts'
 import { requestLog } from '../../src/operations/request-log.ts'
+import { requestTimes } from '../../src/operations/request-times.ts'
 
 t.test('a line names module, route and, once, the request', async (t) => {
   const lines: string[] = []
@@ -25,4 +27,24 @@ t.test('a line names module, route and, once, the request', async (t) => {
     url: '/note/7',
     status: 503,
   })
+})
+
+t.test('a stream that goes on is not slow, and a request that takes as long is', async (t) => {
+  const lines: string[] = []
+  const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).url) })
+  const app = fastify(fastifyOptions({ logger, trustProxy: [] }))
+  t.teardown(() => app.close())
+  const requests = new RequestDurations()
+  await app.register(requestLog, { requests: false, slowMs: 0 })
+  await app.register(requestTimes, { requests })
+  const types = ['text/event-stream', 'text/plain']
+  for (const type of types) {
+    app.get(`/${type}`, { config: { access: 'public' } }, async (_request, reply) =>
+      reply.type(type).send('x'),
+    )
+  }
+  for (const type of types) t.equal((await app.inject(`/${type}`)).statusCode, 200)
+  t.same(lines, ['/text/plain'])
+  const routes = requests.family().samples.map(({ labels }) => labels?.route)
+  t.same([...new Set(routes)], ['/text/plain'])
 })

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { defineEvents, type EventLog, type ModulePlugin } from '@mortise/module-sdk'
+import { defineEvents, type EventLog, type ModulePlugin, sql, type Transaction } from '@mortise/module-sdk'
 import { createTestHost, onEngines, type TestCaller, type TestHostOptions } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
@@ -29,22 +30,27 @@ export async function eventHost(
     modules: [{ directory, plugin: Object.assign(watched, plugin) }],
   })
   const { database } = host
+  /** Commits what happens, and waits until it has its place: on PostgreSQL that comes a little later. */
+  async function happen(steps: () => Transaction<void>): Promise<void> {
+    await database.transaction(steps)
+    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
+    while ((await database.maybeOne(waits)) !== undefined) await nextTurn()
+  }
   let rung = 0
   return {
     ...host,
-    emit,
     /** So many events in one transaction; their numbers go on from one call to the next. */
-    async ring(times = 1, owner: string | null = null, text?: string): Promise<void> {
+    ring(times = 1, owner: string | null = null, text?: string): Promise<void> {
       const numbers = Array.from({ length: times }, () => ++rung)
-      await database.transaction(function* () {
+      return happen(function* () {
         for (const n of numbers) {
-          yield* emit('bell.rung', {
-            subject: `bell_${n % 3}`,
-            owner,
-            data: { n, ...(text !== undefined && { text }) },
-          })
+          const data = { n, ...(text !== undefined && { text }) }
+          yield* emit('bell.rung', { subject: `bell_${n % 3}`, owner, data })
         }
       })
+    },
+    hang(subject: string, owner: string): Promise<void> {
+      return happen(() => emit('bell.hung', { subject, owner, data: {} }))
     },
   }
 }
