@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFile, mintToken } from '@mortise/host'
+import { callRunningHost, configFile, mintToken, readLock, writeLock } from '@mortise/host'
 import { KillableHost } from './killable-host.ts'
 import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
 import type { Random } from './soak/random.ts'
@@ -19,10 +19,16 @@ export interface HostGroupOptions {
 /** One host on SQLite, or several on one PostgreSQL database, each with a folder of its own. */
 export class HostGroup {
   readonly #application: PreparedApplication
+  readonly #directories: readonly string[]
   readonly #hosts: readonly KillableHost[]
 
-  private constructor(application: PreparedApplication, hosts: readonly KillableHost[]) {
+  private constructor(
+    application: PreparedApplication,
+    directories: readonly string[],
+    hosts: readonly KillableHost[],
+  ) {
     this.#application = application
+    this.#directories = directories
     this.#hosts = hosts
   }
 
@@ -41,7 +47,7 @@ export class HostGroup {
     const hosts = directories.map(
       (directory) => new KillableHost(file ?? 'host-server', { ...options, directory }),
     )
-    const group = new HostGroup(application, hosts)
+    const group = new HostGroup(application, directories, hosts)
     try {
       // One after the other: the first one migrates.
       for (const host of hosts) await host.start()
@@ -54,6 +60,20 @@ export class HostGroup {
 
   any(random: Random): KillableHost {
     return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
+  }
+
+  /** Has one host take up another generation: `module` is switched off there, or on again. */
+  async switchAny(random: Random, module: string): Promise<void> {
+    const directory = this.#directories[random.between(0, this.#directories.length - 1)] as string
+    const lock = await readLock(directory)
+    const locked = lock.modules[module]
+    if (locked === undefined) throw new Error(`${module} is not installed`)
+    await writeLock(directory, {
+      ...lock,
+      generation: lock.generation + 1,
+      modules: { ...lock.modules, [module]: { ...locked, enabled: !locked.enabled } },
+    })
+    await callRunningHost(directory, { method: 'POST', path: '/activate' })
   }
 
   mintToken(subject: string, scope?: string): Promise<string> {
