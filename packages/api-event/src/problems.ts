@@ -19,7 +19,7 @@ export function insufficientScope(scope: string, what: string) {
 export function credentialsNeeded() {
   return problems.create(
     'credentials-needed',
-    'You are new here, so that nothing can happen to what is yours: send Authorization: Bearer and a token, or the Guest-Token of a guest.',
+    'A stream is for somebody to whom something can happen: send Authorization: Bearer and a token, or the Guest-Token of a guest.',
     { headers: { 'www-authenticate': 'Bearer' } },
   )
 }

@@ -1,6 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { defineEvents, type EventLog, type ModulePlugin, sql, type Transaction } from '@mortise/module-sdk'
+import { defineEvents, type EventLog, type ModulePlugin, type Transaction } from '@mortise/module-sdk'
 import { createTestHost, onEngines, type TestCaller, type TestHostOptions } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
@@ -33,8 +32,7 @@ export async function eventHost(
   /** Commits what happens, and waits until it has its place: on PostgreSQL that comes a little later. */
   async function happen(steps: () => Transaction<void>): Promise<void> {
     await database.transaction(steps)
-    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
-    while ((await database.maybeOne(waits)) !== undefined) await nextTurn()
+    await database.sequenceEvents()
   }
   let rung = 0
   return {

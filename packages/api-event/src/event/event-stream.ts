@@ -5,7 +5,7 @@ import type { Follower, Tail } from './tail.ts'
 import { ToldEvent } from './told-event.ts'
 
 /** Events that a stream which is behind reads at a time: the most that waits in memory for a slow reader. */
-const BATCH = 32
+const BATCH = 16
 /** A reader whose stream has ended comes back after this time and up to as much again, in milliseconds. */
 const RETRY = 2_000
 

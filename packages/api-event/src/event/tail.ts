@@ -5,7 +5,7 @@ import { ToldEvent } from './told-event.ts'
 /** Events that are read at a time. */
 const BATCH = 100
 /** The newest events that are kept for those who have just fallen behind. */
-const RECENT = 256
+const RECENT = 100
 
 export interface Follower {
   /** Is told what follows on the newest that it has, in order, and nothing is left out. */

@@ -81,6 +81,7 @@ testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for
   const last = (await ann.get(first.next.slice('/api'.length))).json()
   t.match(last, { data: [{ data: { n: 7 } }], more: false })
   t.match((await ann.get(last.next.slice('/api'.length))).json(), { data: [], next: last.next, more: false })
+  t.match((await ann.get('/event?subject=bell_1&limit=3')).json(), { more: false })
   t.match((await ann.get('/event?subject=bell?&limit=1')).json(), {
     data: [{ type: 'bell.hung' }],
     next: /subject=bell%3F&limit=1/,

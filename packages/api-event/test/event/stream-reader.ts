@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 export interface Message {
   readonly id: string
   readonly event: string
-  readonly data: { readonly id: string; readonly type: string; readonly data: unknown }
+  readonly data: { readonly id: string; readonly subject: string; readonly data: unknown }
 }
 
 /** Reads a stream of Server-Sent Events as a browser does: `lastEventId` is what it would come back with. */
