@@ -22,6 +22,7 @@ import { applicationMetrics } from './metrics/application-metrics.ts'
 import type { MetricFamily } from './metrics/metric-family.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessMetrics } from './metrics/process-metrics.ts'
+import { reactionMetrics } from './metrics/reaction-metrics.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
@@ -204,6 +205,7 @@ export class Application {
       application = new Application(config, logger, storage, installed, outliving, closed)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
+      await installed.react()
       application.#watchLock()
       // Only now: who leaves a record later finds the control socket, and asks for it to be taken in.
       await takeInRecords(directory, storage).catch((error) =>
@@ -253,9 +255,12 @@ export class Application {
   }
 
   /** What this process has counted. */
-  metrics(): MetricFamily[] {
+  async metrics(): Promise<MetricFamily[]> {
+    const state = this.state()
+    const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
     return [
-      ...applicationMetrics(this.state(), this.installed.inFlight, this.#storage),
+      ...applicationMetrics(state, this.installed.inFlight, this.#storage),
+      ...(await reactionMetrics(this.#storage, new Set(active))),
       ...this.#metrics.families(),
       ...(this.#limits === undefined ? [] : [this.#limits.family()]),
       ...this.#process.families(),

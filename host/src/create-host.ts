@@ -12,6 +12,7 @@ import type { TokenVerifier } from './callers/tokens.ts'
 import type { Config } from './config.ts'
 import { EventLog } from './events/event-log.ts'
 import { EventTypes } from './events/event-types.ts'
+import { ModuleReactions } from './events/module-reactions.ts'
 import { conditionalRequests } from './http/conditional-requests.ts'
 import { cors } from './http/cors.ts'
 import { fastifyOptions } from './http/fastify-options.ts'
@@ -48,6 +49,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Tells the modules that another instance has taken over, or the host is about to end. */
     retire?(): void
+    /** Has the modules react to events, until then. Resolves when they miss none that is emitted from then on. */
+    react?(): Promise<void>
+    /** Resolves when the modules have done what they do about the events that there are, or put it aside to be tried again. */
+    reacted?(): Promise<void>
   }
 }
 
@@ -93,6 +98,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   const cookie = new GuestCookie(publicUrl)
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
+  const reactions = new ModuleReactions({ storage, events, log: logger })
   const retirement = new AbortController()
   const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
@@ -119,7 +125,11 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
     everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
+    app.decorate('react', () => reactions.begin())
+    app.decorate('reacted', () => reactions.idle())
     app.decorate('retire', () => retirement.abort())
+    retirement.signal.addEventListener('abort', () => void reactions.stop())
+    app.addHook('onClose', () => reactions.stop())
     app.addHook('preClose', async () => {
       retirement.abort()
       if (parts.events === undefined) await events.close()
@@ -143,6 +153,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
           claims,
           events,
           eventTypes,
+          reactions,
           retiring: retirement.signal,
         })
       },

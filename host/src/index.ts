@@ -25,6 +25,13 @@ export type { ApplicationState } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
+export type {
+  ChosenReaction,
+  FailedChoice,
+  FailedReaction,
+  ReactionsState,
+  SubscriptionState,
+} from './events/failed-reactions.ts'
 export { differences, nameOfHost, type ServingHost } from './hosts/serving-host.ts'
 export { createServer } from './http/server.ts'
 export { createLogger, linesForPeople } from './logger.ts'
@@ -60,10 +67,13 @@ export {
   copyDatabase,
   databaseSchema,
   describeApplication,
+  discardReactions,
   migrateApplication,
   mintApplicationToken,
   otherHosts,
   purgeModule,
+  reactionsState,
+  replayReactions,
   restoreModule,
   undoMigrations,
 } from './offline.ts'

@@ -5,6 +5,16 @@ import { takeInRecords } from './audit/waiting-records.ts'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, ownIssuer, placeOfDatabase, readConfig, secretFile, tokenIssuers } from './config.ts'
+import {
+  type ChosenReaction,
+  discard,
+  type FailedChoice,
+  hasReactions,
+  type ReactionsState,
+  readReactions,
+  replay,
+} from './events/failed-reactions.ts'
+import { purgeData } from './events/purge-data.ts'
 import { assertNobodyNeeds, servingHosts } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
 import { createLogger } from './logger.ts'
@@ -85,7 +95,47 @@ export async function auditTrail(
   return withStorage(directory, environment, (storage) => readAudit(directory, storage, query))
 }
 
-/** Drops the tables of a module that is not installed. @throws {StorageBusyError} where a host runs: ask that one */
+/** See `readReactions`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function reactionsState(
+  directory: string,
+  limit: number,
+  environment?: Environment,
+): Promise<ReactionsState> {
+  const none = { subscriptions: [], failed: [] }
+  const { databaseFile } = await readConfig(directory, environment)
+  if (databaseFile !== undefined && !existsSync(databaseFile)) return none
+  return withStorage(directory, environment, async (storage) => {
+    if (!hasReactions(await storage.applied())) return none
+    return storage.snapshot(() => readReactions(limit))
+  })
+}
+
+/** See `replay`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function replayReactions(
+  directory: string,
+  choice: FailedChoice,
+  environment?: Environment,
+): Promise<ChosenReaction[]> {
+  return changeStorage(directory, environment, async (storage) => {
+    await migrateHost(storage)
+    return storage.transaction(() => replay(choice))
+  })
+}
+
+/** See `discard`. @throws {StorageBusyError} where a host runs: ask that one */
+export async function discardReactions(
+  directory: string,
+  choice: FailedChoice & { readonly event: string },
+  record: OperatorRecord,
+  environment?: Environment,
+): Promise<ChosenReaction[]> {
+  return changeStorage(directory, environment, async (storage) => {
+    await migrateHost(storage)
+    return storage.transaction(() => discard(choice, record))
+  })
+}
+
+/** Drops the tables of a module that is not installed, and forgets how far it had got with events. @throws {StorageBusyError} where a host runs: ask that one */
 export async function purgeModule(
   directory: string,
   module: string,
@@ -95,7 +145,7 @@ export async function purgeModule(
   return changeStorage(directory, environment, async (storage) => {
     await migrateHost(storage)
     await assertNobodyNeeds([module], {}, () => servingHosts(storage))
-    return storage.purge(module, insertion(record))
+    return purgeData(storage, module, record)
   })
 }
 

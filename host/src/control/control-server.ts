@@ -1,8 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { insertion, OperatorRecord } from '../audit/audit-trail.ts'
+import { OperatorRecord } from '../audit/audit-trail.ts'
 import { readAudit } from '../audit/read-audit.ts'
 import type { Config } from '../config.ts'
+import { discard, readReactions, replay } from '../events/failed-reactions.ts'
+import { purgeData } from '../events/purge-data.ts'
 import { assertNobodyNeeds } from '../hosts/roll-call.ts'
 import type { ServingHost } from '../hosts/serving-host.ts'
 import type { MetricFamily } from '../metrics/metric-family.ts'
@@ -43,6 +45,13 @@ const Undo = Type.Object({
 const Backup = Type.Object({ file: Type.String() })
 const Purge = Type.Object({ module: Type.String(), record: OperatorRecord })
 const Audit = Type.Object({ limit: Type.Integer(), before: Type.Optional(Type.Integer()) })
+const Reactions = Type.Object({ limit: Type.Integer() })
+const Replay = Type.Object({ event: Type.Optional(Type.String()), module: Type.Optional(Type.String()) })
+const Discard = Type.Object({
+  event: Type.String(),
+  module: Type.Optional(Type.String()),
+  record: OperatorRecord,
+})
 const Hold = Type.Object({ file: Type.String() })
 const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 
@@ -60,7 +69,7 @@ interface ControlledApplication {
     call(): Promise<void>
   }
   state(): ApplicationState
-  metrics(): readonly MetricFamily[]
+  metrics(): Promise<readonly MetricFamily[]>
 }
 
 /**
@@ -79,6 +88,10 @@ interface ControlledApplication {
  * - `POST /purge` `{ module, record }`: drops the tables of a module that is not installed, on record → `{ module, tables }`
  * - `POST /audit` `{ limit, before }`: takes in what the application folder has for the audit trail, and answers the
  *   newest of it → `{ records }`
+ * - `POST /reactions` `{ limit }`: how far modules have got with events, and at most so many on which they have failed,
+ *   see `ReactionsState`
+ * - `POST /replay` `{ event, module }`: makes such failed ones due → `{ reactions }`, which
+ * - `POST /discard` `{ event, module, record }`: gives such failed ones up, on record → `{ reactions }`
  * - `POST /hold` `{ file }`: no write from now on, as long as this connection is open; answers when those before are
  *   done. `file` is the database that the caller means
  * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
@@ -126,7 +139,7 @@ export function createControl(
   })
   app.get('/hosts', async () => ({ self: hosts.self(), others: await hosts.others() }))
 
-  app.get('/metrics', async () => application.metrics())
+  app.get('/metrics', () => application.metrics())
   app.get('/schema', async () => application.storage.schema())
   app.post('/undo', { schema: { body: Undo } }, async (request) => {
     const { migrations } = request.body as Static<typeof Undo>
@@ -149,12 +162,24 @@ export function createControl(
       throw new MigrationError(`the tables of ${module} cannot be dropped: it is installed`)
     }
     await assertUnneeded([module])
-    return application.storage.purge(module, insertion(record))
+    return purgeData(application.storage, module, record)
   })
 
   app.post('/audit', { schema: { body: Audit } }, async (request) => ({
     records: await readAudit(config.directory, application.storage, request.body as Static<typeof Audit>),
   }))
+
+  app.post('/reactions', { schema: { body: Reactions } }, async (request) => {
+    const { limit } = request.body as Static<typeof Reactions>
+    return application.storage.snapshot(() => readReactions(limit))
+  })
+  app.post('/replay', { schema: { body: Replay } }, async (request) => ({
+    reactions: await application.storage.transaction(() => replay(request.body as Static<typeof Replay>)),
+  }))
+  app.post('/discard', { schema: { body: Discard } }, async (request) => {
+    const { record, ...choice } = request.body as Static<typeof Discard>
+    return { reactions: await application.storage.transaction(() => discard(choice, record)) }
+  })
 
   const hold = new WriteHold(application.storage, config)
   app.addHook('preClose', async () => hold.end())

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
-import { isEmission } from '../events/emission.ts'
+import { withTrace } from '../events/with-trace.ts'
 import { generatorOf } from '../storage/generator-of.ts'
 import { assertCompared } from './conditional-requests.ts'
 import { type Decided, isSuccess } from './decided.ts'
@@ -99,23 +99,6 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   // To bytes Fastify adds no charset, which the media type of a problem does not have.
   // Awaiting a reply awaits its being sent.
   await reply.send(claimed && text !== undefined ? Buffer.from(text) : text)
-}
-
-/** The same steps; the events that they emit belong to a trace. */
-function* withTrace<Result>(steps: Transaction<Result>, traceparent: string): Transaction<Result> {
-  let next = steps.next()
-  while (!next.done) {
-    const step = isEmission(next.value) ? { event: { ...next.value.event, traceparent } } : next.value
-    let answer: unknown
-    try {
-      answer = yield step
-    } catch (error) {
-      next = steps.throw(error)
-      continue
-    }
-    next = steps.next(answer)
-  }
-  return next.value
 }
 
 /** A known guest that is none any more: it expired or was claimed since the request began. */

@@ -24,6 +24,11 @@ class Generation {
     return this.#inFlight.size
   }
 
+  /** Has the modules react to events. */
+  async react(): Promise<void> {
+    await this.app.react?.()
+  }
+
   /** Tells the modules that nothing should go on for long. */
   retire(): void {
     this.app.retire?.()
@@ -90,9 +95,15 @@ export class Generations {
       const retired = this.#retire(former)
       this.#retiring.set(former, retired)
       retired.finally(() => this.#retiring.delete(former))
+      await this.#current.react()
     })
     this.#changes = change.catch(() => {})
     return change
+  }
+
+  /** Has the modules react to events; those of a later instance do once it serves. */
+  react(): Promise<void> {
+    return this.#current.react()
   }
 
   /** Resolves when every instance that was replaced until now has answered what it had begun, and is closed. */

@@ -159,6 +159,11 @@ export class InstalledModules {
     return next.app
   }
 
+  /** Has the modules react to events; those of a later generation do once it serves. */
+  react(): Promise<void> {
+    return this.#generations.react()
+  }
+
   /** From now on each connection ends with its next answer. */
   dismiss(): void {
     this.#generations.dismiss()

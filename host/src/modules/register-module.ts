@@ -1,9 +1,17 @@
-import type { Access, Database, EventLog as EventReader, Manifest, ModuleContext } from '@mortise/module-sdk'
+import type {
+  Access,
+  Database,
+  EventLog as EventReader,
+  Manifest,
+  ModuleContext,
+  React,
+} from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../audit/audit-trail.ts'
 import type { Claims } from '../callers/claims.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { EventTypes } from '../events/event-types.ts'
+import type { ModuleReactions } from '../events/module-reactions.ts'
 import type { ContractBoard } from './contract-registry.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
@@ -23,6 +31,7 @@ export interface Lent {
   readonly claims: Claims
   readonly events: EventLog
   readonly eventTypes: EventTypes
+  readonly reactions: ModuleReactions
   readonly retiring: AbortSignal
 }
 
@@ -70,9 +79,7 @@ export async function registerModule(
           everyMinute(scope, lent.database, `${id}/${name}`, work)
         },
         emits: (emit) => lent.eventTypes.add(manifest, emit),
-        on() {
-          throw new ModuleError(id, 'reactions are not there yet')
-        },
+        on: (type, react) => lent.reactions.add(manifest, type, react as React),
         get events() {
           return eventsFor(manifest, lent.events, scope)
         },
@@ -95,6 +102,13 @@ export async function registerModule(
     throw new ModuleError(
       id,
       `its manifest declares the events ${untold.join(', ')}, which it does not say it emits`,
+    )
+  }
+  const unheard = lent.reactions.missing(manifest)
+  if (unheard.length > 0) {
+    throw new ModuleError(
+      id,
+      `its manifest says that it listens to ${unheard.join(', ')}, and it reacts to none`,
     )
   }
   return registered

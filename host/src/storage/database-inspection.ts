@@ -14,6 +14,8 @@ export interface DatabaseInspection {
   readonly ahead: readonly AppliedMigration[]
   /** Why a set cannot be held against the database: what was applied has changed or is gone. */
   readonly unlike: readonly string[]
+  /** Modules that have failed on events for the last time, and on how many. */
+  readonly dead: readonly { readonly module: string; readonly dead: number }[]
 }
 
 /** Holds the migrations of packages against a ledger, both as SQLite has them. */

@@ -1,3 +1,4 @@
+import { deadReactions, hasReactions } from '../events/failed-reactions.ts'
 import { compareMigrations, type DatabaseInspection } from './database-inspection.ts'
 import { type DatabasePlace, openStorage } from './open-storage.ts'
 import { inspectDatabase as inspectFile } from './sqlite/inspect-database.ts'
@@ -16,7 +17,10 @@ export async function inspectDatabase(
   const storage = await openStorage({ ...place, onFatal: () => {} })
   try {
     const { ledger } = await storage.schema()
-    return { damage: [], orphans: [], ...(await compareMigrations(sets, ledger)) }
+    const dead = hasReactions(ledger)
+      ? await storage.many<DatabaseInspection['dead'][number]>(deadReactions)
+      : []
+    return { damage: [], orphans: [], dead, ...(await compareMigrations(sets, ledger)) }
   } finally {
     await storage.close()
   }

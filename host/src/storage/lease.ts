@@ -1,13 +1,8 @@
-import { byEngine, newId, run, sql, type Transaction } from '@mortise/module-sdk'
+import { newId, run, sql, type Transaction } from '@mortise/module-sdk'
+import { now } from './now.ts'
 
 /** For how long a lease is kept by a holder that is heard of no more, in milliseconds. */
 const TERM = 120_000
-
-/** Epoch milliseconds by the one clock that all hosts share. */
-const now = byEngine({
-  sqlite: sql`CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
-  postgres: sql`CAST(extract(epoch FROM now()) * 1000 AS BIGINT)`,
-})
 
 /**
  * The right to do what one of all hosts on a database is to do. It is taken in the transaction that does it: whoever

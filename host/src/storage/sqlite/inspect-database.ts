@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type SqliteDatabase from 'better-sqlite3'
+import { deadReactions, hasReactions } from '../../events/failed-reactions.ts'
 import { compareMigrations, type DatabaseInspection } from '../database-inspection.ts'
 import type { MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
@@ -16,14 +17,16 @@ export async function inspectDatabase(
   file: string,
   sets: readonly MigrationSet[],
 ): Promise<DatabaseInspection | undefined> {
-  const nothing = { damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
+  const nothing = { damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
   if (!existsSync(file)) return undefined
   const database = openBeside(file)
   try {
     const damage = damageIn(database)
     if (damage.length > 0) return { ...nothing, damage }
-    const ledger = readLedger(new Connection(database))
-    return { ...nothing, orphans: orphansIn(database), ...(await compareMigrations(sets, ledger)) }
+    const connection = new Connection(database)
+    const ledger = readLedger(connection)
+    const dead = hasReactions(ledger) ? connection.all<DatabaseInspection['dead'][number]>(deadReactions) : []
+    return { ...nothing, dead, orphans: orphansIn(database), ...(await compareMigrations(sets, ledger)) }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? '')) return { ...nothing, damage: [message] }

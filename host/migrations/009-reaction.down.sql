@@ -1,0 +1,2 @@
+DROP TABLE mortise_reaction;
+DROP TABLE mortise_subscription;

@@ -1,0 +1,141 @@
+import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
+import { insertion, type OperatorRecord } from '../audit/audit-trail.ts'
+import { now } from '../storage/now.ts'
+import type { AppliedMigration } from '../storage/storage.ts'
+
+// What an operator sees of reactions, and can do about those that have failed.
+
+export interface SubscriptionState {
+  readonly module: string
+  /** How many events are newer than those that it has done or put aside, of whatever types. */
+  readonly behind: number
+  /** Events on which it has failed and that are tried again, with those that queue behind them. */
+  readonly waiting: number
+  /** Events on which it has failed for the last time. */
+  readonly dead: number
+}
+
+export interface FailedReaction {
+  readonly module: string
+  /** The id of the event. */
+  readonly event: string
+  readonly type: string
+  readonly subject: string
+  readonly state: 'waiting' | 'dead'
+  readonly attempts: number
+  /** Of the last attempt. */
+  readonly error: string
+  /** RFC 3339, UTC; null for a dead one, and for one that waits for an earlier one of its subject. */
+  readonly nextAttemptAt: string | null
+}
+
+export interface ReactionsState {
+  readonly subscriptions: readonly SubscriptionState[]
+  /** Oldest events first. */
+  readonly failed: readonly FailedReaction[]
+}
+
+/** Failed reactions: all, those to one event, those of one module. */
+export interface FailedChoice {
+  /** Its id. */
+  readonly event?: string | undefined
+  readonly module?: string | undefined
+}
+
+export type ChosenReaction = Pick<FailedReaction, 'module' | 'event' | 'type' | 'subject'>
+
+/** By module. */
+export function readSubscriptions(): Transaction<SubscriptionState[]> {
+  const count = (state: FailedReaction['state']) => sql`
+    (SELECT count(*) FROM mortise_reaction WHERE subscription = name AND state = ${state})`
+  return many<SubscriptionState>(sql`
+    SELECT name AS module, (SELECT coalesce(max(position), 0) FROM mortise_event) - position AS behind,
+      ${count('waiting')} AS waiting, ${count('dead')} AS dead
+    FROM mortise_subscription ORDER BY name`)
+}
+
+/** Answers `module` and `dead` of the modules that have any. */
+export const deadReactions = sql`
+  SELECT subscription AS module, count(*) AS dead FROM mortise_reaction WHERE state = 'dead'
+  GROUP BY subscription ORDER BY subscription`
+
+/** False where an older host has migrated the database, or none. */
+export const hasReactions = (applied: readonly AppliedMigration[]) =>
+  applied.some(({ module, name }) => module === 'host' && name === '009-reaction')
+
+/** @param limit of failed ones */
+export function* readReactions(limit: number): Transaction<ReactionsState> {
+  const subscriptions = yield* readSubscriptions()
+  const rows = yield* many<Row & Omit<FailedReaction, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
+    SELECT subscription AS module, event, state, attempts, error, next_at AS "nextAt"
+    FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${limit}`)
+  const failed = rows.map(({ nextAt, state, attempts, error, ...row }) => {
+    return {
+      ...chosen(row),
+      state,
+      attempts,
+      error,
+      nextAttemptAt: nextAt === null ? null : timestamp(nextAt),
+    }
+  })
+  return { subscriptions, failed }
+}
+
+/** Makes failed ones due, with all their attempts before them again: of each subject the earliest, and the others after it. */
+export function* replay(choice: FailedChoice): Transaction<ChosenReaction[]> {
+  const rows = yield* many<Row>(sql`
+    UPDATE mortise_reaction SET state = 'waiting', attempts = 0, next_at = NULL
+    WHERE ${condition(choice)} RETURNING subscription AS module, event`)
+  yield* arrange()
+  return rows.map(chosen)
+}
+
+/** Gives failed ones up, on record: what queues behind them goes on. */
+export function* discard(
+  choice: FailedChoice & { readonly event: string },
+  record: OperatorRecord,
+): Transaction<ChosenReaction[]> {
+  const rows = yield* many<Row>(sql`
+    DELETE FROM mortise_reaction WHERE ${condition(choice)} RETURNING subscription AS module, event`)
+  if (rows.length === 0) return []
+  yield* arrange()
+  const reactions = rows.map(chosen)
+  const modules = reactions.map(({ module }) => module)
+  const { type, subject } = reactions[0] as ChosenReaction
+  yield* run(insertion({ ...record, details: { ...record.details, modules, type, subject } }))
+  return reactions
+}
+
+/** Forgets how far a module had got: installed again, it begins with what is new then. */
+export function* forgetSubscription(module: string): Transaction<void> {
+  yield* run(sql`DELETE FROM mortise_reaction WHERE subscription = ${module}`)
+  yield* run(sql`DELETE FROM mortise_subscription WHERE name = ${module}`)
+}
+
+interface Row {
+  readonly module: string
+  /** JSON. */
+  readonly event: string
+}
+
+function chosen({ module, event }: Row): ChosenReaction {
+  const { id, type, subject }: Event = JSON.parse(event)
+  return { module, event: id, type, subject }
+}
+
+function condition({ event, module }: FailedChoice): Sql {
+  const conditions = [sql`error IS NOT NULL`]
+  if (event !== undefined) conditions.push(sql`event_id = ${event}`)
+  if (module !== undefined) conditions.push(sql`subscription = ${module}`)
+  return join(conditions, ' AND ')
+}
+
+/** Has the earliest that waits of each subject, and no other, be tried. */
+function* arrange(): Transaction<void> {
+  yield* run(sql`
+    UPDATE mortise_reaction SET next_at = CASE WHEN next_at IS NULL THEN ${now} END
+    WHERE state = 'waiting' AND (next_at IS NULL) <> EXISTS (
+      SELECT 1 FROM mortise_reaction AS earlier
+      WHERE earlier.subscription = mortise_reaction.subscription AND earlier.subject = mortise_reaction.subject
+        AND earlier.state = 'waiting' AND earlier.position < mortise_reaction.position)`)
+}
