@@ -64,6 +64,8 @@ export interface TestHost {
   user(subject: string, scope?: string): TestCaller
   /** A guest who is not known yet, and keeps the token that the host gives out. */
   guest(): TestCaller
+  /** Resolves when the modules have reacted to every event that was emitted; where one has failed it is tried again later. */
+  reacted(): Promise<void>
 }
 
 /** Makes a host that serves `modules` until the test `t` ends: on a SQLite file, unless `onEngines` says otherwise. */
@@ -115,6 +117,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     notReady: () => undefined,
   })
   events.wake()
+  await app.react?.()
   const serving = app
   return {
     app,
@@ -125,6 +128,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     },
     user: (subject, scope) => TestCaller.user(serving, config, subject, scope),
     guest: () => TestCaller.guest(serving, config),
+    reacted: async () => serving.reacted?.(),
   }
 }
 
