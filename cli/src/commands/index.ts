@@ -4,6 +4,7 @@ import { backup } from './backup.ts'
 import { bundle } from './bundle.ts'
 import { config } from './config.ts'
 import { doctor } from './doctor.ts'
+import { events } from './events.ts'
 import { hostUpgrade } from './host-upgrade.ts'
 import { init } from './init.ts'
 import { migrateData } from './migrate-data.ts'
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   hostUpgrade,
   config,
   audit,
+  events,
   doctor,
   backup,
   restore,

@@ -5,7 +5,15 @@ export interface DatabaseRequest {
   readonly directory: string
   /** POST, where nothing else is said. */
   readonly method?: 'GET'
-  readonly path: '/backup' | '/retired' | '/purge' | '/schema' | '/audit'
+  readonly path:
+    | '/backup'
+    | '/retired'
+    | '/purge'
+    | '/schema'
+    | '/audit'
+    | '/reactions'
+    | '/replay'
+    | '/discard'
   readonly body?: unknown
 }
 

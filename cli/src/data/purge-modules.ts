@@ -8,6 +8,7 @@ import {
   extractModule,
   type Lock,
   MigrationError,
+  type OperatorRecord,
   openStorage,
   purgeModule,
   readLock,
@@ -48,18 +49,27 @@ export async function purgeModules(directory: string, names: readonly string[]):
   for (const id of ids) {
     const folder = await privateStaging(directory)
     const data = extractModule(copy, id, join(folder, DATA))
-    if (data === undefined) continue
+    if (data === undefined) {
+      // It may have got on with events all the same.
+      await drop(directory, id, {})
+      continue
+    }
     const archive = await freeName(directory, `${id}-${lock.generation}`)
     const about = { kind: 'module', module: id, generation: lock.generation } as const
     await writeArchive({ file: join(directory, archive), folder, names: [DATA], about })
     const { tables } = data
-    const record = { ...beginRecord('purge', id, { archive, tables }), outcome: 'done' } as const
-    await askDatabase({ directory, path: '/purge', body: { module: id, record } }, () =>
-      purgeModule(directory, id, record),
-    )
+    await drop(directory, id, { archive, tables })
     purged.push({ ...data, archive })
   }
   return purged
+}
+
+/** @param details of its record, unless there are no tables */
+async function drop(directory: string, module: string, details: OperatorRecord['details']): Promise<void> {
+  const record = { ...beginRecord('purge', module, details), outcome: 'done' } as const
+  await askDatabase({ directory, path: '/purge', body: { module, record } }, () =>
+    purgeModule(directory, module, record),
+  )
 }
 
 /**

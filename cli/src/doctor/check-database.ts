@@ -44,6 +44,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ...unlikeTrouble(found),
     ...pendingTrouble(found, directory),
     ...aheadTrouble(found),
+    ...deadTrouble(found),
   ]
 }
 
@@ -143,3 +144,11 @@ function moduleTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
     },
   ]
 }
+
+const deadTrouble = ({ dead: all }: DatabaseInspection): Trouble[] =>
+  all.map(({ module, dead }) => ({
+    id: 'reactions-dead',
+    severity: 'warning',
+    message: `${module} has failed on ${dead === 1 ? 'an event' : `${dead} events`} for the last time. What it should have done about that is not done.`,
+    hint: `See why ("app events"), mend it, and run "app events replay --all --module ${module}"; or give it up ("app events discard").`,
+  }))

@@ -36,7 +36,10 @@ export interface Plan {
   readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
   /** The names of its settings. */
   readonly settings: readonly string[]
+  /** The types of those that it emits. */
   readonly events: readonly string[]
+  /** The types of those that it reacts to or reads; `*` for all. */
+  readonly listensTo: readonly string[]
   readonly provides: Readonly<Record<string, string>>
   readonly requires: Readonly<Record<string, string>>
   readonly optional: Readonly<Record<string, string>>
@@ -82,6 +85,7 @@ export async function planOf(candidate: Planned, former?: Former): Promise<Plan>
       .map((file) => ({ file, reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')) })),
     settings: Object.keys(settingsSchema?.properties ?? {}),
     events: manifest.events ?? [],
+    listensTo: manifest.listensTo ?? [],
     provides: manifest.provides ?? {},
     requires: manifest.requires ?? {},
     optional: manifest.optional ?? {},
@@ -132,6 +136,7 @@ export function planText(plan: Plan): string {
     ],
     ['settings', plan.settings],
     ['events', plan.events],
+    ['listens to', plan.listensTo.map((type) => (type === '*' ? 'all events' : type))],
     ['provides', contracts(plan.provides)],
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],

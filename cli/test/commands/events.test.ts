@@ -1,0 +1,158 @@
+import { join } from 'node:path'
+import { run, sql } from '@mortise/module-sdk'
+import t from 'tap'
+import { migrateApplication, openStorage, placeOfDatabase, readConfig } from '../../src/host.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+import { testOnEngines } from '../test-on-engines.ts'
+
+/** As if modules had failed on these events; each is of the subject that its id begins with. */
+async function failOn(
+  directory: string,
+  ...failed: [module: string, event: string, state: 'waiting' | 'dead'][]
+) {
+  await migrateApplication(directory, {})
+  const storage = await openStorage({
+    ...placeOfDatabase(await readConfig(directory)),
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  await storage.transaction(function* () {
+    for (const [position, [module, id, state]] of failed.entries()) {
+      const subject = id.slice(0, 1)
+      const event = JSON.stringify({ id, type: 'note.added', subject, position })
+      yield* run(sql`
+        INSERT INTO mortise_subscription VALUES (${module}, 0, '', 0) ON CONFLICT DO NOTHING`)
+      yield* run(sql`
+        INSERT INTO mortise_reaction (subscription, position, event_id, subject, event, attempts, next_at, state, error)
+        VALUES (${module}, ${position}, ${id}, ${subject}, ${event}, 3, ${state === 'dead' ? null : Date.UTC(2100)},
+          ${state}, ${'Error: no\nluck'})`)
+    }
+  })
+  await storage.close()
+}
+
+testOnEngines(
+  'failed reactions are shown, tried again and given up, whether a host runs or not',
+  async (t, app) => {
+    const { directory, run } = app
+    await failOn(
+      directory,
+      ['mailer', 'a1', 'dead'],
+      ['mailer', 'a2', 'waiting'],
+      ['biller', 'a1', 'dead'],
+      ['biller', 'b1', 'dead'],
+    )
+    const events = async () => {
+      const { exitCode, json } = await run('events')
+      t.equal(exitCode, 0)
+      return json
+    }
+    const first = await events()
+    t.match(first.subscriptions, [
+      { module: 'biller', waiting: 0, dead: 2 },
+      { module: 'mailer', waiting: 1, dead: 1 },
+    ])
+    t.strictSame(first.failed[0], {
+      module: 'mailer',
+      event: 'a1',
+      type: 'note.added',
+      subject: 'a',
+      state: 'dead',
+      attempts: 3,
+      error: 'Error: no\nluck',
+      nextAttemptAt: null,
+    })
+    t.match(first.failed[1], { event: 'a2', state: 'waiting', nextAttemptAt: '2100-01-01T00:00:00.000Z' })
+    t.equal((await run('events', '--limit', '1')).json.failed.length, 1)
+    const found = await runApp('doctor', '--dir', directory)
+    t.equal(found.exitCode, 1)
+    t.match(found.stdout, /warning: reactions-dead\n {2}biller has failed on 2 events .*\n.*--module biller/)
+
+    const one = await run('events', 'replay', 'a1', '--module', 'mailer')
+    t.match(one, { exitCode: 0, json: { replayed: [{ module: 'mailer', event: 'a1' }] } })
+    t.equal(one.json.replayed.length, 1)
+    const [a1, a2] = (await events()).failed
+    t.match(a1, { event: 'a1', state: 'waiting', attempts: 0 })
+    t.ok(Date.parse(a1.nextAttemptAt) <= Date.now() + 1_000)
+    t.match(a2, { event: 'a2', nextAttemptAt: null }, 'it comes after the earlier one of its subject')
+
+    await runningHost(t, directory)
+    t.match(await run('events', 'discard', 'b1'), {
+      exitCode: 0,
+      json: { discarded: [{ module: 'biller' }] },
+    })
+    t.match((await run('audit')).json.records, [
+      { action: 'discard', object: 'b1', details: { modules: ['biller'], type: 'note.added', subject: 'b' } },
+    ])
+    for (const action of ['discard', 'replay']) {
+      t.match(await run('events', action, 'b1'), {
+        exitCode: 3,
+        json: { error: { code: 'no-failed-reaction' } },
+      })
+    }
+    t.equal((await run('events', 'replay', '--all')).json.replayed.length, 3)
+    t.match((await events()).subscriptions, [
+      { module: 'biller', waiting: 1, dead: 0 },
+      { module: 'mailer', waiting: 2, dead: 0 },
+    ])
+  },
+)
+
+t.test('people get a line for each module, and one for each failure', async (t) => {
+  const { directory, run } = await testApplication(t)
+  t.match(await runApp('events', '--dir', directory), { stdout: 'No module reacts to events.\n' })
+  t.match((await run('events')).json, { subscriptions: [], failed: [] })
+  await failOn(directory, ['mailer', 'a1', 'dead'], ['mailer', 'a2', 'waiting'])
+  const { stdout } = await runApp('events', '--dir', directory)
+  t.equal(
+    stdout,
+    `mailer  0 behind  1 waiting  1 dead
+
+a1  note.added  a  mailer  3 failed  dead                            Error: no?luck
+a2  note.added  a  mailer  3 failed  again 2100-01-01T00:00:00.000Z  Error: no?luck
+
+Next: app events replay <event>, or app events discard <event>
+`,
+  )
+  const calls = [
+    ['replay'],
+    ['discard'],
+    ['discard', 'a1', '--all'],
+    ['replay', 'a1', '--all'],
+    ['--all'],
+    ['mend', 'a1'],
+  ]
+  for (const call of calls) {
+    t.match(await run('events', ...call), { exitCode: 2, json: { error: { code: 'usage' } } }, call.join(' '))
+  }
+})
+
+t.test(
+  'the plan of a module says what it listens to, and purging it forgets how far it had got',
+  async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    const file = await sampleTarball(join(root, 'note.tgz'), {
+      id: 'note',
+      manifest: { routes: [], listensTo: ['*', 'note.added'] },
+      plugin: `context.on('note.added', function* () {})`,
+    })
+    t.match(await run('module-install', file), {
+      exitCode: 0,
+      json: { installed: [{ listensTo: ['*', 'note.added'] }] },
+    })
+    t.match(
+      (await runApp('module-info', 'note', '--dir', directory)).stdout,
+      / listens to {2}all events\n +note\.added\n/,
+    )
+    const host = await runningHost(t, directory)
+    t.match((await run('events')).json.subscriptions, [{ module: 'note', behind: 0 }])
+    await run('module-remove', 'note')
+    t.equal((await run('events')).json.subscriptions.length, 1)
+    t.match(await run('module-remove', 'note', '--purge'), { exitCode: 0 })
+    t.strictSame((await run('events')).json.subscriptions, [])
+    await host.close()
+  },
+)
