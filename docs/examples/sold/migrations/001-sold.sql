@@ -1,0 +1,4 @@
+CREATE TABLE sold (
+  product TEXT PRIMARY KEY,
+  quantity BIGINT NOT NULL
+);
