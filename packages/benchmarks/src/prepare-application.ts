@@ -36,11 +36,11 @@ export async function prepareApplication(
   const config = { auth: { issuer: prepared.issuer }, log: { level: 'silent' }, rateLimit: { max: 0 } }
   await writeFile(configFile(directory), JSON.stringify(config))
   const locked: Lock['modules'] = {}
-  for (const name of modules) {
-    const source = isAbsolute(name)
-      ? name
-      : dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
-    const { version, manifest, directory: from } = await readPackage(source)
+  for (const wanted of modules) {
+    const source = isAbsolute(wanted)
+      ? wanted
+      : dirname(fileURLToPath(import.meta.resolve(`${wanted}/package.json`)))
+    const { name, version, manifest, directory: from } = await readPackage(source)
     const module = { package: name, version, spec: from, integrity: 'none', enabled: true }
     const published = ['package.json', 'dist', manifest.migrations, manifest.config]
     const staged = join(directory, 'staged', manifest.id)
