@@ -2,7 +2,13 @@ import { defineModule } from '@mortise/module-sdk'
 import { EventStreams } from './event/event-streams.ts'
 import { eventRoutes } from './event/routes.ts'
 import type { Settings } from './settings.ts'
+import { type WebhookOptions, webhooks } from './webhook/webhooks.ts'
 
-export default defineModule<Settings>('api-event', async (app, { events, log, retiring, settings }) => {
-  eventRoutes(app, events, new EventStreams(events, settings, retiring, log), settings)
-})
+export const eventModule = (options?: WebhookOptions) =>
+  defineModule<Settings>('api-event', async (app, context) => {
+    const { events, log, retiring, settings } = context
+    eventRoutes(app, events, new EventStreams(events, settings, retiring, log), settings)
+    webhooks(app, context, options)
+  })
+
+export default eventModule()

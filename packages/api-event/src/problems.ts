@@ -1,12 +1,25 @@
-import { defineProblems } from '@mortise/module-sdk'
+import { defineProblems, type InvalidPart } from '@mortise/module-sdk'
 
 export const problems = defineProblems('api-event', {
+  'invalid-request': { status: 400, title: 'The request is invalid' },
   'credentials-needed': { status: 401, title: 'A stream needs a caller who is known' },
   'insufficient-scope': { status: 403, title: 'The token lacks a scope' },
+  'sign-in-needed': { status: 403, title: 'Webhooks are for callers who are signed in' },
+  'webhook-not-found': { status: 404, title: 'There is no such webhook' },
+  'delivery-not-found': { status: 404, title: 'There is no such delivery' },
+  'webhook-limit': { status: 409, title: 'The caller has as many webhooks as allowed' },
+  'webhook-disabled': { status: 409, title: 'The webhook is disabled' },
   'event-gone': { status: 410, title: 'The event to go on from is not there' },
   'too-many-streams': { status: 429, title: 'The caller has too many streams open' },
   'streams-exhausted': { status: 503, title: 'Too many streams are open' },
 })
+
+/** What the schema of a route cannot say about its input. */
+export function invalidRequest(...errors: InvalidPart[]) {
+  const detail =
+    'The request was refused and nothing was done: correct what `errors` points at, and send it again.'
+  return problems.create('invalid-request', detail, { members: { errors } })
+}
 
 /** `scope` is what it takes to do `what`. The header is that of RFC 6750. */
 export function insufficientScope(scope: string, what: string) {

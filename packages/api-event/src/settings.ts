@@ -28,5 +28,25 @@ export const Settings = Strict({
     default: 1500,
     description: 'how many streams may be open at a process; 0: none',
   }),
+  webhooksPerCaller: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 10,
+    description: 'how many webhooks one caller may have',
+  }),
+  webhookPlainHttp: Type.Boolean({
+    default: false,
+    description: 'whether a webhook may lead to an http: URL: for development',
+  }),
+  webhookNetworks: Type.Array(Type.String({ minLength: 1, examples: ['10.0.0.0/8'] }), {
+    default: [],
+    description: 'networks that webhooks may lead to though they are not public',
+  }),
+  webhookDeliveryDays: Type.Integer({
+    minimum: 1,
+    maximum: 365,
+    default: 7,
+    description: 'days for which a delivery that has ended can be looked up and replayed',
+  }),
 })
 export type Settings = Static<typeof Settings>

@@ -1,0 +1,154 @@
+import { type Audit, DAY, type Database, newId, type Transaction } from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from './clock.ts'
+import { type Claimed, claimDue, endAttempt, isDue, type State } from './deliveries.ts'
+import type { Destinations } from './destinations.ts'
+import { type Outcome, post } from './post.ts'
+import { disable, markFailing, markWorking } from './repository.ts'
+import { pauseAfter } from './retry-delays.ts'
+import { signedHeaders } from './signatures.ts'
+import { TEST_TYPE } from './test-event.ts'
+
+// A delivery is claimed in one transaction, sent outside of any, and its outcome written in another. A claim ends by
+// itself, long after the attempt must have, so that what a dead host has claimed is taken over: it may then have been
+// sent twice, with the same id.
+
+/** How many deliveries a process sends at once, and how many of one webhook. */
+const AT_ONCE = 32
+const PER_WEBHOOK = 4
+/** How long a claim lasts, in milliseconds. */
+const CLAIM = 60_000
+/** For how long a webhook may fail before it is disabled. */
+const FAILING = 5 * DAY
+/** The status by which a receiver wants no more (410). */
+const GONE = 410
+
+export interface DelivererOptions {
+  readonly database: Database
+  readonly destinations: Destinations
+  readonly audit: Audit
+  readonly log: FastifyBaseLogger
+  readonly clock: Clock
+}
+
+/** Sends deliveries that are due, several at a time. Any number of them may work on one database. */
+export class Deliverer {
+  readonly #options: DelivererOptions
+  /** By webhook. */
+  readonly #underWay = new Map<string, number>()
+  #running: Promise<void> | undefined
+  #look = () => {}
+  #closing = false
+
+  constructor(options: DelivererOptions) {
+    this.#options = options
+  }
+
+  /** Sends what is due; resolves when nothing is any more, and nothing under way. */
+  deliverDue(): Promise<void> {
+    this.#look()
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Begins nothing any more, and waits for what is under way. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const sending = new Set<Promise<void>>()
+    for (;;) {
+      const looked = new Promise<void>((resolve) => {
+        this.#look = resolve
+      })
+      const claimedAt = performance.now()
+      const claimed = this.#closing ? [] : await this.#claim(AT_ONCE - sending.size)
+      for (const delivery of claimed) {
+        const sent = this.#deliver(delivery, claimedAt).finally(() => sending.delete(sent))
+        sending.add(sent)
+      }
+      if (sending.size === 0) return
+      await Promise.race([looked, ...sending])
+    }
+  }
+
+  async #claim(limit: number): Promise<Claimed[]> {
+    if (limit === 0) return []
+    const { database, clock, log } = this.#options
+    const underWay = new Map(this.#underWay)
+    const claim = newId('claim')
+    try {
+      const due = await database.snapshot(function* () {
+        return yield* isDue(yield* clock())
+      })
+      if (!due) return []
+      return await database.transaction(function* () {
+        const now = yield* clock()
+        return yield* claimDue({ claim, limit, perWebhook: PER_WEBHOOK, underWay, now, until: now + CLAIM })
+      })
+    } catch (error) {
+      log.warn(error, 'deliveries of webhooks could not be looked for; it is tried again soon')
+      return []
+    }
+  }
+
+  async #deliver(delivery: Claimed, claimedAt: number): Promise<void> {
+    const { webhook } = delivery
+    this.#underWay.set(webhook, (this.#underWay.get(webhook) ?? 0) + 1)
+    try {
+      // Where the process has stood still, somebody else may be about to send it.
+      if (performance.now() - claimedAt > CLAIM / 2) return
+      const outcome = await this.#send(delivery)
+      await this.#options.database.transaction(() =>
+        this.#end(delivery, outcome, verdictOf(delivery, outcome)),
+      )
+    } catch (error) {
+      const { log } = this.#options
+      log.warn(error, `the outcome of ${delivery.id} could not be written down; it is sent again in a minute`)
+    } finally {
+      const left = (this.#underWay.get(webhook) as number) - 1
+      if (left > 0) this.#underWay.set(webhook, left)
+      else this.#underWay.delete(webhook)
+    }
+  }
+
+  #send({ url, secrets, event, body }: Claimed): Promise<Outcome> {
+    const headers = {
+      ...signedHeaders(secrets, event, new Date(), body),
+      'content-type': 'application/cloudevents+json',
+      'user-agent': 'mortise-webhook',
+    }
+    return post(new URL(url), headers, Buffer.from(body), this.#options.destinations)
+  }
+
+  *#end(delivery: Claimed, outcome: Outcome, { state, pause }: Verdict): Transaction<void> {
+    const { clock, audit } = this.#options
+    const { webhook, type } = delivery
+    const now = yield* clock()
+    const kept = yield* endAttempt(delivery, outcome, state, pause === undefined ? null : now + pause, now)
+    if (!kept || type === TEST_TYPE) return
+    if (state === 'delivered') return yield* markWorking(webhook)
+    yield* markFailing(webhook, now)
+    const gone = outcome.status === GONE
+    const reason = gone ? 'gone' : 'failing'
+    if (yield* disable(webhook, reason, gone ? now : now - FAILING, now)) {
+      yield* audit({ action: 'webhook.disabled', object: webhook, details: { reason } })
+    }
+  }
+}
+
+/** What becomes of a delivery; `pause` says in how many milliseconds it is sent again. */
+interface Verdict {
+  readonly state: State
+  readonly pause?: number | undefined
+}
+
+function verdictOf({ type, attempts }: Claimed, { status, retryAfter }: Outcome): Verdict {
+  if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }
+  const pause = status === GONE || type === TEST_TYPE ? undefined : pauseAfter(attempts + 1, retryAfter)
+  return { state: pause === undefined ? 'failed' : 'pending', pause }
+}

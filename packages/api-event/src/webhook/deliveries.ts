@@ -1,0 +1,210 @@
+import { join, many, maybeOne, run, sql, type Transaction } from '@mortise/module-sdk'
+import type { Outcome } from './post.ts'
+import { type Secret, validAt } from './signatures.ts'
+
+/**
+ * The statements of deliveries. Those of one subject and webhook that are pending stand in line, in the order of their
+ * events: the one whose turn it is has `due_at`, the others have none.
+ */
+
+export const states = ['pending', 'delivered', 'failed'] as const
+export type State = (typeof states)[number]
+
+export interface DeliveryRow {
+  readonly id: string
+  readonly event: string
+  readonly type: string
+  readonly subject: string
+  readonly state: State
+  readonly attempts: number
+  readonly dueAt: number | null
+  readonly claim: string | null
+  readonly attemptedAt: number | null
+  readonly status: number | null
+  readonly error: string | null
+  readonly response: string | null
+  readonly createdAt: number
+  readonly endedAt: number | null
+}
+
+const columns = sql`id, event, type, subject, state, attempts, due_at AS "dueAt", claim,
+  attempted_at AS "attemptedAt", status, error, response, created_at AS "createdAt", ended_at AS "endedAt"`
+
+export interface NewDelivery {
+  readonly id: string
+  readonly webhook: string
+  readonly event: string
+  readonly type: string
+  readonly subject: string
+  readonly position: number
+  readonly body: string
+}
+
+/** Puts a delivery at the end of the line of its subject. */
+export function* insertDelivery(delivery: NewDelivery, now: number): Transaction<void> {
+  const { id, webhook, event, type, subject, position, body } = delivery
+  yield* run(sql`
+    INSERT INTO webhook_delivery (id, webhook, event, type, subject, position, body, state, attempts, due_at, created_at)
+    VALUES (${id}, ${webhook}, ${event}, ${type}, ${subject}, ${position}, ${body}, 'pending', 0,
+      CASE WHEN EXISTS (
+        SELECT 1 FROM webhook_delivery WHERE webhook = ${webhook} AND subject = ${subject} AND state = 'pending'
+      ) THEN NULL ELSE ${now} END, ${now})`)
+}
+
+export function findDelivery(webhook: string, id: string): Transaction<DeliveryRow | undefined> {
+  return maybeOne<DeliveryRow>(
+    sql`SELECT ${columns} FROM webhook_delivery WHERE webhook = ${webhook} AND id = ${id}`,
+  )
+}
+
+/** Newest first, those before `before`. */
+export function listDeliveries(
+  webhook: string,
+  query: { readonly before?: string | undefined; readonly state?: State | undefined; readonly limit: number },
+): Transaction<DeliveryRow[]> {
+  const { before, state, limit } = query
+  return many<DeliveryRow>(sql`
+    SELECT ${columns} FROM webhook_delivery
+    WHERE webhook = ${webhook} ${before === undefined ? sql`` : sql`AND id < ${before}`}
+      ${state === undefined ? sql`` : sql`AND state = ${state}`}
+    ORDER BY id DESC LIMIT ${limit}`)
+}
+
+/** A delivery that this process is to send. */
+export interface Claimed {
+  readonly id: string
+  readonly claim: string
+  readonly webhook: string
+  readonly event: string
+  readonly type: string
+  readonly subject: string
+  readonly body: string
+  readonly attempts: number
+  readonly url: string
+  /** Those that sign at this time. */
+  readonly secrets: readonly Secret[]
+}
+
+/** The right to send: how many at once, of one webhook, and which webhooks have as many under way already. */
+export interface ClaimQuery {
+  readonly claim: string
+  readonly limit: number
+  readonly perWebhook: number
+  readonly underWay: ReadonlyMap<string, number>
+  readonly now: number
+  /** When others may take what is claimed. */
+  readonly until: number
+}
+
+/** How many pending deliveries of a disabled webhook are given up at once. */
+const GIVEN_UP_AT_ONCE = 500
+
+/** Takes deliveries that are due, in the order in which they became so. */
+export function* claimDue(query: ClaimQuery): Transaction<Claimed[]> {
+  const { claim, limit, perWebhook, now, until } = query
+  const underWay = new Map(query.underWay)
+  const claimed: Claimed[] = []
+  for (let more = true; more && claimed.length < limit; ) {
+    const full = [...underWay].filter(([, count]) => count >= perWebhook).map(([webhook]) => sql`${webhook}`)
+    const rows = yield* many<Omit<Claimed, 'secrets' | 'claim'> & { secrets: string; enabled: number }>(sql`
+      SELECT delivery.id, delivery.webhook, delivery.event, delivery.type, delivery.subject, delivery.body,
+        delivery.attempts, webhook.url, webhook.secrets, webhook.enabled
+      FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
+      WHERE delivery.due_at <= ${now} ${full.length === 0 ? sql`` : sql`AND delivery.webhook NOT IN (${join(full)})`}
+      ORDER BY delivery.due_at LIMIT ${limit - claimed.length}`)
+    more = false
+    for (const { secrets, enabled, ...row } of rows) {
+      const count = underWay.get(row.webhook) ?? 0
+      if (count >= perWebhook) {
+        more = true
+      } else if (enabled === 0) {
+        yield* giveUp(row.webhook, now)
+        underWay.set(row.webhook, perWebhook)
+        more = true
+      } else {
+        yield* run(sql`UPDATE webhook_delivery SET claim = ${claim}, due_at = ${until} WHERE id = ${row.id}`)
+        underWay.set(row.webhook, count + 1)
+        claimed.push({ ...row, claim, secrets: validAt(JSON.parse(secrets), now) })
+      }
+    }
+  }
+  return claimed
+}
+
+/** Gives up what is pending for a webhook that is disabled: those in line first, so that none is left without a turn. */
+function* giveUp(webhook: string, now: number): Transaction<void> {
+  for (const turn of [sql`due_at IS NULL`, sql`(claim IS NULL OR due_at <= ${now})`]) {
+    const given = yield* run(sql`
+      UPDATE webhook_delivery
+      SET state = 'failed', due_at = NULL, claim = NULL, ended_at = ${now}, error = 'the webhook was disabled'
+      WHERE id IN (
+        SELECT id FROM webhook_delivery WHERE webhook = ${webhook} AND state = 'pending' AND ${turn}
+        LIMIT ${GIVEN_UP_AT_ONCE})`)
+    if (given === GIVEN_UP_AT_ONCE) return
+  }
+}
+
+/** Whether `claimDue` may find something: a read, since mostly there is nothing. */
+export function* isDue(now: number): Transaction<boolean> {
+  return (
+    (yield* maybeOne(sql`SELECT 1 AS due FROM webhook_delivery WHERE due_at <= ${now} LIMIT 1`)) !== undefined
+  )
+}
+
+/** Writes down an attempt; `dueAt` is when there will be another. False where the claim is lost: somebody else sends it. */
+export function* endAttempt(
+  { id, claim, webhook, subject, attempts }: Claimed,
+  { status, error, response }: Outcome,
+  state: State,
+  dueAt: number | null,
+  now: number,
+): Transaction<boolean> {
+  const kept = yield* run(sql`
+    UPDATE webhook_delivery
+    SET state = ${state}, attempts = ${attempts + 1}, due_at = ${dueAt}, claim = NULL, attempted_at = ${now},
+      status = ${status}, error = ${error}, response = ${response}, ended_at = ${dueAt === null ? now : null}
+    WHERE id = ${id} AND claim = ${claim}`)
+  if (kept > 0 && dueAt === null) yield* letNext(webhook, subject, now)
+  return kept > 0
+}
+
+/** Has the next one in line take its turn. */
+function* letNext(webhook: string, subject: string, now: number): Transaction<void> {
+  yield* run(sql`
+    UPDATE webhook_delivery SET due_at = ${now} WHERE id = (
+      SELECT id FROM webhook_delivery WHERE webhook = ${webhook} AND subject = ${subject} AND state = 'pending'
+      ORDER BY position LIMIT 1)`)
+}
+
+/** Puts one that is delivered or given up in line again; one whose turn it is, is due at once. */
+export function* replayDelivery(
+  webhook: string,
+  { id, state, subject }: DeliveryRow,
+  now: number,
+): Transaction<void> {
+  if (state === 'pending') {
+    yield* run(sql`
+      UPDATE webhook_delivery SET due_at = ${now} WHERE id = ${id} AND due_at IS NOT NULL AND claim IS NULL`)
+    return
+  }
+  yield* run(sql`
+    UPDATE webhook_delivery
+    SET state = 'pending', attempts = 0, ended_at = NULL,
+      due_at = CASE WHEN EXISTS (
+        SELECT 1 FROM webhook_delivery AS other
+        WHERE other.webhook = ${webhook} AND other.subject = ${subject} AND other.state = 'pending'
+      ) THEN NULL ELSE ${now} END
+    WHERE id = ${id}`)
+}
+
+/** Forgets the oldest that ended before `before`, and those of deleted webhooks; answers how many. */
+export function* forgetDeliveries(before: number, limit: number): Transaction<number> {
+  const old = yield* run(sql`
+    DELETE FROM webhook_delivery WHERE id IN (
+      SELECT id FROM webhook_delivery WHERE ended_at < ${before} ORDER BY ended_at LIMIT ${limit})`)
+  const orphaned = yield* run(sql`
+    DELETE FROM webhook_delivery WHERE id IN (
+      SELECT delivery.id FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
+      WHERE webhook.deleted_at IS NOT NULL LIMIT ${limit})`)
+  return Math.max(old, orphaned)
+}
