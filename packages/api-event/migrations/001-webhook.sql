@@ -56,6 +56,7 @@ CREATE TABLE webhook_delivery (
 
 CREATE UNIQUE INDEX webhook_delivery_once ON webhook_delivery (webhook, event);
 CREATE INDEX webhook_delivery_of_webhook ON webhook_delivery (webhook, id);
+CREATE INDEX webhook_delivery_in_state ON webhook_delivery (webhook, state, id);
 CREATE INDEX webhook_delivery_due ON webhook_delivery (due_at, webhook) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_delivery_line ON webhook_delivery (webhook, subject, position) WHERE state = 'pending';
 CREATE INDEX webhook_delivery_ended ON webhook_delivery (ended_at) WHERE ended_at IS NOT NULL;

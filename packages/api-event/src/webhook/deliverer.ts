@@ -1,4 +1,12 @@
-import { type Audit, DAY, type Database, newId, type Transaction } from '@mortise/module-sdk'
+import {
+  type Audit,
+  DAY,
+  type Database,
+  DatabaseError,
+  type DatabaseErrorKind,
+  newId,
+  type Transaction,
+} from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
 import { type Claimed, claimDue, endAttempt, isDue, type State } from './deliveries.ts'
@@ -14,7 +22,7 @@ import { TEST_TYPE } from './test-event.ts'
 // sent twice, with the same id.
 
 /** How many deliveries a process sends at once, and how many of one webhook. */
-const AT_ONCE = 32
+const AT_ONCE = 64
 const PER_WEBHOOK = 4
 /** How long a claim lasts, in milliseconds. */
 const CLAIM = 60_000
@@ -22,6 +30,8 @@ const CLAIM = 60_000
 const FAILING = 5 * DAY
 /** The status by which a receiver wants no more (410). */
 const GONE = 410
+
+const passing = new Set<DatabaseErrorKind>(['busy', 'held', 'unavailable'])
 
 export interface DelivererOptions {
   readonly database: Database
@@ -91,7 +101,9 @@ export class Deliverer {
         return yield* claimDue({ claim, limit, perWebhook: PER_WEBHOOK, underWay, now, until: now + CLAIM })
       })
     } catch (error) {
-      log.warn(error, 'deliveries of webhooks could not be looked for; it is tried again soon')
+      // That the database is away is told elsewhere, and this is tried again soon.
+      const level = error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
+      log[level](error, 'deliveries of webhooks could not be looked for')
       return []
     }
   }

@@ -85,10 +85,16 @@ export interface Claimed {
   readonly secrets: readonly Secret[]
 }
 
-/** The right to send: how many at once, of one webhook, and which webhooks have as many under way already. */
+interface DueRow extends Omit<Claimed, 'secrets' | 'claim'> {
+  readonly secrets: string
+  readonly enabled: number
+  readonly failingSince: number | null
+}
+
 export interface ClaimQuery {
   readonly claim: string
   readonly limit: number
+  /** How many of one webhook may be under way; of one that is failing, it is one. */
   readonly perWebhook: number
   readonly underWay: ReadonlyMap<string, number>
   readonly now: number
@@ -106,16 +112,17 @@ export function* claimDue(query: ClaimQuery): Transaction<Claimed[]> {
   const claimed: Claimed[] = []
   for (let more = true; more && claimed.length < limit; ) {
     const full = [...underWay].filter(([, count]) => count >= perWebhook).map(([webhook]) => sql`${webhook}`)
-    const rows = yield* many<Omit<Claimed, 'secrets' | 'claim'> & { secrets: string; enabled: number }>(sql`
+    const rows = yield* many<DueRow>(sql`
       SELECT delivery.id, delivery.webhook, delivery.event, delivery.type, delivery.subject, delivery.body,
-        delivery.attempts, webhook.url, webhook.secrets, webhook.enabled
+        delivery.attempts, webhook.url, webhook.secrets, webhook.enabled, webhook.failing_since AS "failingSince"
       FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
       WHERE delivery.due_at <= ${now} ${full.length === 0 ? sql`` : sql`AND delivery.webhook NOT IN (${join(full)})`}
       ORDER BY delivery.due_at LIMIT ${limit - claimed.length}`)
     more = false
-    for (const { secrets, enabled, ...row } of rows) {
+    for (const { secrets, enabled, failingSince, ...row } of rows) {
       const count = underWay.get(row.webhook) ?? 0
-      if (count >= perWebhook) {
+      if (count >= (failingSince === null ? perWebhook : 1)) {
+        underWay.set(row.webhook, perWebhook)
         more = true
       } else if (enabled === 0) {
         yield* giveUp(row.webhook, now)

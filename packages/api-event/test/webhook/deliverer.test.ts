@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import type { Test } from 'tap'
 import { databaseClock } from '../../src/webhook/clock.ts'
 import { claimDue } from '../../src/webhook/deliveries.ts'
+import { markFailing } from '../../src/webhook/repository.ts'
 import { retryDelays } from '../../src/webhook/retry-delays.ts'
 import { receiver } from './receiver.ts'
 import { ann, testOnEngines, type WebhookHost, webhookHost } from './webhook-host.ts'
@@ -397,6 +398,9 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
     [],
   )
   t.equal((await claim([[busy.id, 3]])).length, 1)
+  await host.database.transaction(() => markFailing(busy.id, 1))
+  t.equal((await claim([[busy.id, 1]])).length, 0)
+  t.equal((await claim([])).length, 1)
 })
 
 testOnEngines(
