@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { DAY, sql } from '@mortise/module-sdk'
 import { Webhook } from 'standardwebhooks'
-import type { Test } from 'tap'
+import { type Test, test } from 'tap'
 import { databaseClock } from '../../src/webhook/clock.ts'
 import { claimDue } from '../../src/webhook/deliveries.ts'
 import { markFailing } from '../../src/webhook/repository.ts'
@@ -84,7 +84,7 @@ testOnEngines('each webhook gets the events that it is for, as CloudEvents', asy
   })
 })
 
-testOnEngines('the published library verifies deliveries before, during and after a rotation', async (t) => {
+test('the published library verifies deliveries before, during and after a rotation', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await receiver(t)
   const webhook = await webhookOf(host, url)
@@ -119,7 +119,7 @@ testOnEngines('the published library verifies deliveries before, during and afte
   t.same(await verified(webhook.secret, second, third), [false, false, true])
 })
 
-testOnEngines('what fails is sent again over days under the same id, then given up', async (t) => {
+test('what fails is sent again over days under the same id, then given up', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await receiver(t, (response) => {
     response.writeHead(500).end('out of order')
@@ -153,27 +153,24 @@ testOnEngines('what fails is sent again over days under the same id, then given 
   t.same([...new Set(received.map(({ body }) => body))].length, 1)
 })
 
-testOnEngines(
-  'a receiver that asks for time gets it; one that is reached again has not failed',
-  async (t) => {
-    const host = await webhookHost(t)
-    const statuses = [503, 200]
-    const { url } = await receiver(t, (response) => {
-      response.writeHead(statuses.shift() as number, { 'retry-after': '3600' }).end()
-    })
-    const webhook = await webhookOf(host, url)
-    const deliverer = host.deliverer()
-    await host.happen('purchase_a')
-    await deliverer.deliverDue()
-    const [{ nextAttemptAt, lastAttemptAt }] = await webhook.deliveries()
-    t.equal(Date.parse(nextAttemptAt) - Date.parse(lastAttemptAt), 3_600_000)
-    t.equal((await webhook.show()).failingSince, lastAttemptAt)
-    host.advance(3_600_000)
-    await deliverer.deliverDue()
-    t.match(await webhook.deliveries(), [{ state: 'delivered', attempts: 2, status: 200 }])
-    t.match(await webhook.show(), { failingSince: null, enabled: true, version: 1 })
-  },
-)
+test('a receiver that asks for time gets it; one that is reached again has not failed', async (t) => {
+  const host = await webhookHost(t)
+  const statuses = [503, 200]
+  const { url } = await receiver(t, (response) => {
+    response.writeHead(statuses.shift() as number, { 'retry-after': '3600' }).end()
+  })
+  const webhook = await webhookOf(host, url)
+  const deliverer = host.deliverer()
+  await host.happen('purchase_a')
+  await deliverer.deliverDue()
+  const [{ nextAttemptAt, lastAttemptAt }] = await webhook.deliveries()
+  t.equal(Date.parse(nextAttemptAt) - Date.parse(lastAttemptAt), 3_600_000)
+  t.equal((await webhook.show()).failingSince, lastAttemptAt)
+  host.advance(3_600_000)
+  await deliverer.deliverDue()
+  t.match(await webhook.deliveries(), [{ state: 'delivered', attempts: 2, status: 200 }])
+  t.match(await webhook.show(), { failingSince: null, enabled: true, version: 1 })
+})
 
 testOnEngines('410 disables a webhook at once, and what is pending is given up', async (t) => {
   const host = await webhookHost(t)
@@ -204,7 +201,7 @@ testOnEngines('410 disables a webhook at once, and what is pending is given up',
   t.match((await webhook.deliveries()).at(-1), { state: 'delivered' })
 })
 
-testOnEngines('5 days without a success disable a webhook', async (t) => {
+test('5 days without a success disable a webhook', async (t) => {
   const host = await webhookHost(t)
   const { url } = await answering(t, 500)
   const webhook = await webhookOf(host, url)
@@ -298,7 +295,7 @@ testOnEngines('what a dead worker has claimed is taken over, and is no longer it
   t.match(await webhook.show(), { failingSince: null })
 })
 
-testOnEngines('a test event is sent once, and counts for nothing', async (t) => {
+test('a test event is sent once, and counts for nothing', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 410, 200)
   const webhook = await webhookOf(host, url)
@@ -317,7 +314,7 @@ testOnEngines('a test event is sent once, and counts for nothing', async (t) => 
   t.match(await webhook.show(), { enabled: true, failingSince: null, version: 1 })
 })
 
-testOnEngines('a delivery is replayed under its id; one that is pending, at once', async (t) => {
+test('a delivery is replayed under its id; one that is pending, at once', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 200, 500, 200)
   const webhook = await webhookOf(host, url)

@@ -1,0 +1,41 @@
+import { fileURLToPath } from 'node:url'
+import { defineEvents, sql } from '@mortise/module-sdk'
+import { createTestHost } from '@mortise/module-testkit'
+import { Type } from '@sinclair/typebox'
+import { eventModule } from '../../src/module.ts'
+import { receiver } from './receiver.ts'
+import { ann, loopback, testOnEngines } from './webhook-host.ts'
+
+const emit = defineEvents('shop', { 'purchase.created': Type.Object({ total: Type.Integer() }) })
+
+testOnEngines('what is emitted is sent, in its order, until the module is closed', async (t) => {
+  const arrivals: (() => void)[] = []
+  const { url, received } = await receiver(t, (response) => {
+    response.end()
+    arrivals.shift()?.()
+  })
+  const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve))
+  const host = await createTestHost(t, {
+    modules: [
+      {
+        directory: fileURLToPath(new URL('../..', import.meta.url)),
+        plugin: eventModule({ lookEvery: 5 }),
+      },
+    ],
+    config: { modules: { 'api-event': loopback } },
+  })
+  await host.user('ann').post('/webhook', { url, types: ['purchase.created'] })
+  const all = Promise.all(Array.from({ length: 20 }, arrived))
+  for (let total = 1; total <= 20; total++) {
+    await host.database.transaction(() =>
+      emit('purchase.created', { subject: 'purchase_a', owner: ann, data: { total } }),
+    )
+  }
+  await all
+  t.same(
+    received.map(({ body }) => JSON.parse(body).data.total),
+    Array.from({ length: 20 }, (_, index) => index + 1),
+  )
+  await host.app.close()
+  t.same(await host.database.many(sql`SELECT state FROM webhook_delivery WHERE state <> 'delivered'`), [])
+})
