@@ -29,9 +29,9 @@ CREATE INDEX webhook_of_everyone ON webhook (id) WHERE everyone = 1 AND enabled 
 CREATE INDEX webhook_deleted ON webhook (id) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE webhook_delivery (
-  id TEXT PRIMARY KEY,
   webhook TEXT NOT NULL REFERENCES webhook (id),
-  event TEXT NOT NULL,
+  -- That of the event.
+  id TEXT NOT NULL,
   type TEXT NOT NULL,
   subject TEXT NOT NULL,
   -- That of the event: the order within a subject.
@@ -51,11 +51,10 @@ CREATE TABLE webhook_delivery (
   response TEXT,
   created_at BIGINT NOT NULL,
   -- When it was delivered, or given up.
-  ended_at BIGINT
+  ended_at BIGINT,
+  PRIMARY KEY (webhook, id)
 );
 
-CREATE UNIQUE INDEX webhook_delivery_once ON webhook_delivery (webhook, event);
-CREATE INDEX webhook_delivery_of_webhook ON webhook_delivery (webhook, id);
 CREATE INDEX webhook_delivery_in_state ON webhook_delivery (webhook, state, id);
 CREATE INDEX webhook_delivery_due ON webhook_delivery (due_at, webhook) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_delivery_line ON webhook_delivery (webhook, subject, position) WHERE state = 'pending';

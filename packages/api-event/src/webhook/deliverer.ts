@@ -120,7 +120,10 @@ export class Deliverer {
       )
     } catch (error) {
       const { log } = this.#options
-      log.warn(error, `the outcome of ${delivery.id} could not be written down; it is sent again in a minute`)
+      log.warn(
+        error,
+        `the outcome of ${delivery.id} for ${webhook} could not be written down; it is sent again in a minute`,
+      )
     } finally {
       const left = (this.#underWay.get(webhook) as number) - 1
       if (left > 0) this.#underWay.set(webhook, left)
@@ -128,9 +131,9 @@ export class Deliverer {
     }
   }
 
-  #send({ url, secrets, event, body }: Claimed): Promise<Outcome> {
+  #send({ url, secrets, id, body }: Claimed): Promise<Outcome> {
     const headers = {
-      ...signedHeaders(secrets, event, new Date(), body),
+      ...signedHeaders(secrets, id, new Date(), body),
       'content-type': 'application/cloudevents+json',
       'user-agent': 'mortise-webhook',
     }

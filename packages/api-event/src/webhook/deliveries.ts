@@ -11,8 +11,8 @@ export const states = ['pending', 'delivered', 'failed'] as const
 export type State = (typeof states)[number]
 
 export interface DeliveryRow {
+  /** That of the event. */
   readonly id: string
-  readonly event: string
   readonly type: string
   readonly subject: string
   readonly state: State
@@ -27,13 +27,12 @@ export interface DeliveryRow {
   readonly endedAt: number | null
 }
 
-const columns = sql`id, event, type, subject, state, attempts, due_at AS "dueAt", claim,
+const columns = sql`id, type, subject, state, attempts, due_at AS "dueAt", claim,
   attempted_at AS "attemptedAt", status, error, response, created_at AS "createdAt", ended_at AS "endedAt"`
 
 export interface NewDelivery {
   readonly id: string
   readonly webhook: string
-  readonly event: string
   readonly type: string
   readonly subject: string
   readonly position: number
@@ -42,10 +41,10 @@ export interface NewDelivery {
 
 /** Puts a delivery at the end of the line of its subject. */
 export function* insertDelivery(delivery: NewDelivery, now: number): Transaction<void> {
-  const { id, webhook, event, type, subject, position, body } = delivery
+  const { id, webhook, type, subject, position, body } = delivery
   yield* run(sql`
-    INSERT INTO webhook_delivery (id, webhook, event, type, subject, position, body, state, attempts, due_at, created_at)
-    VALUES (${id}, ${webhook}, ${event}, ${type}, ${subject}, ${position}, ${body}, 'pending', 0,
+    INSERT INTO webhook_delivery (id, webhook, type, subject, position, body, state, attempts, due_at, created_at)
+    VALUES (${id}, ${webhook}, ${type}, ${subject}, ${position}, ${body}, 'pending', 0,
       CASE WHEN EXISTS (
         SELECT 1 FROM webhook_delivery WHERE webhook = ${webhook} AND subject = ${subject} AND state = 'pending'
       ) THEN NULL ELSE ${now} END, ${now})`)
@@ -75,7 +74,6 @@ export interface Claimed {
   readonly id: string
   readonly claim: string
   readonly webhook: string
-  readonly event: string
   readonly type: string
   readonly subject: string
   readonly body: string
@@ -113,8 +111,8 @@ export function* claimDue(query: ClaimQuery): Transaction<Claimed[]> {
   for (let more = true; more && claimed.length < limit; ) {
     const full = [...underWay].filter(([, count]) => count >= perWebhook).map(([webhook]) => sql`${webhook}`)
     const rows = yield* many<DueRow>(sql`
-      SELECT delivery.id, delivery.webhook, delivery.event, delivery.type, delivery.subject, delivery.body,
-        delivery.attempts, webhook.url, webhook.secrets, webhook.enabled, webhook.failing_since AS "failingSince"
+      SELECT delivery.id, delivery.webhook, delivery.type, delivery.subject, delivery.body, delivery.attempts,
+        webhook.url, webhook.secrets, webhook.enabled, webhook.failing_since AS "failingSince"
       FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
       WHERE delivery.due_at <= ${now} ${full.length === 0 ? sql`` : sql`AND delivery.webhook NOT IN (${join(full)})`}
       ORDER BY delivery.due_at LIMIT ${limit - claimed.length}`)
@@ -129,7 +127,9 @@ export function* claimDue(query: ClaimQuery): Transaction<Claimed[]> {
         underWay.set(row.webhook, perWebhook)
         more = true
       } else {
-        yield* run(sql`UPDATE webhook_delivery SET claim = ${claim}, due_at = ${until} WHERE id = ${row.id}`)
+        yield* run(
+          sql`UPDATE webhook_delivery SET claim = ${claim}, due_at = ${until} WHERE webhook = ${row.webhook} AND id = ${row.id}`,
+        )
         underWay.set(row.webhook, count + 1)
         claimed.push({ ...row, claim, secrets: validAt(JSON.parse(secrets), now) })
       }
@@ -144,7 +144,7 @@ function* giveUp(webhook: string, now: number): Transaction<void> {
     const given = yield* run(sql`
       UPDATE webhook_delivery
       SET state = 'failed', due_at = NULL, claim = NULL, ended_at = ${now}, error = 'the webhook was disabled'
-      WHERE id IN (
+      WHERE webhook = ${webhook} AND id IN (
         SELECT id FROM webhook_delivery WHERE webhook = ${webhook} AND state = 'pending' AND ${turn}
         LIMIT ${GIVEN_UP_AT_ONCE})`)
     if (given === GIVEN_UP_AT_ONCE) return
@@ -170,7 +170,7 @@ export function* endAttempt(
     UPDATE webhook_delivery
     SET state = ${state}, attempts = ${attempts + 1}, due_at = ${dueAt}, claim = NULL, attempted_at = ${now},
       status = ${status}, error = ${error}, response = ${response}, ended_at = ${dueAt === null ? now : null}
-    WHERE id = ${id} AND claim = ${claim}`)
+    WHERE webhook = ${webhook} AND id = ${id} AND claim = ${claim}`)
   if (kept > 0 && dueAt === null) yield* letNext(webhook, subject, now)
   return kept > 0
 }
@@ -178,7 +178,7 @@ export function* endAttempt(
 /** Has the next one in line take its turn. */
 function* letNext(webhook: string, subject: string, now: number): Transaction<void> {
   yield* run(sql`
-    UPDATE webhook_delivery SET due_at = ${now} WHERE id = (
+    UPDATE webhook_delivery SET due_at = ${now} WHERE webhook = ${webhook} AND id = (
       SELECT id FROM webhook_delivery WHERE webhook = ${webhook} AND subject = ${subject} AND state = 'pending'
       ORDER BY position LIMIT 1)`)
 }
@@ -191,7 +191,8 @@ export function* replayDelivery(
 ): Transaction<void> {
   if (state === 'pending') {
     yield* run(sql`
-      UPDATE webhook_delivery SET due_at = ${now} WHERE id = ${id} AND due_at IS NOT NULL AND claim IS NULL`)
+      UPDATE webhook_delivery SET due_at = ${now}
+      WHERE webhook = ${webhook} AND id = ${id} AND due_at IS NOT NULL AND claim IS NULL`)
     return
   }
   yield* run(sql`
@@ -201,17 +202,17 @@ export function* replayDelivery(
         SELECT 1 FROM webhook_delivery AS other
         WHERE other.webhook = ${webhook} AND other.subject = ${subject} AND other.state = 'pending'
       ) THEN NULL ELSE ${now} END
-    WHERE id = ${id}`)
+    WHERE webhook = ${webhook} AND id = ${id}`)
 }
 
 /** Forgets the oldest that ended before `before`, and those of deleted webhooks; answers how many. */
 export function* forgetDeliveries(before: number, limit: number): Transaction<number> {
   const old = yield* run(sql`
-    DELETE FROM webhook_delivery WHERE id IN (
-      SELECT id FROM webhook_delivery WHERE ended_at < ${before} ORDER BY ended_at LIMIT ${limit})`)
+    DELETE FROM webhook_delivery WHERE (webhook, id) IN (
+      SELECT webhook, id FROM webhook_delivery WHERE ended_at < ${before} ORDER BY ended_at LIMIT ${limit})`)
   const orphaned = yield* run(sql`
-    DELETE FROM webhook_delivery WHERE id IN (
-      SELECT delivery.id FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
+    DELETE FROM webhook_delivery WHERE (webhook, id) IN (
+      SELECT delivery.webhook, delivery.id FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
       WHERE webhook.deleted_at IS NOT NULL LIMIT ${limit})`)
   return Math.max(old, orphaned)
 }

@@ -1,4 +1,4 @@
-import { type Event, newId, type Transaction, toCloudEvent } from '@mortise/module-sdk'
+import { type Event, type Transaction, toCloudEvent } from '@mortise/module-sdk'
 import type { Clock } from './clock.ts'
 import { insertDelivery } from './deliveries.ts'
 import { findMatching } from './repository.ts'
@@ -11,6 +11,6 @@ export function* fanOut(event: Event, clock: Clock): Transaction<void> {
   const { id, type, subject, position } = event
   const body = JSON.stringify(toCloudEvent(event))
   for (const webhook of webhooks) {
-    yield* insertDelivery({ id: newId('delivery'), webhook, event: id, type, subject, position, body }, now)
+    yield* insertDelivery({ webhook, id, type, subject, position, body }, now)
   }
 }

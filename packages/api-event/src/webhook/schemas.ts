@@ -105,8 +105,7 @@ const State = Type.Unsafe<StateName>({ type: 'string', enum: [...states] })
 
 export const Delivery = Type.Object(
   {
-    id: Id('delivery'),
-    event: Id('event'),
+    id: Id('event'),
     type: Type.String(),
     subject: Type.String(),
     state: State,
@@ -132,7 +131,7 @@ export type Delivery = Static<typeof Delivery>
 
 export const DeliveryQuery = Strict({
   state: Type.Optional(State),
-  before: Type.Optional(Type.String({ description: 'a delivery: those made before it' })),
+  before: Type.Optional(Type.String({ description: 'the id of a delivery: those of earlier events' })),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
 })
 export type DeliveryQuery = Static<typeof DeliveryQuery>

@@ -239,10 +239,9 @@ function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
 }
 
 function toDelivery(row: deliveries.DeliveryRow): Delivery {
-  const { id, event, type, subject, state, attempts, status, error, response } = row
+  const { id, type, subject, state, attempts, status, error, response } = row
   return {
     id,
-    event,
     type,
     subject,
     state,

@@ -6,10 +6,10 @@ export const TEST_TYPE = 'webhook.test'
 
 /** Writes a delivery of a test event. @returns its id */
 export function* insertTest(webhook: string, now: number): Transaction<string> {
-  const id = newId('delivery')
+  const id = newId('event')
   const event: CloudEvent = {
     specversion: '1.0',
-    id: newId('event'),
+    id,
     type: TEST_TYPE,
     source: '/api-event',
     subject: webhook,
@@ -18,9 +18,6 @@ export function* insertTest(webhook: string, now: number): Transaction<string> {
     data: {},
   }
   const body = JSON.stringify(event)
-  yield* insertDelivery(
-    { id, webhook, event: event.id, type: TEST_TYPE, subject: webhook, position: 0, body },
-    now,
-  )
+  yield* insertDelivery({ webhook, id, type: TEST_TYPE, subject: webhook, position: 0, body }, now)
   return id
 }

@@ -145,7 +145,7 @@ test('what fails is sent again over days under the same id, then given up', asyn
   }
   await deliverer.deliverDue()
   const [delivery] = await webhook.deliveries()
-  t.match(delivery, { event: id, state: 'failed', attempts: 10, nextAttemptAt: null, endedAt: String })
+  t.match(delivery, { id, state: 'failed', attempts: 10, nextAttemptAt: null, endedAt: String })
   host.advance(30 * DAY)
   await deliverer.deliverDue()
   t.equal(received.length, 10)
@@ -232,10 +232,10 @@ testOnEngines(
     const ids = () => received.map(({ headers }) => headers['webhook-id'])
     t.same(ids(), [first, other])
     t.match(await webhook.deliveries(), [
-      { event: first, state: 'pending', nextAttemptAt: String },
-      { event: second, state: 'pending', nextAttemptAt: null },
-      { event: other, state: 'delivered' },
-      { event: third, state: 'pending', nextAttemptAt: null },
+      { id: first, state: 'pending', nextAttemptAt: String },
+      { id: second, state: 'pending', nextAttemptAt: null },
+      { id: other, state: 'delivered' },
+      { id: third, state: 'pending', nextAttemptAt: null },
     ])
     host.advance(MINUTE)
     await deliverer.deliverDue()
@@ -364,7 +364,7 @@ testOnEngines('the log is read page by page, by state, newest first', async (t) 
     const pages: string[][] = []
     for (let next = `${webhook.path}/delivery?${query}`; next; ) {
       const page = (await host.ann.get(next)).json()
-      pages.push(page.data.map(({ event }: { event: string }) => event))
+      pages.push(page.data.map(({ id }: { id: string }) => id))
       next = page.next
     }
     return pages

@@ -96,7 +96,7 @@ testOnEngines('only its owner sees a webhook, and admin', async (t) => {
   t.match((await admin.get(`/webhook?owner=${ann}`)).json().data, [{ id }])
   t.match((await admin.patch(`/webhook/${id}`, { enabled: false })).json(), { id, enabled: false })
   t.equal((await host.ann.get(`/webhook/${id}`)).json().owner, undefined)
-  t.equal((await admin.get(`/webhook/${id}/delivery/delivery_x`)).json().code, 'delivery-not-found')
+  t.equal((await admin.get(`/webhook/${id}/delivery/event_x`)).json().code, 'delivery-not-found')
 })
 
 testOnEngines("everyone's events take event:read; a guest has no webhooks; there is a limit", async (t) => {
