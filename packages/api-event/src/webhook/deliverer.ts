@@ -31,6 +31,8 @@ const FAILING = 5 * DAY
 /** The status by which a receiver wants no more (410). */
 const GONE = 410
 
+/** For how long a receiver may keep a host from ending, in milliseconds. */
+const PATIENCE = 3_000
 const passing = new Set<DatabaseErrorKind>(['busy', 'held', 'unavailable'])
 
 export interface DelivererOptions {
@@ -39,6 +41,8 @@ export interface DelivererOptions {
   readonly audit: Audit
   readonly log: FastifyBaseLogger
   readonly clock: Clock
+  /** For how long closing waits, in milliseconds. */
+  readonly patience?: number
 }
 
 /** Sends deliveries that are due, several at a time. Any number of them may work on one database. */
@@ -49,6 +53,7 @@ export class Deliverer {
   #running: Promise<void> | undefined
   #look = () => {}
   #closing = false
+  readonly #ended = new AbortController()
 
   constructor(options: DelivererOptions) {
     this.#options = options
@@ -63,10 +68,12 @@ export class Deliverer {
     return this.#running
   }
 
-  /** Begins nothing any more, and waits for what is under way. */
+  /** Begins nothing any more, and waits for what is under way, a little: then it is cut off, and sent again by others. */
   async close(): Promise<void> {
     this.#closing = true
+    const timer = setTimeout(() => this.#ended.abort(), this.#options.patience ?? PATIENCE)
     await this.#running
+    clearTimeout(timer)
   }
 
   async #run(): Promise<void> {
@@ -137,7 +144,9 @@ export class Deliverer {
       'content-type': 'application/cloudevents+json',
       'user-agent': 'mortise-webhook',
     }
-    return post(new URL(url), headers, Buffer.from(body), this.#options.destinations)
+    return post(new URL(url), headers, Buffer.from(body), this.#options.destinations, {
+      ended: this.#ended.signal,
+    })
   }
 
   *#end(delivery: Claimed, outcome: Outcome, { state, pause }: Verdict): Transaction<void> {

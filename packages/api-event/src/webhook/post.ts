@@ -23,18 +23,21 @@ const HEADER_LIMIT = 8192
 /**
  * Sends a POST, and reads what is answered: the status is what counts, whatever becomes of the body. Redirects are not
  * followed, and nothing of the answer is trusted. Never rejects.
+ *
+ * @param ended cuts it off
  */
 export function post(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
   destinations: Destinations,
-  timeLimit = TIME_LIMIT,
+  { timeLimit = TIME_LIMIT, ended }: { timeLimit?: number | undefined; ended?: AbortSignal } = {},
 ): Promise<Outcome> {
   const refusal = destinations.refusal(url)
   if (refusal !== undefined) return Promise.resolve(unanswered(`not sent: the URL ${refusal}`))
   return new Promise((resolve) => {
     const deadline = AbortSignal.timeout(timeLimit)
+    const signal = ended ? AbortSignal.any([deadline, ended]) : deadline
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': String(body.length) },
@@ -42,7 +45,7 @@ export function post(
       agent: false,
       lookup: destinations.lookup,
       maxHeaderSize: HEADER_LIMIT,
-      signal: deadline,
+      signal,
     })
     let answered = false
     request.on('response', async (response) => {
@@ -53,7 +56,11 @@ export function post(
     })
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (answered) return
-      const reason = deadline.aborted ? `no answer within ${timeLimit / 1000} s` : error.message || error.code
+      const reason = ended?.aborted
+        ? 'cut off: the application has ended'
+        : deadline.aborted
+          ? `no answer within ${timeLimit / 1000} s`
+          : error.message || error.code
       resolve(unanswered(printable(reason ?? 'unknown')))
     })
     // Also where an answer wants another protocol.

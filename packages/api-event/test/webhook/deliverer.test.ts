@@ -295,6 +295,30 @@ testOnEngines('what a dead worker has claimed is taken over, and is no longer it
   t.match(await webhook.show(), { failingSince: null })
 })
 
+test('a receiver that hangs does not keep a worker from ending', async (t) => {
+  const host = await webhookHost(t)
+  let hangs = () => {}
+  const hanging = new Promise<void>((resolve) => {
+    hangs = resolve
+  })
+  const { url } = await receiver(t, () => hangs())
+  const webhook = await webhookOf(host, url)
+  await host.happen('purchase_a')
+  await host.happen('purchase_b')
+  const deliverer = host.deliverer(50)
+  const done = deliverer.deliverDue()
+  await hanging
+  await deliverer.close()
+  await done
+  t.match(await webhook.deliveries(), [
+    { state: 'pending', attempts: 1, error: /the application has ended/, nextAttemptAt: String },
+    { state: 'pending', attempts: 1 },
+  ])
+  await host.happen('purchase_c')
+  await deliverer.deliverDue()
+  t.match((await webhook.deliveries()).at(-1), { attempts: 0 }, 'and begins nothing')
+})
+
 test('a test event is sent once, and counts for nothing', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 410, 200)

@@ -5,7 +5,7 @@ import { receiver, socketReceiver } from './receiver.ts'
 
 const destinations = new Destinations({ plainHttp: true, networks: ['127.0.0.0/8'] })
 const send = (url: string, timeLimit?: number, to = destinations) =>
-  post(new URL(url), { 'webhook-id': 'a' }, Buffer.from('{"ä":1}'), to, timeLimit)
+  post(new URL(url), { 'webhook-id': 'a' }, Buffer.from('{"ä":1}'), to, { timeLimit })
 
 t.test('what is sent arrives, and what is answered is shown as far as it is printable', async (t) => {
   const { url, received } = await receiver(t, (response) => {

@@ -40,7 +40,7 @@ export async function webhookHost(t: Test, settings: object = loopback) {
       advanced += milliseconds
     },
     /** A worker, as each process has one. */
-    deliverer() {
+    deliverer(patience?: number) {
       const destinations = new Destinations({ plainHttp: true, networks: loopback.webhookNetworks })
       const deliverer = new Deliverer({
         database,
@@ -48,6 +48,7 @@ export async function webhookHost(t: Test, settings: object = loopback) {
         clock,
         audit: function* () {},
         log: host.app.log,
+        ...(patience !== undefined && { patience }),
       })
       t.teardown(() => deliverer.close())
       return deliverer
