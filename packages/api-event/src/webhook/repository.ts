@@ -33,7 +33,8 @@ const columns = sql`id, owner, everyone, url, types, description, enabled, disab
   failing_since AS "failingSince", version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
 /** `owner` may be EVERYONE, as in all that follow. */
-const ownedBy = (owner: string) => sql`deleted_at IS NULL AND (owner = ${owner} OR ${owner} = ${EVERYONE})`
+const ownedBy = (owner: string) =>
+  owner === EVERYONE ? sql`deleted_at IS NULL` : sql`deleted_at IS NULL AND owner = ${owner}`
 
 export function findWebhook(id: string, owner: string): Transaction<WebhookRow | undefined> {
   return maybeOne<WebhookRow>(sql`SELECT ${columns} FROM webhook WHERE id = ${id} AND ${ownedBy(owner)}`)

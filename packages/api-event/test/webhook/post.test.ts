@@ -106,6 +106,8 @@ t.test('each connection asks for the name, and judges what it then connects to',
     status: null,
     error: /not sent: .+not public/,
   })
+  const bySystem = new Destinations({ plainHttp: true, networks: [] })
+  t.match(await send(`http://localhost:${port}/`, 1000, bySystem), { status: null, error: /not public/ })
   t.equal(received.length, 2)
   t.match(received, [{ headers: { host: `shop.example:${port}` } }])
 })
