@@ -11,18 +11,24 @@ t.test('the calls of the page answer what it says', async (t) => {
   const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'calling.md'), 'utf8')
   const blocks = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, block]) => block as string)
   const { directory, run } = await testApplication(t)
-  t.equal((await run('module-install', 'api-cart', 'api-purchase')).exitCode, 0)
+  t.equal((await run('module-install', 'api-cart', 'api-purchase', 'api-event')).exitCode, 0)
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
   t.teardown(() => host.close())
 
   // One shell for all of it, since it sets variables; the lines are told apart by what it says between them.
-  const lines = blocks.join('').replaceAll('http://127.0.0.1:3000', host.url).trim().split('\n')
+  const lines = blocks
+    .join('')
+    .replaceAll('http://127.0.0.1:3000', host.url)
+    .replace('curl -N', 'curl -N -m 1 -i') // a stream goes on until it is left
+    .trim()
+    .split('\n')
   const env = { ...process.env, JWT: (await run('token', 'ann')).json.token }
   const shell = spawn('sh', ['-s'], { stdio: ['pipe', 'pipe', 'ignore'], env })
   shell.stdin.end(lines.map((line) => `${line}\necho '<next>'\n`).join(''))
   const said = (await text(shell.stdout)).split('<next>\n')
   t.equal(said.length, lines.length + 1)
-  const [, first = '', second = '', became = '', , same, added, emptied, claimed] = said
+  const [, first = '', second = '', became = '', , same, added, emptied, listed = '', streamed, claimed] =
+    said
   const bodyOf = (answer: string) => answer.split('\r\n\r\n')[1]
 
   t.match(first, /^HTTP\/1.1 201 /)
@@ -32,5 +38,7 @@ t.test('the calls of the page answer what it says', async (t) => {
   t.match(same, /^HTTP\/1.1 304 /)
   t.match(added, /^HTTP\/1.1 201 /)
   t.match(emptied, /^HTTP\/1.1 412 [\s\S]*precondition-failed/)
+  t.match(JSON.parse(listed).data, [{ type: 'purchase.created' }, { type: 'cart.item-added' }])
+  t.match(streamed, /^HTTP\/1.1 200 [\s\S]*^content-type: text\/event-stream/m)
   t.match(claimed, /^HTTP\/1.1 200 [\s\S]*"claimed":true/)
 })

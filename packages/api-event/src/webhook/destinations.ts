@@ -1,8 +1,6 @@
 import { lookup as resolveName } from 'node:dns/promises'
-import { isIP, type LookupFunction } from 'node:net'
-import ipaddr from 'ipaddr.js'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-type Address = ReturnType<typeof ipaddr.parse>
 type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface DestinationOptions {
@@ -14,10 +12,30 @@ export interface DestinationOptions {
   readonly resolve?: Resolve | undefined
 }
 
-/** What IPv6 has as public addresses; the older ones for IPv4, such as `::127.0.0.1`, are outside of it. */
-const globalUnicast = ipaddr.parseCIDR('2000::/3')
-/** Public by its number, and the machine itself on Azure. */
-const azureHost = '168.63.129.16'
+/** What is not public of IPv4, by IANA's registry of special-purpose addresses, multicast, and Azure's own host. */
+const special = networkList([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+])
+/** Public of IPv6 is what is in the first, and not in the second: there it leads to IPv4, or nowhere. */
+const unicast = networkList(['2000::/3'])
+const unicastSpecial = networkList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+/** IPv4, written as IPv6. */
+const mapped = networkList(['::ffff:0:0/96'])
 
 /**
  * Where webhooks may lead: to public addresses, and those that an operator has allowed. A name is looked up
@@ -26,13 +44,13 @@ const azureHost = '168.63.129.16'
  */
 export class Destinations {
   readonly #plainHttp: boolean
-  readonly #networks: readonly [Address, number][]
+  readonly #networks: BlockList
   readonly #resolve: Resolve
 
   /** @throws {Error} for what is no network */
   constructor({ plainHttp, networks, resolve }: DestinationOptions) {
     this.#plainHttp = plainHttp
-    this.#networks = networks.map((network) => ipaddr.parseCIDR(network))
+    this.#networks = networkList(networks)
     this.#resolve = resolve ?? ((hostname) => resolveName(hostname, { all: true }))
   }
 
@@ -62,17 +80,28 @@ export class Destinations {
   }
 
   #allows(text: string): boolean {
-    const address = ipaddr.process(text)
-    return isPublic(address) || this.#networks.some((network) => matches(address, network))
+    const address = text.replace(/%.*/, '')
+    return isPublic(address) || isIn(this.#networks, address)
   }
 }
 
 const refused = 'leads to an address that is not public, or not for this: see the setting webhookNetworks'
 
-function isPublic(address: Address): boolean {
-  if (address.range() !== 'unicast') return false
-  return address.kind() === 'ipv6' ? address.match(globalUnicast) : address.toString() !== azureHost
+function isPublic(address: string): boolean {
+  if (isIP(address) === 4 || isIn(mapped, address)) return !isIn(special, address)
+  return isIn(unicast, address) && !isIn(unicastSpecial, address)
 }
 
-const matches = (address: Address, network: [Address, number]) =>
-  address.kind() === network[0].kind() && address.match(network)
+/** An IPv4 address that is written as IPv6 is in the networks of IPv4 as well. */
+const isIn = (networks: BlockList, address: string) =>
+  networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** @throws {Error} for what is no network */
+function networkList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', length] = network.split('/')
+    list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}

@@ -65,7 +65,8 @@ t.test('a network that is allowed may be reached, in whatever notation, and no o
     t.equal(some.refusal(new URL(url)), undefined, url)
   for (const url of ['https://127.0.0.1/', 'https://[fd13::1]/'])
     t.match(some.refusal(new URL(url)), /not public/, url)
-  t.throws(() => new Destinations({ plainHttp: false, networks: ['10.0.0.0/33'] }))
+  for (const network of ['10.0.0.0/33', '10.0.0.0', 'shop.example/8', 'fd12::/129', ''])
+    t.throws(() => new Destinations({ plainHttp: false, networks: [network] }), network)
 })
 
 t.test('http, a user, a password and a fragment are refused', async (t) => {
