@@ -78,16 +78,23 @@ export class Deliverer {
 
   async #run(): Promise<void> {
     const sending = new Set<Promise<void>>()
+    let ended = 0
     for (;;) {
+      const endedBefore = ended
       const looked = new Promise<void>((resolve) => {
         this.#look = resolve
       })
       const claimedAt = performance.now()
       const claimed = this.#closing ? [] : await this.#claim(AT_ONCE - sending.size)
       for (const delivery of claimed) {
-        const sent = this.#deliver(delivery, claimedAt).finally(() => sending.delete(sent))
+        const sent = this.#deliver(delivery, claimedAt).finally(() => {
+          sending.delete(sent)
+          ended += 1
+        })
         sending.add(sent)
       }
+      // Whatever has ended while it was looked may have let the next one in line be due.
+      if (ended > endedBefore) continue
       if (sending.size === 0) return
       await Promise.race([looked, ...sending])
     }

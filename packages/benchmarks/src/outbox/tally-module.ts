@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
-const files = {
+/** @param listens whether it hears of what it tells */
+const filesOf = (listens: boolean) => ({
   'package.json': JSON.stringify({
     name: 'tally',
     version: '1.0.0',
@@ -15,7 +16,7 @@ const files = {
       tables: 'tally',
       migrations: 'migrations',
       events: ['tally.raised'],
-      listensTo: ['tally.raised'],
+      ...(listens && { listensTo: ['tally.raised'] }),
     },
   }),
   'migrations/001-tally.sql': `
@@ -32,6 +33,7 @@ const files = {
 
     export default defineModule('tally', async (app, { database, emits, on }) => {
       emits(emit)
+      ${listens ? '' : 'on = () => {}'}
       on('tally.raised', function* ({ subject, data: { value } }) {
         const next = value === 1
           ? sql\`INSERT INTO tally_heard (subject, value) VALUES (\${subject}, 1) ON CONFLICT DO NOTHING\`
@@ -41,13 +43,13 @@ const files = {
       })
       app.post('/tally', {
         config: { access: 'public' },
-        schema: { body: Type.Object({ subjects: Subjects, fails: Type.Boolean() }) },
+        schema: { body: Type.Object({ subjects: Subjects, fails: Type.Boolean(), silent: Type.Optional(Type.Boolean()) }) },
       }, (request) => request.transaction(function* () {
         for (const subject of request.body.subjects) {
           const { value } = yield* one(sql\`
             INSERT INTO tally (subject, value) VALUES (\${subject}, 1)
             ON CONFLICT (subject) DO UPDATE SET value = tally.value + 1 RETURNING value\`)
-          yield* emit('tally.raised', { subject, data: { value } })
+          if (!request.body.silent) yield* emit('tally.raised', { subject, data: { value } })
         }
         if (request.body.fails) throw new Error('on purpose')
         return answer(200, {})
@@ -56,16 +58,16 @@ const files = {
         SELECT (SELECT coalesce(sum(value), 0) FROM tally) AS raised,
           (SELECT coalesce(sum(value), 0) FROM tally_heard) AS heard\`))
     })`,
-}
+})
 
 /**
  * Writes a module that raises counters and tells of it, and that hears of it: `tally_heard` keeps up with `tally` exactly
  * if each event is heard once and in order; whatever else is heard is in `tally_wrong`.
  */
-export async function writeTallyModule(folder: string): Promise<string> {
-  for (const [path, text] of Object.entries(files)) {
+export async function writeTallyModule(folder: string, { listens = true } = {}): Promise<string> {
+  for (const [path, text] of Object.entries(filesOf(listens))) {
     const file = join(folder, path)
-    await mkdir(join(file, '..'), { recursive: true })
+    await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)
   }
   return folder
