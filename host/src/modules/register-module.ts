@@ -1,11 +1,4 @@
-import type {
-  Access,
-  Database,
-  EventLog as EventReader,
-  Manifest,
-  ModuleContext,
-  React,
-} from '@mortise/module-sdk'
+import type { Access, Database, EventLog as EventReader, ModuleContext, React } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../audit/audit-trail.ts'
 import type { Claims } from '../callers/claims.ts'
@@ -63,6 +56,7 @@ export async function registerModule(
         }
         route.config = { ...route.config, module: id }
       })
+      const events = eventsFor(lent.events, scope)
       const context: ModuleContext = {
         settings,
         log: scope.log.child({ module: id }),
@@ -81,7 +75,11 @@ export async function registerModule(
         emits: (emit) => lent.eventTypes.add(manifest, emit),
         on: (type, react) => lent.reactions.add(manifest, type, react as React),
         get events() {
-          return eventsFor(manifest, lent.events, scope)
+          if (manifest.listensTo?.includes('*')) return events
+          throw new ModuleError(
+            id,
+            'it reads the events of all modules: its manifest needs "listensTo": ["*"]',
+          )
         },
         retiring: lent.retiring,
       }
@@ -114,19 +112,24 @@ export async function registerModule(
   return registered
 }
 
-/** The events, for a module that says it reads them; what it listens to ends with its scope. */
-function eventsFor({ id, listensTo }: Manifest, events: EventLog, scope: FastifyInstance): EventReader {
-  if (!listensTo?.includes('*')) {
-    throw new ModuleError(id, 'it reads the events of all modules: its manifest needs "listensTo": ["*"]')
-  }
+/** The events for one module: what it listens to, from whenever on, ends with its scope. */
+function eventsFor(events: EventLog, scope: FastifyInstance): EventReader {
+  const listening = new Set<() => void>()
+  scope.addHook('onClose', async () => {
+    for (const end of listening) end()
+  })
   return {
     read: (query) => events.read(query),
     last: () => events.last(),
     newest: (owner) => events.newest(owner),
     find: (id) => events.find(id),
     onMore(listener) {
-      const end = events.onMore(listener)
-      scope.addHook('onClose', async () => end())
+      const ignore = events.onMore(listener)
+      const end = () => {
+        ignore()
+        listening.delete(end)
+      }
+      listening.add(end)
       return end
     },
   }

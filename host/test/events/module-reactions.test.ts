@@ -125,3 +125,52 @@ t.test('a module that reacts to something else than its manifest says is refused
   t.match(await refused(`on('door.opened', async () => {})`, own), /async function: write function\*/)
   t.equal(application.installed.modules.find(({ id }) => id === 'tally')?.state, 'active')
 })
+
+t.test(
+  'a module listens for events from a request on, until it ends that or its generation is gone',
+  async (t) => {
+    const bell = (version: string): FixtureModule => ({
+      version,
+      manifest: { id: 'bell', routes: ['POST /bell', 'GET /bell'], listensTo: ['*'] },
+      files: {
+        'index.js': `
+        const rung = globalThis.rung ??= { '1.0.0': 0, '2.0.0': 0, once: 0 }
+        export default async (app, { events }) => {
+          app.post('/bell', { config: { access: 'public' } }, async () => {
+            events.onMore(() => { rung['${version}'] += 1 })
+            const end = events.onMore(() => { rung.once += 1; end() })
+            return {}
+          })
+          app.get('/bell', { config: { access: 'public' } }, async () => rung)
+        }`,
+      },
+    })
+    const { directory, application, open } = await running(t, {})
+    const ask = async (method: string) =>
+      (await fetch(`${application.url}/bell`, { method })).json() as Promise<Record<string, number>>
+    /** Emits an event; resolves with how often each has rung, once `version` has. */
+    const ring = async (version: string) => {
+      const before = await ask('GET')
+      await open()
+      for (;;) {
+        const now = await ask('GET')
+        if (now[version] !== before[version]) return now
+        await setTimeout(5)
+      }
+    }
+    await install(t, directory, bell('1.0.0'))
+    await application.installed.activate({ probed: true })
+    await ask('POST')
+    await ring('1.0.0')
+    t.equal((await ring('1.0.0')).once, 1)
+
+    await install(t, directory, bell('2.0.0'))
+    await application.installed.activate({ probed: true })
+    await ask('POST')
+    // The generation before it may have a moment left.
+    let rung = await ring('2.0.0')
+    for (let before = -1; rung['1.0.0'] !== before; rung = await ring('2.0.0'))
+      before = rung['1.0.0'] as number
+    t.equal(rung.once, 2)
+  },
+)
