@@ -124,7 +124,6 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
     app.decorate('react', () => reactions.begin())
     app.decorate('reacted', () => reactions.idle())
     app.decorate('retire', () => retirement.abort())
@@ -134,6 +133,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
       retirement.abort()
       if (parts.events === undefined) await events.close()
     })
+    everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
     everyMinute(app, database, 'host/idempotency', () => forgetExpired())
     everyMinute(app, database, 'host/events', () =>
       events.forgetOld(Date.now() - config.events.retentionDays * DAY),

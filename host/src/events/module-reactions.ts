@@ -1,5 +1,6 @@
 import type { EventLog, Manifest, React } from '@mortise/module-sdk'
 import { ModuleError } from '../modules/host-module.ts'
+import { kindOf } from '../storage/generator-of.ts'
 import { Reactions, type ReactionsOptions } from './reactions.ts'
 
 interface Parts extends Pick<ReactionsOptions, 'storage' | 'log'> {
@@ -23,7 +24,7 @@ export class ModuleReactions {
       throw new ModuleError(id, `it reacts to "${type}", which its manifest does not name in "listensTo"`)
     }
     const handlers = this.#handlers.get(id) ?? new Map()
-    if (Object.prototype.toString.call(react).startsWith('[object Async')) {
+    if (kindOf(react).startsWith('Async')) {
       throw new ModuleError(
         id,
         `it reacts to "${type}" with an async function: write function* (event) { … }`,

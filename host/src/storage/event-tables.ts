@@ -11,6 +11,9 @@ const LOCK = sql`SELECT pg_advisory_xact_lock(hashtext('mortise event'), hashtex
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
 
+/** Finds one that was committed without a position, if there is any. */
+export const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
+
 /**
  * Gives those that were committed without a position the next ones; answers how many, at most a batch. Not for a
  * serializable transaction, which every emitting one would conflict with.

@@ -16,4 +16,5 @@ export function generatorOf<Result>(steps: () => Transaction<Result>): Transacti
   throw new TypeError(remedy)
 }
 
-const kindOf = (value: unknown) => Object.prototype.toString.call(value).slice('[object '.length, -1)
+/** What the language says that a value is: `Generator`, `AsyncFunction`. */
+export const kindOf = (value: unknown) => Object.prototype.toString.call(value).slice('[object '.length, -1)

@@ -1,6 +1,6 @@
-import { DatabaseError, firstOf, Sql, sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { EVENTS_CHANNEL, givePositions } from '../event-tables.ts'
+import { EVENTS_CHANNEL, givePositions, unplaced } from '../event-tables.ts'
 import {
   type AppliedMigration,
   type DatabaseSchema,
@@ -124,8 +124,7 @@ export class PostgresStorage implements Storage {
   }
 
   async sequenceEvents(): Promise<void> {
-    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
-    while ((await this.maybeOne(waits)) !== undefined) {
+    while ((await this.maybeOne(unplaced)) !== undefined) {
       await this.#run(UNISOLATED, () => givePositions('postgres'))
     }
   }

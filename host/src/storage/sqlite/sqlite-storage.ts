@@ -1,5 +1,5 @@
-import { DatabaseError, firstOf, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { givePositions } from '../event-tables.ts'
+import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
+import { givePositions, unplaced } from '../event-tables.ts'
 import { readMigrations } from '../migration-files.ts'
 import type {
   AppliedMigration,
@@ -141,8 +141,8 @@ export class SqliteStorage implements Storage {
   /** There are such events where the data come from PostgreSQL, and none are added. */
   async sequenceEvents(): Promise<void> {
     if (this.#sequenced) return
-    const waits = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
-    while ((await this.maybeOne(waits)) !== undefined) await this.transaction(() => givePositions('sqlite'))
+    while ((await this.maybeOne(unplaced)) !== undefined)
+      await this.transaction(() => givePositions('sqlite'))
     this.#sequenced = true
   }
 
