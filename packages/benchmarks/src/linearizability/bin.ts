@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail } from '../command-line.ts'
 import { findBugs } from './find-bugs.ts'
 import { runLinearizability } from './run-linearizability.ts'
 
@@ -22,11 +23,7 @@ try {
   })
   if (values.help) process.stdout.write(usage)
   else {
-    const [rounds, seed] = (['rounds', 'seed'] as const).map((name) => {
-      const number = Number(values[name])
-      if (Number.isInteger(number) && number >= 1) return number
-      throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-    }) as [number, number]
+    const { rounds, seed } = countsOf(values, ['rounds', 'seed'])
     const { database } = values
     const where = database === undefined ? 'one host on SQLite' : 'three hosts on PostgreSQL'
     process.stdout.write(`seed ${seed}: ${rounds} rounds, ${where}\n`)
@@ -38,8 +35,5 @@ try {
     if (failure !== undefined || missed.length > 0) process.exitCode = 1
   }
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }

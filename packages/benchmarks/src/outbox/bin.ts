@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail } from '../command-line.ts'
 import { measureCost } from './measure-cost.ts'
 import { runOutbox } from './run-outbox.ts'
 
@@ -26,13 +27,7 @@ try {
     const cost = await measureCost({ rounds: 9, seconds: 1, database: values.database })
     process.stdout.write(`${JSON.stringify(cost, null, 2)}\n`)
   } else {
-    const [transactions, seed] = (['transactions', 'seed'] as const).map((name) => {
-      const number = Number(values[name])
-      if (!Number.isInteger(number) || number < 1) {
-        throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-      }
-      return number
-    }) as [number, number]
+    const { transactions, seed } = countsOf(values, ['transactions', 'seed'])
     const { database } = values
     const where = database === undefined ? 'one host on SQLite' : 'three hosts on PostgreSQL'
     process.stdout.write(`seed ${seed}: ${transactions} transactions, ${where}\n`)
@@ -44,8 +39,5 @@ try {
     if (failures.length > 0) process.exitCode = 1
   }
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail } from '../command-line.ts'
 import { runTwins } from './run-twins.ts'
 
 const usage = `Usage: npm run twins -w packages/benchmarks -- [--keys 1000] [--seed N] [--database postgres://…]
@@ -20,13 +21,7 @@ try {
   })
   if (values.help) process.stdout.write(usage)
   else {
-    const [keys, seed] = (['keys', 'seed'] as const).map((name) => {
-      const number = Number(values[name])
-      if (!Number.isInteger(number) || number < 1) {
-        throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-      }
-      return number
-    }) as [number, number]
+    const { keys, seed } = countsOf(values, ['keys', 'seed'])
     const { database } = values
     const where = database === undefined ? 'one host on SQLite' : 'three hosts on PostgreSQL'
     process.stdout.write(`seed ${seed}: ${keys} keys, ${where}\n`)
@@ -44,8 +39,5 @@ try {
     }
   }
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }
