@@ -3,12 +3,13 @@ import { formatReport } from './format-report.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { scenarios } from './scenarios.ts'
 
-const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.2] [--only TEXT] [--postgres URL] [--json]
+const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.2] [--only TEXT] [--postgres URL] [--before CHECKOUT] [--json]
 
 Compares the host with bare Fastify servers that do the same work. A ratio is of host ÷ bare, as the median of
 the rounds and in brackets the range: throughput above 1, or latency or CPU below 1, is in favour of the host.
 --only measures the routes whose name contains TEXT: --only 'GET /cart'.
---postgres measures on the PostgreSQL server at URL, host and bare server in a schema each, in place of SQLite.
+--postgres measures on the PostgreSQL server at URL, each server in a schema of its own, in place of SQLite.
+--before compares with the host of another checkout as well, built: what a change costs.
 `
 
 try {
@@ -18,6 +19,7 @@ try {
       seconds: { type: 'string', default: '1.2' },
       only: { type: 'string', default: '' },
       postgres: { type: 'string' },
+      before: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -30,13 +32,20 @@ try {
     if (!Number.isInteger(rounds) || rounds < 1)
       throw new TypeError(`--rounds ${values.rounds}: write a number from 1`)
     if (!(seconds >= 0.1)) throw new TypeError(`--seconds ${values.seconds}: write a number from 0.1`)
-    const { only, postgres } = values
+    const { only, postgres, before } = values
     const chosen = scenarios.filter(({ name }) => name.includes(only))
     if (chosen.length === 0) {
       throw new TypeError(`--only ${only}: there are ${scenarios.map(({ name }) => name).join('; ')}`)
     }
     const onProgress = (text: string) => process.stderr.write(`${text} …\n`)
-    const comparisons = await runBenchmark({ scenarios: chosen, rounds, seconds, postgres, onProgress })
+    const comparisons = await runBenchmark({
+      scenarios: chosen,
+      rounds,
+      seconds,
+      postgres,
+      before,
+      onProgress,
+    })
     const text = values.json
       ? JSON.stringify({ rounds, seconds, engine: postgres ? 'postgres' : 'sqlite', comparisons })
       : formatReport(comparisons)

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 
 /**
  * A process that answers one message at a time. It inherits the options of this one, so that
@@ -10,12 +10,15 @@ export class Child {
   readonly #process: ChildProcess
   readonly #file: string
 
-  /** @param file a module of this folder, without extension */
-  constructor(file: string) {
+  /**
+   * @param file a module of this folder, without extension
+   * @param folder that of another checkout in place of this one
+   */
+  constructor(file: string, folder = import.meta.dirname) {
     this.#file = file
     // From dist when built, from src in a test.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#process = fork(fileURLToPath(new URL(`${file}.${extension}`, import.meta.url)), {
+    this.#process = fork(join(folder, `${file}.${extension}`), {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
   }

@@ -4,13 +4,13 @@ import type { Comparison } from './run-benchmark.ts'
 /** The comparisons as a table; a ratio is its median and, in brackets, its least and most. */
 export function formatReport(comparisons: readonly Comparison[]): string {
   const rows = [
-    ['host ÷ bare server', 'throughput', 'p99 latency', 'CPU per request', 'generator busy'],
+    ['host ÷ other server', 'throughput', 'p99 latency', 'CPU per request', 'generator busy'],
     ...comparisons.map(({ scenario, against, throughput, p99, cpu, generator }) => [
       `${scenario} ÷ ${against}`,
       ratios(throughput),
       ratios(p99),
       ratios(cpu),
-      `${percent(generator.host)} ÷ ${percent(generator.bare)}`,
+      `${percent(generator.host)} ÷ ${percent(generator.other)}`,
     ]),
   ]
   const widths = (rows[0] as string[]).map((_, column) =>

@@ -1,9 +1,19 @@
 import { Application } from '@mortise/host'
 import { serveParent } from './serve-parent.ts'
 
+interface HostServerOptions {
+  readonly directory: string
+  readonly database?: string
+  /** Settings, as APP_… */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 // A process of its own: the host as `app start` runs it.
-serveParent(async ({ directory, database }: { directory: string; database?: string }) => {
-  const environment = database === undefined ? {} : { APP_DATABASE: database }
-  const application = await Application.start({ directory, port: 0, environment })
+serveParent(async ({ directory, database, environment = {} }: HostServerOptions) => {
+  const application = await Application.start({
+    directory,
+    port: 0,
+    environment: { ...environment, ...(database !== undefined && { APP_DATABASE: database }) },
+  })
   return { url: application.url, close: () => application.close() }
 })

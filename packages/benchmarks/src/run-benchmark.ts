@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Child } from './child.ts'
 import type { LoadResult } from './load.ts'
 import { type Ratios, summarize } from './ratios.ts'
-import type { Bare, Scenario } from './scenarios.ts'
+import type { Other, Scenario } from './scenarios.ts'
 import { assertSameAnswers, type ComparedServer, type ServerName, withServers } from './servers.ts'
 
 export interface BenchmarkOptions {
@@ -14,14 +14,16 @@ export interface BenchmarkOptions {
   readonly seconds: number
   /** The URL of a PostgreSQL server to measure on; without it, on SQLite. */
   readonly postgres?: string | undefined
+  /** Another checkout of this repository, built, whose host is compared as well. */
+  readonly before?: string | undefined
   /** Hears what is measured next. */
   readonly onProgress?: (text: string) => void
 }
 
-/** The host divided by a bare server, round by round. */
+/** The host divided by another server, round by round. */
 export interface Comparison {
   readonly scenario: string
-  readonly against: Bare
+  readonly against: Other
   /** Requests per second: above 1 the host is faster. */
   readonly throughput: Ratios
   /** Latency that 99 of 100 requests stay below: below 1 the host is faster. */
@@ -29,10 +31,10 @@ export interface Comparison {
   /** CPU time of the server per request: below 1 the host is cheaper. */
   readonly cpu: Ratios
   /**
-   * The share of one core that the load generator used with the host and with the bare server. Near 1 it was the
+   * The share of one core that the load generator used with the host and with the other server. Near 1 it was the
    * limit, and throughput flatters the slower server: `cpu` tells more.
    */
-  readonly generator: { readonly host: number; readonly bare: number }
+  readonly generator: { readonly host: number; readonly other: number }
 }
 
 interface Measurement {
@@ -60,7 +62,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Compariso
   const generator = new Child('load-generator')
   try {
     options.onProgress?.('preparing')
-    return await withServers(directory, options.postgres, async (servers) => {
+    return await withServers({ ...options, directory }, async (servers) => {
       await assertSameAnswers(servers)
       const comparisons: Comparison[] = []
       for (const scenario of options.scenarios) {
@@ -120,12 +122,12 @@ async function measure(
   }
 }
 
-function compare(scenario: string, against: Bare, rounds: readonly Round[]): Comparison {
+function compare(scenario: string, against: Other, rounds: readonly Round[]): Comparison {
   const of = (name: ServerName, key: keyof Measurement) =>
     rounds.map((round) => (round.get(name) as Measurement)[key])
   const ratio = (key: keyof Measurement) => {
-    const bare = of(against, key)
-    return summarize(of('host', key).map((value, round) => value / (bare[round] as number)))
+    const other = of(against, key)
+    return summarize(of('host', key).map((value, round) => value / (other[round] as number)))
   }
   return {
     scenario,
@@ -135,7 +137,7 @@ function compare(scenario: string, against: Bare, rounds: readonly Round[]): Com
     cpu: ratio('cpu'),
     generator: {
       host: summarize(of('host', 'generator')).median,
-      bare: summarize(of(against, 'generator')).median,
+      other: summarize(of(against, 'generator')).median,
     },
   }
 }

@@ -2,18 +2,18 @@ import type { LoadRequest } from './load.ts'
 import { addItem, type Callers, products } from './prepare-callers.ts'
 
 /** The servers that the host is compared with. */
-export type Bare = 'bare' | 'bare, grouped commits'
+export type Other = 'bare' | 'bare, grouped commits' | 'host, no rate limits' | 'host before'
 
 export interface Scenario {
   readonly name: string
-  readonly against: readonly Bare[]
+  readonly against: readonly Other[]
   /** What one connection sends, over and over. */
   requests(callers: Callers): LoadRequest[]
 }
 
 /** A read commits nothing. */
-const reads = ['bare'] as const
-const writes = ['bare', 'bare, grouped commits'] as const
+const reads = ['bare', 'host, no rate limits', 'host before'] as const
+const writes = ['bare', 'bare, grouped commits', 'host, no rate limits', 'host before'] as const
 
 export const scenarios: readonly Scenario[] = [
   {

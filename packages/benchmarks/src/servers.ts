@@ -1,18 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Child } from './child.ts'
 import { comparableAnswer } from './comparable-answer.ts'
 import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadPlan } from './load.ts'
 import { prepareApplication } from './prepare-application.ts'
 import { type Callers, mintUsers, prepareCallers, send } from './prepare-callers.ts'
-import { type Bare, type Scenario, scenarios } from './scenarios.ts'
+import { type Other, type Scenario, scenarios } from './scenarios.ts'
 import type { Usage } from './serve-parent.ts'
 
 export const CONNECTIONS = 32
 
-export type ServerName = 'host' | Bare
+/** Rate limits that count, and that nobody reaches. */
+const limits = Object.fromEntries(
+  ['MAX', 'MAX_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [`APP_RATE_LIMIT_${name}`, '1000000000']),
+)
+
+const modules = ['@mortise/api-cart', '@mortise/api-purchase']
+
+const commits = [
+  ['bare', 'each'],
+  ['bare, grouped commits', 'grouped'],
+] as const
+
+export type ServerName = 'host' | Other
 
 /** One of the servers that are compared, in its process, with its database and its callers. */
 export class ComparedServer {
@@ -39,60 +51,89 @@ export class ComparedServer {
   }
 }
 
-/**
- * Starts the host and what it is compared with, all with the same contents, below `directory` or each in a schema of
- * its own on the PostgreSQL server at `postgres`, and lets `use` have them until it is done.
- *
- * @param connections how many callers there are of each kind
- */
+export interface ServersOptions {
+  /** Where they have their files. */
+  readonly directory: string
+  /** The URL of a PostgreSQL server, on which each has a schema of its own; without it, on SQLite. */
+  readonly postgres?: string | undefined
+  /** Another checkout of this repository, built, whose host is one of them. */
+  readonly before?: string | undefined
+  /** How many callers there are of each kind. */
+  readonly connections?: number
+}
+
+/** Starts the host and what it is compared with, all with the same contents, and lets `use` have them until it is done. */
 export async function withServers<Result>(
-  directory: string,
-  postgres: string | undefined,
+  { directory, postgres, before, connections = CONNECTIONS }: ServersOptions,
   use: (servers: readonly ComparedServer[]) => Promise<Result>,
-  connections = CONNECTIONS,
 ): Promise<Result> {
-  const folder = join(directory, 'application')
-  await mkdir(folder)
-  const application = await prepareApplication(folder, ['@mortise/api-cart', '@mortise/api-purchase'])
-  const tokens = await mintUsers(application, 2 * connections)
-  const { secret } = application
-  const bare = (commit: string) => ({ file: join(directory, `${commit}.db`), secret, commit })
-  const schemas = {
-    host: `host_${randomBytes(8).toString('hex')}`,
-    bare: `bare_${randomBytes(8).toString('hex')}`,
-  }
-  const kinds: readonly (readonly [ServerName, string, object])[] = postgres
-    ? [
-        ['host', 'host-server', { directory: folder, database: `${postgres}?schema=${schemas.host}` }],
-        ['bare', 'bare-server', { url: postgres, schema: schemas.bare, secret }],
-      ]
-    : [
-        ['host', 'host-server', { directory: folder }],
-        ['bare', 'bare-server', bare('each')],
-        ['bare, grouped commits', 'bare-server', bare('grouped')],
-      ]
   const children: Child[] = []
+  const schemas: string[] = []
+  const servers: ComparedServer[] = []
+  const add = async (name: ServerName, child: Child, tokens: readonly string[], options: object) => {
+    children.push(child)
+    const { url } = await child.ask<{ url: string }>(options)
+    if (postgres) await fillSchema(postgres, schemas.at(-1) as string)
+    servers.push(new ComparedServer(name, url, child, await prepareCallers(url, tokens)))
+  }
+  const newSchema = () => {
+    const schema = `compared_${randomBytes(8).toString('hex')}`
+    schemas.push(schema)
+    return schema
+  }
+  const addHost = async (name: ServerName, environment: object, checkout = thisCheckout) => {
+    const folder = join(directory, name)
+    await mkdir(folder)
+    const application = await checkout.prepareApplication(folder, modules)
+    const database = postgres && `${postgres}?schema=${newSchema()}`
+    const tokens = await mintUsers(application, 2 * connections)
+    const child = new Child('host-server', checkout.folder)
+    await add(name, child, tokens, { directory: folder, environment, ...(database && { database }) })
+    return { application, tokens }
+  }
   try {
-    const servers: ComparedServer[] = []
-    for (const [name, file, options] of kinds) {
-      const child = new Child(file)
-      children.push(child)
-      const { url } = await child.ask<{ url: string }>(options)
-      if (postgres) await fillSchema(postgres, name === 'host' ? schemas.host : schemas.bare)
-      servers.push(new ComparedServer(name, url, child, await prepareCallers(url, tokens)))
+    const { application, tokens } = await addHost('host', limits)
+    const { secret } = application
+    if (postgres) {
+      const schema = newSchema()
+      await add('bare', new Child('bare-server'), tokens, { url: postgres, schema, secret })
+    } else {
+      for (const [name, commit] of commits) {
+        const file = join(directory, `${commit}.db`)
+        await add(name, new Child('bare-server'), tokens, { file, secret, commit })
+      }
     }
+    await addHost('host, no rate limits', {})
+    if (before !== undefined) await addHost('host before', limits, await otherCheckout(before))
     return await use(servers)
   } finally {
     await Promise.all(children.map((child) => child.stop()))
-    if (postgres) await dropSchemas(postgres, Object.values(schemas))
+    if (postgres) await dropSchemas(postgres, schemas)
   }
 }
 
-/** @throws {Error} where the servers answer a scenario differently, ids and times apart */
+interface Checkout {
+  readonly folder: string
+  readonly prepareApplication: typeof prepareApplication
+}
+
+const thisCheckout: Checkout = { folder: import.meta.dirname, prepareApplication }
+
+async function otherCheckout(directory: string): Promise<Checkout> {
+  const folder = resolve(directory, 'packages/benchmarks/dist')
+  return { ...(await import(join(folder, 'prepare-application.js'))), folder }
+}
+
+/**
+ * The host of another checkout may answer otherwise: what changed is the point then.
+ *
+ * @throws {Error} where the others answer a scenario differently, ids and times apart
+ */
 export async function assertSameAnswers(servers: readonly ComparedServer[]): Promise<void> {
   for (const scenario of scenarios) {
     const answers = new Map<string, string>()
     for (const server of servers) {
+      if (server.name === 'host before') continue
       const [request] = server.plan(scenario).connections[0] ?? []
       if (!request) throw new Error(`${scenario.name} asks nothing`)
       answers.set(server.name, await comparableAnswer(await send(server.url, request)))

@@ -7,12 +7,12 @@ import { assertSameAnswers, withServers } from '../src/servers.ts'
 const postgres = process.env.APP_TEST_DATABASE_URL
 const skip = postgres === undefined && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
 
-t.test('the bare servers answer what the host answers', (t) =>
-  answerAlike(t, undefined, ['host', 'bare', 'bare, grouped commits']),
+t.test('the other servers answer what the host answers', (t) =>
+  answerAlike(t, undefined, ['host', 'bare', 'bare, grouped commits', 'host, no rate limits']),
 )
 
-t.test('the bare server on PostgreSQL answers what the host answers', { skip }, (t) =>
-  answerAlike(t, postgres, ['host', 'bare']),
+t.test('the other servers on PostgreSQL answer what the host answers', { skip }, (t) =>
+  answerAlike(t, postgres, ['host', 'bare', 'host, no rate limits']),
 )
 
 async function answerAlike(t: Test, postgres: string | undefined, names: readonly string[]): Promise<void> {
@@ -25,5 +25,5 @@ async function answerAlike(t: Test, postgres: string | undefined, names: readonl
     )
     await assertSameAnswers(servers)
   }
-  await withServers(directory, postgres, compare, 1)
+  await withServers({ directory, postgres, connections: 1 }, compare)
 }
