@@ -15,7 +15,7 @@ export function statementOf(step: Step): Statement {
 export const isEmission = (step: Step): step is Emission => (step as Partial<Emission>)?.event !== undefined
 
 /**
- * SQLite writes one transaction after the other, so that an event has its position at once.
+ * SQLite writes one transaction after the other, so that an event has its position at once: one more than the last row.
  * @throws {TypeError} where its data are not what the module has declared
  */
 function insertion(event: Emission['event']): Sql {
@@ -24,9 +24,8 @@ function insertion(event: Emission['event']): Sql {
   const now = Date.now()
   return byEngine({
     sqlite: sql`
-      INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data, traceparent)
-      SELECT coalesce(max(position), 0) + 1, ${id}, ${type}, ${source}, ${subject}, ${owner}, ${now}, ${data}, ${traceparent}
-      FROM mortise_event`,
+      INSERT INTO mortise_event (id, type, source, subject, owner, at, data, traceparent)
+      VALUES (${id}, ${type}, ${source}, ${subject}, ${owner}, ${now}, ${data}, ${traceparent})`,
     postgres: sql`
       INSERT INTO mortise_event_new (id, type, source, subject, owner, at, data, traceparent)
       VALUES (${id}, ${type}, ${source}, ${subject}, ${owner}, ${now}, ${data}, ${traceparent})`,
