@@ -1,11 +1,16 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { testApplication } from './run-app.ts'
+import { type TestApplication, testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
 
 /** An application, and a module with a table; version 2 adds a column, with or without a way back. */
 export async function noteVersions(t: Test, down: string | undefined) {
   const application = await testApplication(t)
+  return { ...application, ...(await versionsOfNote(application, down)) }
+}
+
+/** The two versions, as files beside the application. */
+export async function versionsOfNote({ root }: TestApplication, down: string | undefined) {
   const first = {
     'migrations/001-note.sql': 'CREATE TABLE note (body TEXT)',
     'migrations/001-note.down.sql': 'DROP TABLE note',
@@ -16,7 +21,7 @@ export async function noteVersions(t: Test, down: string | undefined) {
     ...(down && { 'migrations/002-colour.down.sql': down }),
   }
   const note = (version: string, files: Record<string, string>) =>
-    sampleTarball(join(application.root, `note-${version}.tgz`), {
+    sampleTarball(join(root, `note-${version}.tgz`), {
       id: 'note',
       version,
       manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note', 'POST /note'] },
@@ -31,5 +36,5 @@ export async function noteVersions(t: Test, down: string | undefined) {
           })
         })`,
     })
-  return { ...application, v1: await note('1.0.0', first), v2: await note('2.0.0', second) }
+  return { v1: await note('1.0.0', first), v2: await note('2.0.0', second) }
 }

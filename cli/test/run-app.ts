@@ -1,8 +1,9 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { app } from '../src/app.ts'
 
 export interface Outcome {
@@ -32,15 +33,47 @@ export async function runApp(...argv: string[]): Promise<Outcome> {
   }
 }
 
+export type TestApplication = Awaited<ReturnType<typeof testApplication>>
+
 /** An application in a folder of the test's own; `run` runs a command on it, `--json` on. */
 export async function testApplication(t: Test) {
-  const root = await realpath(t.testdir({}))
+  return newApplication(await realpath(t.testdir({})))
+}
+
+/**
+ * Applications that are alike: `prepare` makes the first of them, and each test has a copy of it, and of what is beside
+ * it, in a folder of its own.
+ */
+export function copiesOf(prepare: (application: TestApplication) => Promise<unknown>) {
+  let prepared: Promise<string> | undefined
+  const first = async () => {
+    const root = await realpath(await mkdtemp(join(tmpdir(), 'mortise-test-')))
+    tap.teardown(() => rm(root, { recursive: true, force: true }))
+    const application = await newApplication(root)
+    await prepare(application)
+    return root
+  }
+  return async (t: Test): Promise<TestApplication> => {
+    prepared ??= first()
+    const from = await prepared
+    const application = applicationIn(await realpath(t.testdir({})))
+    await cp(from, application.root, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+    return application
+  }
+}
+
+async function newApplication(root: string) {
+  const application = applicationIn(root)
+  await mkdir(application.directory)
+  const made = await runApp('init', application.directory, '--json')
+  if (made.exitCode !== 0) throw new Error(made.stdout)
+  return application
+}
+
+function applicationIn(root: string) {
   const directory = join(root, 'application')
-  await mkdir(directory)
   process.env.npm_config_cache = join(root, 'npm-cache')
   process.env.npm_config_userconfig = join(root, 'no.npmrc')
   process.env.npm_config_registry = 'http://127.0.0.1:1/'
-  const made = await runApp('init', directory, '--json')
-  if (made.exitCode !== 0) throw new Error(made.stdout)
   return { root, directory, run: (...argv: string[]) => runApp(...argv, '--dir', directory, '--json') }
 }

@@ -5,7 +5,7 @@ import { configFile, readLock } from '../../src/host.ts'
 import { readGenerations } from '../../src/install/generations.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
-import { testApplication } from '../run-app.ts'
+import { copiesOf, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -31,16 +31,19 @@ const plugin = `
   if (context.settings.keepFor === '17d' && process.env.IN_THE_HOST) throw new Error('not seventeen here')
   app.get('/note', { config: { access: 'public' } }, async () => context.settings)`
 
-async function withNote(t: Test) {
-  const application = await testApplication(t)
-  const file = await sampleTarball(join(application.root, 'note.tgz'), {
+const noted = copiesOf(async ({ root, run }) => {
+  const file = await sampleTarball(join(root, 'note.tgz'), {
     id: 'note',
     manifest: { config: 'config.json' },
     files: { 'config.json': JSON.stringify(schema) },
     plugin,
   })
-  const { exitCode, stdout } = await application.run('module-install', file)
+  const { exitCode, stdout } = await run('module-install', file)
   if (exitCode !== 0) throw new Error(stdout)
+})
+
+async function withNote(t: Test) {
+  const application = await noted(t)
   return { ...application, text: () => readFile(configFile(application.directory), 'utf8') }
 }
 

@@ -18,7 +18,7 @@ import {
 import { whileLocked } from '../../src/install/command-lock.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
-import { runApp, testApplication } from '../run-app.ts'
+import { copiesOf, runApp, type TestApplication, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
@@ -29,13 +29,19 @@ const withTable: SampleOptions = {
   },
 }
 
-/** An application with the module `hello`; `findings` are what doctor finds, by id. */
-async function withHello(t: Test, options: SampleOptions = withTable) {
-  const application = await testApplication(t)
-  const { run, directory, root } = application
+async function installHello({ root, run }: TestApplication, options: SampleOptions): Promise<void> {
   const file = await sampleTarball(join(root, 'hello.tgz'), options)
   const installed = await run('module-install', file)
   if (installed.exitCode !== 0) throw new Error(installed.stdout)
+}
+
+const applicationWithTable = copiesOf((application) => installHello(application, withTable))
+
+/** An application with the module `hello`; `findings` are what doctor finds, by id. */
+async function withHello(t: Test, options?: SampleOptions) {
+  const application = await (options ? testApplication(t) : applicationWithTable(t))
+  if (options !== undefined) await installHello(application, options)
+  const { run, directory } = application
   const doctor = async (...argv: string[]) => {
     const { exitCode, json } = await run('doctor', ...argv)
     return { exitCode, findings: json.findings as { id: string; severity: string; fixed: boolean }[] }
@@ -53,7 +59,7 @@ async function withHello(t: Test, options: SampleOptions = withTable) {
     if (!hello) throw new Error('hello is not installed')
     return storedModule(directory, hello)
   }
-  return { ...application, file, doctor, mends, stored, database: join(directory, 'data', 'app.db') }
+  return { ...application, doctor, mends, stored, database: join(directory, 'data', 'app.db') }
 }
 
 t.test('a new application, one with modules, and one that runs are well', async (t) => {
@@ -78,9 +84,9 @@ t.test('packages that are missing or changed are fetched again', async (t) => {
 })
 
 t.test('what cannot be fetched again is left, and says why', async (t) => {
-  const { doctor, stored, file } = await withHello(t)
+  const { doctor, stored, root } = await withHello(t)
   await rm(await stored(), { recursive: true })
-  await rm(file)
+  await rm(join(root, 'hello.tgz'))
   t.match(await doctor('--fix'), {
     exitCode: 1,
     findings: [{ id: 'package-missing', fixed: false, hint: /^Mending it failed: .*hello\.tgz/ }],

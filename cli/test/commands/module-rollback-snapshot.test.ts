@@ -3,11 +3,12 @@ import { cp, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { app } from '../../src/app.ts'
 import { Application, readConfig, readFileContents, readLock } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
-import { noteVersions } from '../note-versions.ts'
+import { noteVersions, versionsOfNote } from '../note-versions.ts'
+import { copiesOf } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 
@@ -34,15 +35,14 @@ async function count(directory: string): Promise<number | undefined> {
 }
 
 /** Version 1 with two notes, then version 2, which cannot be undone, with three more. */
-async function upgraded(t: Test) {
-  const application = await noteVersions(t, undefined)
-  const { directory, run, v1, v2 } = application
+const upgraded = copiesOf(async (application) => {
+  const { directory, run } = application
+  const { v1, v2 } = await versionsOfNote(application, undefined)
   await run('module-install', v1)
   await write(directory, 2)
   await run('module-install', v2)
   await write(directory, 3)
-  return application
-}
+})
 
 t.test('the snapshot brings data and modules back together, and keeps what was there', async (t) => {
   const { directory, run } = await upgraded(t)
