@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type Event,
   type EventQuery,
   type EventLog as EventReader,
   join,
+  type Sql,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -12,6 +14,8 @@ import type { Storage } from '../storage/storage.ts'
 
 /** How often a host on PostgreSQL looks by itself, should nobody have told it, in milliseconds. */
 const LOOK_INTERVAL = 1_000
+/** How many events one statement looks through at most for those of a type or a subject, for which there is no index. */
+const LOOKED_THROUGH_AT_ONCE = 5_000
 /** How many events one run of `forgetOld` deletes at most, so that no transaction is a long one. */
 const FORGOTTEN_AT_ONCE = 1_000
 
@@ -44,13 +48,31 @@ export class EventLog implements EventReader {
   }
 
   async read({ after, limit, types, owner, subject }: EventQuery): Promise<Event[]> {
-    const conditions = [sql`position > ${after}`]
-    if (types !== undefined) {
-      if (types.length === 0) return []
-      conditions.push(sql`type IN (${join(types.map((type) => sql`${type}`))})`)
+    if (types?.length === 0) return []
+    const wanted = [
+      ...(types === undefined ? [] : [sql`type IN (${join(types.map((type) => sql`${type}`))})`]),
+      ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
+      ...(subject === undefined ? [] : [sql`subject = ${subject}`]),
+    ]
+    if (owner !== undefined || wanted.length === 0) {
+      return this.#find([sql`position > ${after}`, ...wanted], limit)
     }
-    if (owner !== undefined) conditions.push(sql`owner = ${owner}`)
-    if (subject !== undefined) conditions.push(sql`subject = ${subject}`)
+    // In pieces: the host, or a connection, would have nothing else to do for as long as all of it takes.
+    const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
+      SELECT (SELECT coalesce(min(position), 1) FROM mortise_event) AS first,
+             (SELECT coalesce(max(position), 0) FROM mortise_event) AS last`)
+    const found: Event[] = []
+    for (let from = Math.max(after, first - 1); from < last && found.length < limit; ) {
+      const to = from + LOOKED_THROUGH_AT_ONCE
+      const piece = sql`position > ${from} AND position <= ${to}`
+      found.push(...(await this.#find([piece, ...wanted], limit - found.length)))
+      from = to
+      await nextTurn()
+    }
+    return found
+  }
+
+  async #find(conditions: readonly Sql[], limit: number): Promise<Event[]> {
     const rows = await this.#storage.many<Row>(sql`
       SELECT ${columns} FROM mortise_event
       WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)

@@ -1,4 +1,4 @@
-import { DAY, defineEvents, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import { byEngine, DAY, defineEvents, maybeOne, one, run, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'
 import { EventLog } from '../../src/events/event-log.ts'
@@ -77,6 +77,30 @@ testOnEngines(
     t.equal(await log.find('event_unknown'), undefined)
   },
 )
+
+testOnEngines('those of a rare type are found, however many others there are', async (t, open) => {
+  const { storage, log } = await logOf(t, open)
+  const numbers = JSON.stringify(Array.from({ length: 12_000 }, (_, index) => index + 1))
+  await storage.transaction(() =>
+    run(sql`
+      INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data, traceparent)
+      SELECT value, 'event_' || value,
+             CASE WHEN value IN (1, 5000, 5001, 10000, 12000) THEN 'note.rare' ELSE 'note.added' END,
+             'notes', 'a', NULL, 0, '{"text":"' || value || '"}', NULL
+      FROM (${byEngine({
+        sqlite: sql`SELECT value FROM json_each(${numbers})`,
+        postgres: sql`SELECT value::bigint AS value FROM json_array_elements_text(${numbers}::json) AS value`,
+      })}) AS numbers`),
+  )
+  await storage.transaction(() => add('newest'))
+  await untilLast(log, 12_001)
+  const rare = { types: ['note.rare'] }
+  t.same(await texts(log, rare), ['1', '5000', '5001', '10000', '12000'])
+  t.same(await texts(log, { ...rare, after: 5000, limit: 2 }), ['5001', '10000'])
+  t.same(await texts(log, { types: ['note.never'] }), [])
+  await storage.transaction(() => run(sql`DELETE FROM mortise_event WHERE position < 6000`))
+  t.same(await texts(log, rare), ['10000', '12000'])
+})
 
 testOnEngines('it is read from a position on, by type, owner and subject', async (t, open) => {
   const { storage, log } = await logOf(t, open)
