@@ -17,7 +17,10 @@ const filter = {
     Type.String({ minLength: 1, maxLength: 255, description: 'the id of what they happened to' }),
   ),
   owner: Type.Optional(
-    Type.String({ minLength: 1, description: 'the id of the caller whose they are: with event:read' }),
+    Type.String({
+      minLength: 1,
+      description: "the id of the caller whose they are, or * for everyone's: with event:read",
+    }),
   ),
 }
 export interface EventFilter {

@@ -13,8 +13,11 @@ export interface Selection {
 export function selectionOf(caller: Caller, { type, subject, owner }: EventFilter): Selection {
   const seesAll = caller.has('event:read')
   if (owner !== undefined && !seesAll) throw insufficientScope('event:read', "see others' events")
-  return { types: type?.split(','), subject, owner: seesAll ? owner : caller.id }
+  return { types: type?.split(','), subject, owner: seesAll ? only(owner) : caller.id }
 }
+
+/** `*` stands for everyone, as it does in other lists. */
+const only = (owner: string | undefined) => (owner === '*' ? undefined : owner)
 
 /** Whether the log would find the event for this selection. */
 export function selects({ types, subject, owner }: Selection, event: Event): boolean {

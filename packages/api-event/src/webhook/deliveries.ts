@@ -183,7 +183,7 @@ function* letNext(webhook: string, subject: string, now: number): Transaction<vo
       ORDER BY position LIMIT 1)`)
 }
 
-/** Puts one that is delivered or given up in line again; one whose turn it is, is due at once. */
+/** Puts one that is delivered or given up in line again; one whose turn it is, is due at once, with all its attempts before it. */
 export function* replayDelivery(
   webhook: string,
   { id, state, subject }: DeliveryRow,
@@ -191,7 +191,7 @@ export function* replayDelivery(
 ): Transaction<void> {
   if (state === 'pending') {
     yield* run(sql`
-      UPDATE webhook_delivery SET due_at = ${now}
+      UPDATE webhook_delivery SET attempts = 0, due_at = ${now}
       WHERE webhook = ${webhook} AND id = ${id} AND due_at IS NOT NULL AND claim IS NULL`)
     return
   }

@@ -85,7 +85,8 @@ export class Destinations {
   }
 }
 
-const refused = 'leads to an address that is not public, or not for this: see the setting webhookNetworks'
+const refused =
+  'leads to an address that is not public: whoever runs the application may allow it by the setting webhookNetworks'
 
 function isPublic(address: string): boolean {
   if (isIP(address) === 4 || isIn(mapped, address)) return !isIn(special, address)

@@ -92,23 +92,30 @@ export function* changeWebhook(
   const everyone = change.everyone ?? row.everyone === 1
   if (everyone) assertReader(caller)
   const enabled = change.enabled ?? row.enabled === 1
-  // Elsewhere, or asked to begin anew, it has not failed yet.
-  const anew = change.url !== undefined || change.enabled === true
-  const changed: repository.WebhookRow = {
+  const asked: repository.WebhookRow = {
     ...row,
     everyone: Number(everyone),
     url: change.url === undefined ? row.url : checkedUrl(change.url, destinations),
     types: change.types === undefined ? row.types : JSON.stringify(change.types),
     description: change.description ?? row.description,
     enabled: Number(enabled),
+  }
+  const changed = (['url', 'types', 'everyone', 'description', 'enabled'] as const).filter(
+    (name) => asked[name] !== row[name],
+  )
+  if (changed.length === 0) return toWebhook(row, caller)
+  // Elsewhere, or enabled again, it has not failed yet.
+  const anew = asked.url !== row.url || asked.enabled > row.enabled
+  const next: repository.WebhookRow = {
+    ...asked,
     disabledReason: enabled ? null : row.disabledReason,
     failingSince: anew ? null : row.failingSince,
     version: row.version + 1,
     updatedAt: now,
   }
-  yield* repository.updateWebhook(changed)
-  yield* audit({ action: 'webhook.changed', object: id, details: { changed: Object.keys(change), everyone } })
-  return toWebhook(changed, caller)
+  yield* repository.updateWebhook(next)
+  yield* audit({ action: 'webhook.changed', object: id, details: { changed, everyone } })
+  return toWebhook(next, caller)
 }
 
 export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: number): Transaction<void> {

@@ -43,6 +43,7 @@ testOnEngines('a caller sees their own events, and who has the scope everyone’
   t.same(await numbers(guest()), [])
   for (const scope of ['event:read', 'admin']) {
     t.same(await numbers(user('root', scope)), [1, 2, 3, 4])
+    t.same(await numbers(user('root', scope), '/event?owner=*'), [1, 2, 3, 4])
     t.same(await numbers(user('root', scope), `/event?owner=${idOf('ann')}`), [1, 2])
   }
   for (const owner of [idOf('ann'), idOf('ben'), '*']) {

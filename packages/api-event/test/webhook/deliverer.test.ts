@@ -165,7 +165,9 @@ test('a receiver that asks for time gets it; one that is reached again has not f
   await deliverer.deliverDue()
   const [{ nextAttemptAt, lastAttemptAt }] = await webhook.deliveries()
   t.equal(Date.parse(nextAttemptAt) - Date.parse(lastAttemptAt), 3_600_000)
-  t.equal((await webhook.show()).failingSince, lastAttemptAt)
+  const failing = await webhook.show()
+  t.equal(failing.failingSince, lastAttemptAt)
+  t.same((await host.ann.patch(webhook.path, { enabled: true, url })).json(), failing, 'nothing has changed')
   host.advance(3_600_000)
   await deliverer.deliverDue()
   t.match(await webhook.deliveries(), [{ state: 'delivered', attempts: 2, status: 200 }])
@@ -338,9 +340,9 @@ test('a test event is sent once, and counts for nothing', async (t) => {
   t.match(await webhook.show(), { enabled: true, failingSince: null, version: 1 })
 })
 
-test('a delivery is replayed under its id; one that is pending, at once', async (t) => {
+test('a delivery is replayed under its id; one that is pending, at once and with all its attempts', async (t) => {
   const host = await webhookHost(t)
-  const { url, received } = await answering(t, 200, 500, 200)
+  const { url, received } = await answering(t, 200, 500, 500, 500, 200)
   const webhook = await webhookOf(host, url)
   const deliverer = host.deliverer()
   const id = await host.happen('purchase_a')
@@ -349,12 +351,17 @@ test('a delivery is replayed under its id; one that is pending, at once', async 
   t.match((await webhook.replay(delivery.id)).json(), { id: delivery.id, state: 'pending', attempts: 0 })
   await deliverer.deliverDue()
   t.match(await webhook.deliveries(), [{ state: 'pending', attempts: 1, status: 500 }])
-  await webhook.replay(delivery.id)
+  for (const _impatient of [1, 2]) {
+    t.match((await webhook.replay(delivery.id)).json(), { attempts: 0 })
+    await deliverer.deliverDue()
+    t.match(await webhook.deliveries(), [{ state: 'pending', attempts: 1, status: 500 }])
+  }
+  host.advance(6_000)
   await deliverer.deliverDue()
   t.match(await webhook.deliveries(), [{ state: 'delivered', attempts: 2 }])
   t.same(
     received.map(({ headers }) => headers['webhook-id']),
-    [id, id, id],
+    Array(5).fill(id),
   )
 })
 
