@@ -8,6 +8,7 @@ import {
   discardReactions,
   type FailedChoice,
   type FailedReaction,
+  type Lock,
   type ReactionsState,
   reactionsState,
   readLock,
@@ -43,40 +44,59 @@ export const events: Command = {
     })
     const limit = numberOption('--limit', options.limit)
     const all = options.all === true
-    if (action === undefined && !all) return await show(directory, limit ?? 20, terminal)
-    if (action === 'replay' && (event === undefined) === all) {
+    if (action === undefined) {
+      if (all || options.module !== undefined) throw misused('--all and --module go with replay or discard.')
+      return await show(directory, limit ?? 20, terminal)
+    }
+    if (limit !== undefined) throw misused('--limit goes with the list, which "app events" shows.')
+    if (action === 'replay') {
+      if ((event === undefined) !== all) throw misused('"replay" takes either an event or --all.')
       return await replay(directory, await choice(), terminal)
     }
-    if (action === 'discard' && event !== undefined && !all) {
-      return await discard(directory, { ...(await choice()), event }, terminal)
-    }
-    throw new Failure(
-      'usage',
-      'usage',
-      'This is not how "app events" is called.',
-      'Write app events, app events replay <event>, app events replay --all or app events discard <event>.',
-    )
+    if (action !== 'discard') throw misused(`There is "replay" and "discard", and no "${action}".`)
+    if (event === undefined || all) throw misused('"discard" takes one event, and no --all.')
+    return await discard(directory, { ...(await choice()), event }, terminal)
   },
+}
+
+function misused(what: string): Failure {
+  return new Failure(
+    'usage',
+    'usage',
+    what,
+    'Write app events, app events replay <event>, app events replay --all or app events discard <event>.',
+  )
 }
 
 async function show(directory: string, limit: number, terminal: Terminal): Promise<void> {
   const state = await readReactions(directory, limit)
   const { subscriptions, failed } = state
   if (subscriptions.length === 0) return terminal.result(state, 'No module reacts to events.')
+  const lock = await readLock(directory)
   const modules = subscriptions.map(({ module, behind, waiting, dead }) => [
     module,
     `${behind} behind`,
     `${waiting} waiting`,
     `${dead} dead`,
+    whyIdle(lock, module) ?? '',
   ])
   const next = 'Next: app events replay <event>, or app events discard <event>'
   const parts = [table(modules), ...(failed.length > 0 ? [table(failed.map(cellsOf)), next] : [])]
   terminal.result(state, parts.join('\n\n'))
 }
 
+/** Undefined for a module that is installed and enabled. */
+function whyIdle(lock: Lock, module: string): string | undefined {
+  const locked = lock.modules[module]
+  if (locked === undefined) return 'not installed'
+  return locked.enabled ? undefined : 'disabled'
+}
+
 function cellsOf(reaction: FailedReaction): string[] {
   const { event, type, subject, module, state, attempts, nextAttemptAt, error } = reaction
-  const next = state === 'dead' ? 'dead' : nextAttemptAt === null ? 'queued' : `again ${nextAttemptAt}`
+  const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
+  const waiting = nextAttemptAt === null ? 'queued' : isDue ? 'due now' : `again ${nextAttemptAt}`
+  const next = state === 'dead' ? 'dead' : waiting
   return [event, type, subject, module, `${attempts} failed`, next, error]
 }
 
@@ -92,12 +112,17 @@ async function replay(directory: string, choice: FailedChoice, terminal: Termina
       reactions: await replayReactions(directory, choice),
     })),
   )
-  if (choice.event !== undefined) assertSome(reactions, choice.event)
+  if (choice.event !== undefined) assertSome(reactions, choice)
+  const lock = await readLock(directory)
+  const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
+    const why = whyIdle(lock, module)
+    return why === undefined ? [] : [`\n${module} is ${why}: it tries once it serves again.`]
+  })
   terminal.result(
     { replayed: reactions },
     reactions.length === 0
       ? 'Nothing has failed.'
-      : `Due now; a host that serves tries within seconds:\n${listed(reactions)}`,
+      : `Due now; a host that serves tries within seconds:\n${listed(reactions)}${idle.join('')}`,
   )
 }
 
@@ -112,25 +137,34 @@ async function discard(
       reactions: await discardReactions(directory, choice, record),
     })),
   )
-  assertSome(reactions, choice.event)
+  assertSome(reactions, choice)
   terminal.result({ discarded: reactions }, `Given up:\n${listed(reactions)}`)
 }
 
 const listed = (reactions: readonly ChosenReaction[]) =>
   table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
 
-function assertSome(reactions: readonly ChosenReaction[], event: string): void {
+function assertSome(reactions: readonly ChosenReaction[], { event, module }: FailedChoice): void {
   if (reactions.length > 0) return
   throw new Failure(
     'notFound',
     'no-failed-reaction',
-    `No module that was asked for has failed on an event ${event}.`,
+    `${module ?? 'No module'} has ${module === undefined ? '' : 'not '}failed on an event ${event}.`,
     'See those on which one has: app events',
   )
 }
 
+/** The id of a module that reacts to events, or has done so. */
 async function moduleOf(directory: string, name: string): Promise<string> {
-  return installedId(await readLock(directory), name) ?? name
+  const id = installedId(await readLock(directory), name) ?? name
+  const { subscriptions } = await readReactions(directory, 1)
+  if (subscriptions.some(({ module }) => module === id)) return id
+  throw new Failure(
+    'notFound',
+    'no-such-module',
+    `No module "${name}" reacts to events, or has done so.`,
+    'See those that do: app events',
+  )
 }
 
 async function asked<Answer>(directory: string, ask: () => Promise<Answer>): Promise<Answer> {

@@ -129,6 +129,17 @@ export async function installSources(
   )
   const planned = await Promise.all(fresh.map((candidate, index) => planOf(candidate, formers[index])))
   for (const plan of planned) terminal.note(planText(plan))
+  const emitted = new Set(
+    [...planned, ...beside.map(({ manifest }) => manifest)].flatMap(({ events = [] }) => events),
+  )
+  for (const { id, listensTo } of planned) {
+    const unknown = listensTo.filter((type) => type !== '*' && !emitted.has(type))
+    if (unknown.length > 0) {
+      terminal.note(
+        `${id} listens to ${unknown.join(', ')}, which no module here emits: is one still to come, or is it misspelt?`,
+      )
+    }
+  }
   if (dryRun) return { ...nothing, installed: planned, host: hostPlan }
   await askAboutOrigins(fresh, lock, terminal, yes)
 

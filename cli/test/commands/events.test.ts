@@ -109,7 +109,7 @@ t.test('people get a line for each module, and one for each failure', async (t) 
   const { stdout } = await runApp('events', '--dir', directory)
   t.equal(
     stdout,
-    `mailer  0 behind  1 waiting  1 dead
+    `mailer  0 behind  1 waiting  1 dead  not installed
 
 a1  note.added  a  mailer  3 failed  dead                            Error: no?luck
 a2  note.added  a  mailer  3 failed  again 2100-01-01T00:00:00.000Z  Error: no?luck
@@ -124,10 +124,27 @@ Next: app events replay <event>, or app events discard <event>
     ['replay', 'a1', '--all'],
     ['--all'],
     ['mend', 'a1'],
+    ['--module', 'mailer'],
+    ['replay', '--all', '--limit', '3'],
   ]
   for (const call of calls) {
     t.match(await run('events', ...call), { exitCode: 2, json: { error: { code: 'usage' } } }, call.join(' '))
   }
+  for (const call of [
+    ['replay', '--all'],
+    ['discard', 'a1'],
+  ]) {
+    t.match(
+      await run('events', ...call, '--module', 'nobody'),
+      { exitCode: 3, json: { error: { code: 'no-such-module' } } },
+      call.join(' '),
+    )
+  }
+  t.match(
+    (await runApp('events', 'replay', 'a1', '--dir', directory)).stdout,
+    /mailer is not installed: it tries once/,
+  )
+  t.match((await runApp('events', '--dir', directory)).stdout, / 0 failed {2}due now /)
 })
 
 t.test(
@@ -139,10 +156,9 @@ t.test(
       manifest: { routes: [], listensTo: ['*', 'note.added'] },
       plugin: `context.on('note.added', function* () {})`,
     })
-    t.match(await run('module-install', file), {
-      exitCode: 0,
-      json: { installed: [{ listensTo: ['*', 'note.added'] }] },
-    })
+    const installed = await run('module-install', file)
+    t.match(installed, { exitCode: 0, json: { installed: [{ listensTo: ['*', 'note.added'] }] } })
+    t.match(installed.stderr, /note listens to note\.added, which no module here emits: /)
     t.match(
       (await runApp('module-info', 'note', '--dir', directory)).stdout,
       / listens to {2}all events\n +note\.added\n/,
