@@ -41,6 +41,6 @@ export function credentialsNeeded() {
 export function eventGone(parameter: string) {
   return problems.create(
     'event-gone',
-    `There is no event with the id in ${parameter}, or none any more: events are kept for a time, and what came after it may have been deleted as well, unseen by you. Look at the things themselves for what you may have missed, and begin anew without it: that is from the oldest event there is.`,
+    `There is no event with the id in ${parameter}, or none any more: events are kept for a time, and what came after it may have been deleted as well, unseen by you. Look at the things themselves for what you may have missed, and begin anew with after=start in its place: that is with the oldest event there is.`,
   )
 }
