@@ -191,8 +191,9 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
     },
     // It wants a stopped host and an answer: module-rollback-snapshot.test.ts does it.
     'app module-rollback --restore-snapshot': async () => {},
-    // They want an event on which a module has failed: commands/events.test.ts has one.
+    // They want a module that has failed on an event: commands/events.test.ts has one.
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
+    'app events replay --all --module sold': async () => {},
     'app events discard event_01k8w2d3e4f5g6h7j8k9m0n1p2': async () => {},
     // They want a PostgreSQL: start-workers.test.ts does it.
     'app start --workers 4': async () => {},
