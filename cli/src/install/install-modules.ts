@@ -129,17 +129,7 @@ export async function installSources(
   )
   const planned = await Promise.all(fresh.map((candidate, index) => planOf(candidate, formers[index])))
   for (const plan of planned) terminal.note(planText(plan))
-  const emitted = new Set(
-    [...planned, ...beside.map(({ manifest }) => manifest)].flatMap(({ events = [] }) => events),
-  )
-  for (const { id, listensTo } of planned) {
-    const unknown = listensTo.filter((type) => type !== '*' && !emitted.has(type))
-    if (unknown.length > 0) {
-      terminal.note(
-        `${id} listens to ${unknown.join(', ')}, which no module here emits: is one still to come, or is it misspelt?`,
-      )
-    }
-  }
+  noteUnheardOf(planned, beside, terminal)
   if (dryRun) return { ...nothing, installed: planned, host: hostPlan }
   await askAboutOrigins(fresh, lock, terminal, yes)
 
@@ -171,6 +161,19 @@ export async function installSources(
   const disabled = Object.keys(entries).filter((id) => entries[id]?.enabled === false)
   const { generation } = switched
   return { ...nothing, switched, generation, installed: plans, disabled, host: hostPlan }
+}
+
+/** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
+function noteUnheardOf(planned: readonly Plan[], beside: readonly ModulePackage[], terminal: Terminal): void {
+  const manifests = beside.map(({ manifest }) => manifest)
+  const emitted = new Set([...planned, ...manifests].flatMap(({ events = [] }) => events))
+  for (const { id, listensTo } of planned) {
+    const unknown = listensTo.filter((type) => type !== '*' && !emitted.has(type))
+    if (unknown.length === 0) continue
+    terminal.note(
+      `${id} listens to ${unknown.join(', ')}, which no module here emits: is one still to come, or is it misspelt?`,
+    )
+  }
 }
 
 /** The plan with what the probe has found, which is said. */

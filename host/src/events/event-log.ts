@@ -55,7 +55,7 @@ export class EventLog implements EventReader {
       ...(subject === undefined ? [] : [sql`subject = ${subject}`]),
     ]
     if (owner !== undefined || wanted.length === 0) {
-      return this.#find([sql`position > ${after}`, ...wanted], limit)
+      return this.#select([sql`position > ${after}`, ...wanted], limit)
     }
     // In pieces: the host, or a connection, would have nothing else to do for as long as all of it takes.
     const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
@@ -65,14 +65,14 @@ export class EventLog implements EventReader {
     for (let from = Math.max(after, first - 1); from < last && found.length < limit; ) {
       const to = from + LOOKED_THROUGH_AT_ONCE
       const piece = sql`position > ${from} AND position <= ${to}`
-      found.push(...(await this.#find([piece, ...wanted], limit - found.length)))
+      found.push(...(await this.#select([piece, ...wanted], limit - found.length)))
       from = to
       await nextTurn()
     }
     return found
   }
 
-  async #find(conditions: readonly Sql[], limit: number): Promise<Event[]> {
+  async #select(conditions: readonly Sql[], limit: number): Promise<Event[]> {
     const rows = await this.#storage.many<Row>(sql`
       SELECT ${columns} FROM mortise_event
       WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)

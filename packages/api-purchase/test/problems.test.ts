@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { problemsInOpenapi, problemsInReadme } from '@mortise/module-testkit'
 import t from 'tap'
 import { problems } from '../src/problems.ts'
 import { purchaseHost } from './purchase-host.ts'
@@ -7,24 +8,12 @@ const registry = Object.entries(problems.definitions).map(([code, { status }]) =
 
 t.test('the README names every problem with its status, and no other', async (t) => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
-  const named = Array.from(
-    readme.matchAll(/^\| (\d{3}) +\| `([a-z-]+)` +\|/gm),
-    ([, status, code]) => `${status} ${code}`,
-  )
-  t.same(named.sort(), registry.toSorted())
+  t.same(problemsInReadme(readme), registry.toSorted())
 })
 
 t.test('the OpenAPI document names every problem at the routes that answer it', async (t) => {
   const { app } = await purchaseHost(t)
-  const { paths } = (await app.inject('/openapi.json')).json()
-  const described = new Set<string>()
-  for (const operations of Object.values<Record<string, { responses: object }>>(paths)) {
-    for (const { responses } of Object.values(operations)) {
-      for (const [status, { description }] of Object.entries<{ description: string }>({ ...responses })) {
-        for (const [, code] of description.matchAll(/`([a-z-]+)`/g)) described.add(`${status} ${code}`)
-      }
-    }
-  }
+  const described = problemsInOpenapi((await app.inject('/openapi.json')).json())
   t.same(
     registry.filter((problem) => !described.has(problem)),
     [],

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail, UsageError } from './command-line.ts'
 import { formatReport } from './format-report.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { scenarios } from './scenarios.ts'
@@ -27,15 +28,13 @@ try {
   if (values.help) {
     process.stdout.write(usage)
   } else {
-    const rounds = Number(values.rounds)
+    const { rounds } = countsOf(values, ['rounds'])
     const seconds = Number(values.seconds)
-    if (!Number.isInteger(rounds) || rounds < 1)
-      throw new TypeError(`--rounds ${values.rounds}: write a number from 1`)
-    if (!(seconds >= 0.1)) throw new TypeError(`--seconds ${values.seconds}: write a number from 0.1`)
+    if (!(seconds >= 0.1)) throw new UsageError(`--seconds ${values.seconds}: write a number from 0.1`)
     const { only, postgres, before } = values
     const chosen = scenarios.filter(({ name }) => name.includes(only))
     if (chosen.length === 0) {
-      throw new TypeError(`--only ${only}: there are ${scenarios.map(({ name }) => name).join('; ')}`)
+      throw new UsageError(`--only ${only}: there are ${scenarios.map(({ name }) => name).join('; ')}`)
     }
     const onProgress = (text: string) => process.stderr.write(`${text} …\n`)
     const comparisons = await runBenchmark({
@@ -52,8 +51,5 @@ try {
     process.stdout.write(`${text}\n`)
   }
 } catch (error) {
-  const { message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${(error as Error).stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }

@@ -1,4 +1,7 @@
-/** The values of these options as whole numbers from 1. @throws {TypeError} naming the one that is none */
+/** A command was called wrongly. */
+export class UsageError extends Error {}
+
+/** The values of these options as whole numbers from 1. @throws {UsageError} naming the one that is none */
 export function countsOf<const Name extends string>(
   values: Readonly<Record<Name, string>>,
   names: readonly Name[],
@@ -6,7 +9,7 @@ export function countsOf<const Name extends string>(
   const counts = names.map((name) => {
     const number = Number(values[name])
     if (Number.isInteger(number) && number >= 1) return [name, number]
-    throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
+    throw new UsageError(`--${name} ${values[name]}: write a number from 1`)
   })
   return Object.fromEntries(counts)
 }
@@ -14,7 +17,7 @@ export function countsOf<const Name extends string>(
 /** Ends a command that has failed: with 2 and its usage where it was called wrongly, else with 1. */
 export function fail(error: unknown, usage: string): void {
   const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
+  const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS') === true
   process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

@@ -1,6 +1,7 @@
 import './supported-node.ts'
 
 export type { OwningTest, TestHost, TestHostOptions, TestModule } from './create-test-host.ts'
+export { type DescribedRoutes, problemsInOpenapi, problemsInReadme } from './named-problems.ts'
 export { onEngines, type TestEngine } from './on-engines.ts'
 export type { Method, TestCaller } from './test-caller.ts'
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail } from '../command-line.ts'
 import { hasNginx } from './nginx.ts'
 import { runBalance } from './run-balance.ts'
 
@@ -22,8 +23,6 @@ async function startPostgres(): Promise<Postgres> {
   return (await import(place)).startPostgres({ durable: false })
 }
 
-const numbers = ['hosts', 'clients', 'rounds', 'seed'] as const
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -35,12 +34,7 @@ async function main(): Promise<void> {
     },
   })
   if (values.help) return void process.stdout.write(usage)
-  const [hosts, clients, rounds, seed] = numbers.map((name) => {
-    const number = Number(values[name])
-    if (!Number.isInteger(number) || number < 1)
-      throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-    return number
-  }) as [number, number, number, number]
+  const { hosts, clients, rounds, seed } = countsOf(values, ['hosts', 'clients', 'rounds', 'seed'])
   if (!hasNginx()) {
     process.stdout.write(
       'Skipped: nginx is not installed. Install it, then try again: apt-get install nginx-light\n',
@@ -73,8 +67,5 @@ async function main(): Promise<void> {
 try {
   await main()
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { fail, UsageError } from '../command-line.ts'
 import { type CommandName, commandNames } from './commands.ts'
 import { hasStrace } from './trace.ts'
 import { type Result, tryPoints, type Victim, victims } from './try-points.ts'
@@ -13,8 +14,6 @@ completes the change or takes it back; doctor finds nothing; repeating the comma
 --victim   one of ${victims.join(', ')} (the command where no host runs, or where one does; that host); all where it is missing
 --every    only every so manyth call (1), --seed: which of them (0)
 `
-
-class UsageError extends Error {}
 
 try {
   const { values } = parseArgs({
@@ -48,10 +47,7 @@ try {
     }
   }
 } catch (error) {
-  const isUsage =
-    error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
-  process.stderr.write(isUsage ? `${(error as Error).message}\n\n${usage}` : `${(error as Error).stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }
 
 function describe({ command, victim, tried, states, failures }: Result): string {

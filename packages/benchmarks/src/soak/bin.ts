@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail } from '../command-line.ts'
 import { formatSoak } from './format-soak.ts'
 import { runSoak } from './run-soak.ts'
 
@@ -20,13 +21,7 @@ try {
   })
   if (values.help) process.stdout.write(usage)
   else {
-    const [steps, clients, seed] = (['steps', 'clients', 'seed'] as const).map((name) => {
-      const number = Number(values[name])
-      if (!Number.isInteger(number) || number < 1) {
-        throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-      }
-      return number
-    }) as [number, number, number]
+    const { steps, clients, seed } = countsOf(values, ['steps', 'clients', 'seed'])
     process.stdout.write(`seed ${seed}: ${steps} steps, ${clients} clients\n`)
     const stop = new AbortController()
     process.once('SIGINT', () => stop.abort())
@@ -46,8 +41,5 @@ try {
     }
   }
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }

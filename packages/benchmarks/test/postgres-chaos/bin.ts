@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countsOf, fail, UsageError } from '../../src/command-line.ts'
 import { type ChaosReport, kinds, runChaos } from './run-chaos.ts'
 
 const usage = `Usage: npm run postgres-chaos -w packages/benchmarks -- [--rounds 100] [--clients 16] [--seed N]
@@ -19,12 +20,8 @@ try {
   })
   if (values.help) process.stdout.write(usage)
   else {
-    const [rounds, clients, seed] = (['rounds', 'clients', 'seed'] as const).map((name) => {
-      const number = Number(values[name])
-      if (Number.isInteger(number) && number >= 1) return number
-      throw new TypeError(`--${name} ${values[name]}: write a number from 1`)
-    }) as [number, number, number]
-    if (clients < 2) throw new TypeError('--clients 1: there are two hosts, so write a number from 2')
+    const { rounds, clients, seed } = countsOf(values, ['rounds', 'clients', 'seed'])
+    if (clients < 2) throw new UsageError('--clients 1: there are two hosts, so write a number from 2')
     process.stdout.write(`seed ${seed}: ${rounds} rounds, ${clients} clients\n`)
     const onProgress = (text: string) => process.stdout.write(`${text}\n`)
     const report = await runChaos({ rounds, clients, seed, onProgress })
@@ -37,10 +34,7 @@ try {
     }
   }
 } catch (error) {
-  const { stack, message, code } = error as NodeJS.ErrnoException
-  const isUsage = error instanceof TypeError && (code === undefined || code.startsWith('ERR_PARSE_ARGS'))
-  process.stderr.write(isUsage ? `${message}\n\n${usage}` : `${stack}\n`)
-  process.exitCode = isUsage ? 2 : 1
+  fail(error, usage)
 }
 
 function formatChaos(report: ChaosReport): string {
