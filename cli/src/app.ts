@@ -4,8 +4,9 @@ import { findApplication } from './application.ts'
 import type { Command } from './command.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
-import { asFailure } from './explain.ts'
+import { loadOwnEnvFile, takeHostEnvironment } from './environment.ts'
 import { Failure } from './failure.ts'
+import { explain } from './lost.ts'
 import { Terminal, type TerminalStreams } from './terminal.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -38,7 +39,7 @@ export async function app(
       terminal.result({ text: help.join('') }, help.join(''))
       return 0
     }
-    return report(asFailure(error), terminal, own.includes('--verbose'))
+    return report(await explain(error), terminal, own.includes('--verbose'))
   }
 }
 
@@ -76,7 +77,12 @@ function subcommand(
       arguments: own.args,
       options,
       terminal,
-      application: async () => findApplication(options.dir, process.cwd()),
+      application: async () => {
+        const directory = findApplication(options.dir, process.cwd())
+        await loadOwnEnvFile(directory)
+        if (!command.ownEnvironment) await takeHostEnvironment(directory)
+        return directory
+      },
     })
   })
 }

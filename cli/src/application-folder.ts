@@ -1,20 +1,31 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
 import {
   configFile,
   configSchema,
+  emptyLock,
+  identityFile,
+  lockFile,
+  newIdentity,
+  readConfig,
+  readIdentity,
   readLock,
   readPackage,
   secretFile,
+  storeDirectory,
   storedModule,
   withoutDefaulted,
+  writeIdentity,
+  writeLock,
 } from './host.ts'
+import { newestGeneration } from './install/generations.ts'
 
-// An application folder: app.config.json and modules.lock.json (absent until something is installed), which
-// are committed; `.app/` and `data/`, which are not. `.app/` is therefore missing in a fresh clone, and what
-// is missing is made again: no file that exists is ever overwritten, but the generated schema.
+// An application folder: app.config.json and modules.lock.json, which are committed; `.app/` and `data/`, which are
+// not. `.app/` is therefore missing in a fresh clone, and what is missing is made again: no file that exists is ever
+// overwritten, but the generated schema.
 
 const schemaPath = '.app/app.config.schema.json'
 
@@ -30,12 +41,35 @@ export async function completeApplication(directory: string): Promise<string[]> 
     auth: { issuer: `urn:uuid:${randomUUID()}` },
   }
   const made = [
+    await makeLock(directory),
     ...(await completeClone(directory)),
+    await makeIdentity(directory),
     await makeFile(join(directory, '.gitignore'), '.app/\ndata/\n'),
     // Last: with it the folder is an application.
     await makeFile(configFile(directory), `${JSON.stringify(config, null, 2)}\n`),
   ]
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
+}
+
+/**
+ * An application with nothing installed says so in its lock.
+ * @throws {LockError} where something was installed here: a lost lock is no empty one
+ */
+async function makeLock(directory: string): Promise<string | undefined> {
+  if (existsSync(lockFile(directory))) return undefined
+  const stored = await readdir(storeDirectory(directory)).catch(() => [])
+  if (stored.length > 0 || (await newestGeneration(directory)) !== undefined) await readLock(directory)
+  await writeLock(directory, emptyLock)
+  return lockFile(directory)
+}
+
+/** Allows a new database, unless there is one. */
+async function makeIdentity(directory: string): Promise<string | undefined> {
+  if ((await readIdentity(directory)) !== undefined) return undefined
+  const config = await readConfig(directory).catch(() => undefined)
+  if (config?.databaseFile !== undefined && existsSync(config.databaseFile)) return undefined
+  await writeIdentity(directory, newIdentity)
+  return identityFile(directory)
 }
 
 /** What to say where `made` has a new secret in an application that may have had another one. */
@@ -51,7 +85,10 @@ export async function completeClone(directory: string): Promise<(string | undefi
     // Here, so that the host may read what root leaves there.
     await makeFolder(join(directory, '.app', 'audit'), 0o700),
     await makeFolder(join(directory, 'data')),
-    await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
+    // One that is lost is missed at the start.
+    (await readIdentity(directory))?.secret
+      ? undefined
+      : await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
     await writeConfigSchema(directory),
   ]
 }

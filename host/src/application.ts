@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { takeInRecords } from './audit/waiting-records.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config.ts'
+import { type Config, readConfig, tokenIssuers } from './config.ts'
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
@@ -15,6 +15,7 @@ import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
+import { assertOwnSecret, readIdentity, remember } from './identity.ts'
 import { RateLimits } from './limits/rate-limits.ts'
 import { SharedCounts } from './limits/shared-counts.ts'
 import { createLogger } from './logger.ts'
@@ -27,9 +28,9 @@ import { guardProcess } from './modules/guard-process.ts'
 import { InstalledModules } from './modules/installed-modules.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile, storeDirectory } from './modules/lock.ts'
+import { openApplicationStorage } from './open-application-storage.ts'
 import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
-import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
 import { openTracing } from './tracing/open-tracing.ts'
 import type { Tracing } from './tracing/tracing.ts'
@@ -133,6 +134,7 @@ export class Application {
    * 503, the others serve.
    *
    * @throws {ConfigError} where a setting or the lock is wrong
+   * @throws {IdentityError} where database or secret are missing or not the application's own
    * @throws {StorageBusyError} where another process has the database, or runs the application in this folder
    * @throws {Error} EADDRINUSE and the like, of the port
    */
@@ -151,11 +153,8 @@ export class Application {
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
     const metrics = new Metrics()
-    const storage = await openStorage({
-      ...placeOfDatabase(config),
-      onFatal: closed.reject,
-      observer: metrics,
-    })
+    assertOwnSecret(config, await readIdentity(directory))
+    const storage = await openApplicationStorage(config, { onFatal: closed.reject, observer: metrics })
     let application: Application | undefined
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
@@ -199,6 +198,7 @@ export class Application {
         tracing,
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
+      await remember(config, storage)
       await installed.expel()
       events.wake()
       const outliving = { metrics, limits, tracing, events }

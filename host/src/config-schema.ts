@@ -41,6 +41,13 @@ export const configSchema = Type.Object(
       description:
         'the SQLite file, relative to the application folder; or postgres://user:password@host/database, then better in APP_DATABASE',
     }),
+    envFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'a file of variables (NAME=value) for the host and for every command, relative to the application folder: "/etc/mortise/shop.env"',
+      }),
+    ),
     server: Type.Object(
       {
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),

@@ -60,6 +60,35 @@ export function placeOfDatabase({
   return databaseFile === undefined ? { url: database } : { file: databaseFile }
 }
 
+/** The database, for people: no password. */
+export const nameOfDatabase = ({ database, databaseFile }: Pick<Config, 'database' | 'databaseFile'>) =>
+  databaseFile ?? nameOfDatabaseSetting(database)
+
+/** The setting "database", for people: no password. */
+export function nameOfDatabaseSetting(database: string): string {
+  if (!isPostgresUrl(database)) return database
+  try {
+    return parsePostgresUrl(database).name
+  } catch {
+    return 'a PostgreSQL URL that is wrong'
+  }
+}
+
+/** `envFile` of app.config.json, read before all else; undefined where it is not set or the file is broken. */
+export async function readEnvFileSetting(directory: string): Promise<string | undefined> {
+  const file = configFile(directory)
+  try {
+    const { envFile } = parseObject(await readOptional(file, '{}'), file)
+    return typeof envFile === 'string' && envFile !== '' ? envFile : undefined
+  } catch {
+    return undefined // whoever reads the configuration tells
+  }
+}
+
+/** Where the secret is looked for. */
+export const nameOfSecret = ({ directory, environment }: Pick<Config, 'directory' | 'environment'>) =>
+  environment.APP_SECRET === undefined ? secretFile(directory) : 'APP_SECRET'
+
 /**
  * The settings of one module: `modules.<id>` of the config, overridden by APP_MODULES_<ID>_…, checked
  * against the module's own schema.
@@ -103,13 +132,19 @@ function assertDatabase(database: string, key: string): void {
   }
 }
 
-/** The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are. */
+/**
+ * The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are.
+ * @returns undefined where neither is there
+ */
 async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
-  const text = environment.APP_SECRET || (await readOptional(secretFile(directory), '')).trim()
-  if (text === '') return undefined
+  const text = environment.APP_SECRET ?? (await readOptional(secretFile(directory), undefined))?.trim()
+  if (text === undefined) return undefined
   const secret = Buffer.from(text)
   if (secret.length >= 32) return secret
-  const where = environment.APP_SECRET ? 'APP_SECRET' : secretFile(directory)
+  const where = nameOfSecret({ directory, environment })
+  if (secret.length === 0) {
+    throw new ConfigError(`the secret in ${where} is empty: restore it, or remove ${where}`)
+  }
   throw new ConfigError(
     `the secret in ${where} has ${secret.length} bytes, and 32 are needed: make it longer`,
   )
@@ -126,7 +161,7 @@ function parseObject(text: string, file: string): Record<string, unknown> {
   throw new ConfigError(`${file} must hold a JSON object`)
 }
 
-async function readOptional(file: string, otherwise: string): Promise<string> {
+async function readOptional<Otherwise>(file: string, otherwise: Otherwise): Promise<string | Otherwise> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {

@@ -6,9 +6,11 @@ export { createTokenVerifier } from './callers/tokens.ts'
 export {
   type Config,
   moduleSettings,
+  nameOfDatabaseSetting,
   ownIssuer,
   placeOfDatabase,
   readConfig,
+  readEnvFileSetting,
   secretFile,
   tokenIssuers,
 } from './config.ts'
@@ -21,7 +23,7 @@ export {
   HostGoneError,
   holdWrites,
 } from './control/call-running-host.ts'
-export type { ApplicationState } from './control/control-server.ts'
+export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
@@ -34,6 +36,17 @@ export type {
 } from './events/failed-reactions.ts'
 export { differences, nameOfHost, type ServingHost } from './hosts/serving-host.ts'
 export { createServer } from './http/server.ts'
+export {
+  assertOwnDatabase,
+  assertOwnSecret,
+  forgetDatabase,
+  type Identity,
+  IdentityError,
+  identityFile,
+  newIdentity,
+  readIdentity,
+  writeIdentity,
+} from './identity.ts'
 export { createLogger, linesForPeople } from './logger.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
@@ -44,6 +57,7 @@ export {
   configFile,
   emptyLock,
   Lock,
+  LockError,
   LockedModule,
   LockedPackage,
   lockedPackages,
@@ -90,6 +104,7 @@ export { damageOf } from './storage/sqlite/damage-of.ts'
 export { BrokenStorageError } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
+export { forgetIdentity } from './storage/sqlite/forget-identity.ts'
 export { toSqlite } from './storage/sqlite/portable-file.ts'
 export { readFileContents } from './storage/sqlite/read-contents.ts'
 export {

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import { type AuditQuery, type AuditRecord, insertion, type OperatorRecord } from './audit/audit-trail.ts'
 import { readAudit } from './audit/read-audit.ts'
 import { takeInRecords } from './audit/waiting-records.ts'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { type Config, ownIssuer, placeOfDatabase, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
 import {
   type ChosenReaction,
   discard,
@@ -17,12 +16,13 @@ import {
 import { purgeData } from './events/purge-data.ts'
 import { assertNobodyNeeds, servingHosts } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
+import { assertOwnSecret, readIdentity } from './identity.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
 import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
+import { isDatabaseStillToCome, openApplicationStorage } from './open-application-storage.ts'
 import { ConfigError, type Environment } from './settings.ts'
-import { openStorage } from './storage/open-storage.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -70,8 +70,8 @@ export async function otherHosts(directory: string, environment?: Environment): 
 
 /** The schema of an application that has no database yet is empty. @throws {StorageBusyError} where a host runs: ask that one */
 export async function databaseSchema(directory: string, environment?: Environment): Promise<DatabaseSchema> {
-  const { databaseFile } = await readConfig(directory, environment)
-  if (databaseFile !== undefined && !existsSync(databaseFile)) return { statements: [], ledger: [] }
+  if (await isDatabaseStillToCome(await readConfig(directory, environment)))
+    return { statements: [], ledger: [] }
   return withStorage(directory, environment, (storage) => storage.schema())
 }
 
@@ -90,8 +90,8 @@ export async function auditTrail(
   query: AuditQuery,
   environment?: Environment,
 ): Promise<AuditRecord[]> {
-  const { databaseFile } = await readConfig(directory, environment)
-  if (databaseFile !== undefined && !existsSync(databaseFile)) return readAudit(directory, undefined, query)
+  if (await isDatabaseStillToCome(await readConfig(directory, environment)))
+    return readAudit(directory, undefined, query)
   return withStorage(directory, environment, (storage) => readAudit(directory, storage, query))
 }
 
@@ -102,8 +102,7 @@ export async function reactionsState(
   environment?: Environment,
 ): Promise<ReactionsState> {
   const none = { subscriptions: [], failed: [] }
-  const { databaseFile } = await readConfig(directory, environment)
-  if (databaseFile !== undefined && !existsSync(databaseFile)) return none
+  if (await isDatabaseStillToCome(await readConfig(directory, environment))) return none
   return withStorage(directory, environment, async (storage) => {
     if (!hasReactions(await storage.applied())) return none
     return storage.snapshot(() => readReactions(limit))
@@ -195,9 +194,14 @@ export interface ApplicationToken {
   readonly environment?: Environment | undefined
 }
 
-/** Signs a JWT with the application's own secret. @throws {ConfigError} where it has none; TypeError for a wrong value */
+/**
+ * Signs a JWT with the application's own secret.
+ * @throws {IdentityError} where it is another one than that of the last start
+ * @throws {ConfigError} where it has none; TypeError for a wrong value
+ */
 export async function mintApplicationToken(token: ApplicationToken): Promise<string> {
   const config = await readConfig(token.directory, token.environment)
+  assertOwnSecret(config, await readIdentity(token.directory))
   const own = ownIssuer(config)
   if (own) return mintToken({ ...own, ...token })
   throw new ConfigError(
@@ -226,7 +230,7 @@ async function withStorage<Result>(
   work: Work<Result>,
 ): Promise<Result> {
   const config = await readConfig(directory, environment)
-  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: rethrow })
+  const storage = await openApplicationStorage(config, { onFatal: rethrow })
   try {
     return await work(storage, config)
   } finally {

@@ -12,8 +12,8 @@ export class ConfigError extends Error {
   /** What is wrong, a clause for each; each begins with its key in quotes where there is one. */
   readonly wrong: readonly string[]
 
-  constructor(message: string, wrong: readonly string[] = [message]) {
-    super(message)
+  constructor(message: string, wrong: readonly string[] = [message], options?: ErrorOptions) {
+    super(message, options)
     this.wrong = wrong
   }
 }

@@ -4,8 +4,16 @@ import { dirname, join } from 'node:path'
 import type { Manifest } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { secretFile } from '../src/config.ts'
+import { newIdentity, writeIdentity } from '../src/identity.ts'
 import { hashTree } from '../src/modules/hash-tree.ts'
-import { configFile, type LockedModule, readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import {
+  configFile,
+  emptyLock,
+  type LockedModule,
+  readLock,
+  storedModule,
+  writeLock,
+} from '../src/modules/lock.ts'
 
 /** A folder of the test's own, gone when it ends. */
 export async function temporaryFolder(t: Test): Promise<string> {
@@ -26,6 +34,8 @@ export async function applicationFolder(t: Test, config: object = {}): Promise<s
     }),
     [secretFile('')]: 'a secret of 32 bytes, for tests only',
   })
+  await writeLock(folder, emptyLock)
+  await writeIdentity(folder, newIdentity)
   return folder
 }
 

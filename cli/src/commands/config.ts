@@ -19,6 +19,8 @@ export const config: Command = {
     'app config unset note.keepFor         # back to the default',
   ],
 
+  ownEnvironment: true,
+
   async run({ arguments: [action, key, value], terminal, application }) {
     if (action === 'get' && value === undefined) return await get(await application(), key, terminal)
     if (action === 'set' && key !== undefined && value !== undefined) {

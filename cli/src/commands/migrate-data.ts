@@ -13,6 +13,8 @@ export const migrateData: Command = {
     'app migrate-data --to "postgres://shop@db.example/shop?schema=shop&sslmode=verify-full"    # PGPASSWORD has the password',
   ],
 
+  ownEnvironment: true,
+
   async run({ options, terminal, application }) {
     const directory = await application()
     const moved = await changeApplication(directory, 'migrate-data', terminal, () =>

@@ -4,20 +4,24 @@ import { completeClone, newSecretNote } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
-import { asFailure } from '../explain.ts'
 import { Failure, failureOf } from '../failure.ts'
 import {
   Application,
   BrokenStorageError,
+  type Identity,
+  newIdentity,
   readConfig,
+  readIdentity,
   reportFailure,
   serveParent,
   WorkerEndedError,
   WorkerPool,
+  writeIdentity,
 } from '../host.ts'
 import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'
+import { explain } from '../lost.ts'
 import { calledFolder } from '../pinned-host.ts'
 
 export const start: Command = {
@@ -26,9 +30,13 @@ export const start: Command = {
   options: [
     ['--port <port>', 'the port to listen on; 0 takes any free one (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
+    ['--new-database', 'take the database that is configured, though it is new or another one'],
+    ['--new-secret', 'take the secret that is there, or make one, though tokens of the former one end'],
     ['--workers <number>', 'so many processes on one port, one per core say; on PostgreSQL (default: 1)'],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
+
+  ownEnvironment: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()
@@ -37,6 +45,8 @@ export const start: Command = {
     const workers = workersOf(options.workers as string | undefined)
     await assertSound(directory)
     if (cluster.isWorker) return await serveAsWorker(directory, port, host)
+    if (options.newDatabase === true) await renewIdentity(directory, { database: null })
+    if (options.newSecret === true) await renewIdentity(directory, { secret: null })
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
     if (isRestorationLeft(directory) || (await blocksStart(directory)))
@@ -66,6 +76,10 @@ export const start: Command = {
     )
     await stopped
   },
+}
+
+async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
+  await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
 }
 
 /** Stops in good order at the first signal; a second one ends the process as it always does. */
@@ -103,7 +117,7 @@ async function serveAsWorker(
     await serveParent(running)
     await running.closed
   } catch (error) {
-    const { code, exitCode, message, hint } = asFailure(error)
+    const { code, exitCode, message, hint } = await explain(error)
     await reportFailure({ code, exitCode, message, hint })
   }
 }

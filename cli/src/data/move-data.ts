@@ -9,6 +9,7 @@ import {
   callRunningHost,
   configFile,
   databaseLockFile,
+  forgetDatabase,
   HostGoneError,
   holdWrites,
   MigrationError,
@@ -75,7 +76,12 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
       await terminal.during('Copying', () => move.pass())
       const begun = performance.now()
       const tables = await terminal.during('Comparing, while writes are held back', () =>
-        whileHeld(directory, file, (switchConfig) => settle(move, () => switchConfig(former, next))),
+        whileHeld(directory, file, (switchConfig) =>
+          settle(move, async () => {
+            await forgetDatabase(directory)
+            await switchConfig(former, next)
+          }),
+        ),
       )
       const heldFor = Math.round(performance.now() - begun)
       // Where this fails, the host does it when it opens the database.

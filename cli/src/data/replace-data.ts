@@ -2,7 +2,19 @@ import { existsSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { changeRecord } from '../audit/change-record.ts'
-import { type DatabasePlace, type Lock, lockFile, readLock, syncPath, toSqlite } from '../host.ts'
+import {
+  type DatabasePlace,
+  forgetDatabase,
+  forgetIdentity,
+  type Lock,
+  lockFile,
+  readIdentity,
+  secretFile,
+  syncPath,
+  toSqlite,
+  writeIdentity,
+} from '../host.ts'
+import { lastLock } from '../install/lost-lock.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import {
   carryOutRestoration,
@@ -48,10 +60,11 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
       throw error
     })
     for (const [place, source] of sources) await putBeside(place, source)
+    if (sources.has(secretFile(directory))) await forgetSecret(directory)
     const own = 'file' in database ? [database.file] : []
     const files = [...own, ...sources.keys(), lockFile(directory)]
     const { command, from } = replacement
-    const record = changeRecord(command, await readLock(directory), lock, from)
+    const record = changeRecord(command, await lastLock(directory), lock, from)
     await carryOutRestoration(directory, { command, record, lock, database, former, files })
     if (!hadData) return null
     return 'file' in database ? relative(directory, former) : former
@@ -61,13 +74,22 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
 /** Puts the data beside their place. */
 async function prepared({ directory, database, data, lock }: Replacement) {
   if ('url' in database) {
+    await forgetDatabase(directory)
     const sets = await storedMigrations(directory)
     return await whileNoHost(({ stageSchema }) => stageSchema(database.url, data, sets, lock.generation))
   }
   toSqlite(data)
+  const own = (await readIdentity(directory))?.database?.id
+  if (!forgetIdentity(data, own)) await forgetDatabase(directory)
   await putBeside(database.file, data)
   const former = `${database.file}.before-generation-${lock.generation}`
   return { former, hadData: existsSync(database.file) }
+}
+
+/** The next start takes the secret that it finds. */
+async function forgetSecret(directory: string): Promise<void> {
+  const identity = await readIdentity(directory)
+  if (identity) await writeIdentity(directory, { ...identity, secret: null })
 }
 
 /** For people: a file, or a schema, whose names have no dot. */

@@ -90,6 +90,22 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   return { generation, at, tables, former }
 }
 
+/**
+ * Restores a database that is lost from a snapshot. Run it while the application is locked.
+ * @returns what was done
+ * @throws {Failure} a host runs, or the snapshot is damaged; nothing has changed then
+ */
+export async function restoreLost(directory: string, snapshot: Snapshot): Promise<string> {
+  await assertStopped(directory)
+  const database = placeOfDatabase(await readConfig(directory))
+  const data = await copied(directory, snapshot)
+  const former = await readLock(directory)
+  const lock = { ...former, generation: former.generation + 1 }
+  const from = relative(directory, snapshot.file)
+  await replaceData({ directory, command: 'doctor --fix', from, lock, database, data })
+  return `Restored the snapshot of ${snapshot.at}. What was written since is in backups only. The next start migrates it.`
+}
+
 /** The snapshot stays: what is moved into place is a copy of it. */
 async function copied(directory: string, { file, bytes }: Snapshot): Promise<string> {
   const folder = await makeStaging(directory)

@@ -1,21 +1,28 @@
+import { lostIdentity } from '../data/lost-identity.ts'
+import { restoreLost } from '../data/restore-snapshot.ts'
 import {
   type AppliedMigration,
+  assertOwnDatabase,
+  type Config,
   ConfigError,
   callRunningHost,
   type DatabaseInspection,
   hostMigrations,
   hostVersion,
+  IdentityError,
   inspectDatabase,
   type Lock,
   migrateApplication,
   moduleMigrations,
   placeOfDatabase,
   readConfig,
+  readIdentity,
   readLock,
   readPackage,
   StorageUnreachableError,
   storedModule,
 } from '../host.ts'
+import { readSnapshots } from '../install/snapshots.ts'
 import type { Trouble } from './finding.ts'
 
 /** The database file, and its schema against the packages that are active. A running host is not disturbed. */
@@ -36,8 +43,10 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     if (error instanceof StorageUnreachableError) return unreachable(error)
     throw error
   })
+  if (found && 'id' in found) return [found]
+  const stranger = await identityTrouble(config, found?.databaseId)
+  if (stranger) return [stranger]
   if (found === undefined) return [] // the first start makes it
-  if ('id' in found) return [found]
   return [
     ...damageTrouble(found, config.databaseFile ?? 'The database'),
     ...orphanTrouble(found),
@@ -46,6 +55,25 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ...aheadTrouble(found),
     ...deadTrouble(found),
   ]
+}
+
+/** Nothing else is said of a database that is not the application's own. */
+async function identityTrouble(
+  config: Config,
+  found: DatabaseInspection['databaseId'],
+): Promise<Trouble | undefined> {
+  const { directory } = config
+  try {
+    assertOwnDatabase(config, await readIdentity(directory), found)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error
+    const { message, hint } = await lostIdentity(error)
+    const trouble = { id: error.code, severity: 'error', message, hint } as const
+    const snapshot = (await readSnapshots(directory)).at(-1)
+    if (error.code !== 'database-lost' || snapshot === undefined) return trouble
+    return { ...trouble, mend: () => restoreLost(directory, snapshot) }
+  }
 }
 
 async function activeModules(directory: string): Promise<Lock['modules']> {

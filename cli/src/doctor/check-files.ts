@@ -1,5 +1,14 @@
 import { chmod, rm, stat } from 'node:fs/promises'
-import { callRunningHost, controlSocket, secretFile } from '../host.ts'
+import { lostIdentity } from '../data/lost-identity.ts'
+import {
+  assertOwnSecret,
+  callRunningHost,
+  controlSocket,
+  IdentityError,
+  readConfig,
+  readIdentity,
+  secretFile,
+} from '../host.ts'
 import type { Trouble } from './finding.ts'
 
 /** The files beside configuration and packages: the secret and the control socket. */
@@ -9,6 +18,8 @@ export async function checkFiles(directory: string): Promise<Trouble[]> {
 
 async function secretTrouble(directory: string): Promise<Trouble[]> {
   const file = secretFile(directory)
+  const other = await otherSecret(directory)
+  if (other) return [other]
   const mode = await modeOf(file)
   if (mode === undefined) {
     if (process.env.APP_SECRET) return []
@@ -34,6 +45,20 @@ async function secretTrouble(directory: string): Promise<Trouble[]> {
       },
     },
   ]
+}
+
+/** A secret that is lost or rotated. What is wrong with the configuration is another check's. */
+async function otherSecret(directory: string): Promise<Trouble | undefined> {
+  const config = await readConfig(directory).catch(() => undefined)
+  if (config === undefined) return undefined
+  try {
+    assertOwnSecret(config, await readIdentity(directory))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error
+    const { message, hint } = await lostIdentity(error)
+    return { id: error.code, severity: 'error', message, hint }
+  }
 }
 
 async function socketTrouble(directory: string): Promise<Trouble[]> {

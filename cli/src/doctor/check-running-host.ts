@@ -1,3 +1,4 @@
+import { ownEnvironment } from '../environment.ts'
 import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
 import { hostOf } from '../install/host-package.ts'
 import type { Trouble } from './finding.ts'
@@ -35,7 +36,7 @@ const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[
 
 /** What is wrong with the configuration itself is another check's. */
 async function databaseTrouble(directory: string, { pid, engine }: ApplicationState): Promise<Trouble[]> {
-  const next = await readConfig(directory).catch(() => undefined)
+  const next = await readConfig(directory, ownEnvironment()).catch(() => undefined)
   if (next === undefined || engine === (next.databaseFile === undefined ? 'postgres' : 'sqlite')) return []
   return [
     {

@@ -1,5 +1,6 @@
 import { asFailure } from '../explain.ts'
-import { ConfigError, NewerHostError, readLock } from '../host.ts'
+import { LockError, NewerHostError, readLock } from '../host.ts'
+import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
@@ -25,11 +26,13 @@ const checks: readonly Check[] = [
  * the application is locked.
  */
 export async function examine(directory: string, fix: boolean): Promise<Finding[]> {
-  const unreadable = await checkLock(directory)
   const findings: Finding[] = []
-  for (const check of unreadable.length > 0 ? [async () => unreadable, checkFiles] : checks) {
+  const run = async (check: Check) => {
     for (const trouble of await check(directory)) findings.push(await settled(trouble, fix))
   }
+  await run(checkLock)
+  const isReadable = findings.every(({ fixed }) => fixed)
+  for (const check of isReadable ? checks : [checkFiles]) await run(check)
   return findings
 }
 
@@ -52,17 +55,13 @@ async function checkLock(directory: string): Promise<Trouble[]> {
     await readLock(directory)
     return []
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return [
-      {
-        id: 'lock-invalid',
-        severity: 'error',
-        message: `${error.message}. Without it nothing that is installed is known, and the host does not start.`,
-        hint:
-          error instanceof NewerHostError
-            ? 'Use the "app" that wrote it, or a newer one.'
-            : 'Restore modules.lock.json from version control or from a backup.',
-      },
-    ]
+    if (error instanceof NewerHostError) {
+      const hint = 'Use the "app" that wrote it, or a newer one.'
+      return [{ id: 'host-too-old', severity: 'error', message: error.message, hint }]
+    }
+    if (!(error instanceof LockError)) throw error
+    const { message, hint } = await lostLock(error)
+    const mend = () => restoreLock(directory, error)
+    return [{ id: 'lock-lost', severity: 'error', message, hint, mend }]
   }
 }

@@ -50,14 +50,32 @@ export async function readGenerations(directory: string, lock: Lock): Promise<Ge
   )
 }
 
+/** The last one on record, whether it was in force or not; undefined where no record can be read. */
+export async function newestGeneration(directory: string): Promise<Generation | undefined> {
+  const names = await readdir(folderOf(directory)).catch(() => [])
+  const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+  for (const number of numbers.sort((one, other) => other - one)) {
+    const text = await readFile(join(folderOf(directory), `${number}.json`), 'utf8').catch(() => '')
+    try {
+      return JSON.parse(text)
+    } catch {} // one that cannot be read is no record
+  }
+  return undefined
+}
+
 /** Removes packages and snapshots that none of the last generations has. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {
   for (const path of await unreachable(directory, lock)) await rm(path, { recursive: true, force: true })
 }
 
-/** The packages in the store, and the snapshots, that none of the last generations has. */
+/**
+ * The packages in the store, and the snapshots, that none of the last generations has. There are none as long as one
+ * of these generations has no record: what it had is unknown.
+ */
 export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
-  const last = (await readGenerations(directory, lock)).slice(-KEPT)
+  const known = await readGenerations(directory, lock)
+  const last = known.filter((past) => past.lock.generation > lock.generation - KEPT)
+  if (last.length < Math.min(KEPT, lock.generation + 1)) return []
   const locks = [lock, ...last.map((generation) => generation.lock)]
   const kept = new Set(
     locks.flatMap((kept) =>

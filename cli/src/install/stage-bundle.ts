@@ -49,11 +49,7 @@ async function readBundledLock(staging: string, what: string): Promise<Lock> {
   try {
     return await readLock(staging)
   } catch (error) {
-    throw refused(
-      what,
-      'unsafe-package',
-      `its lock is none: ${(error as Error).message.split(': restore')[0]}`,
-    )
+    throw refused(what, 'unsafe-package', `its lock cannot be used: ${(error as Error).message}`)
   }
 }
 

@@ -8,6 +8,7 @@ export interface ControlRequest {
   readonly method: 'GET' | 'POST'
   readonly path:
     | '/state'
+    | '/environment'
     | '/openapi'
     | '/schema'
     | '/migrate'

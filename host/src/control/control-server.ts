@@ -58,6 +58,17 @@ const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 /** For how long a former generation may go on answering while somebody waits for its end, in milliseconds. */
 const RETIRING_TIMEOUT = 10_000
 
+/** What a command needs to use the same database and secret: as variables. For the owner of the control socket only. */
+export interface HostEnvironment {
+  readonly APP_DATABASE: string
+  readonly APP_SECRET?: string
+}
+
+const environmentOf = ({ database, databaseFile, secret }: Config): HostEnvironment => ({
+  APP_DATABASE: databaseFile ?? database,
+  ...(secret && { APP_SECRET: Buffer.from(secret).toString() }),
+})
+
 interface ControlledApplication {
   readonly installed: InstalledModules
   readonly storage: Storage
@@ -77,6 +88,7 @@ interface ControlledApplication {
  * answers are JSON:
  *
  * - `GET /state`: what runs
+ * - `GET /environment`: the database and the secret of the host, see `HostEnvironment`
  * - `GET /openapi`: the document of what is installed
  * - `POST /migrate` `{ modules }` (as in a lock): brings the schema up for them → `{ applied }`
  * - `POST /activate`: makes modules.lock.json, as it is now, what is served → `{ generation }`
@@ -124,6 +136,7 @@ export function createControl(
     return reply.code(500).send({ reason: error.message })
   })
   app.get('/state', async () => application.state())
+  app.get('/environment', async (): Promise<HostEnvironment> => environmentOf(config))
   app.get('/openapi', async () => (await application.installed.app.inject(`${basePath}/openapi.json`)).json())
   app.post(
     '/migrate',

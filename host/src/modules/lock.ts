@@ -80,9 +80,21 @@ export function storedModule(
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
 }
 
+/** modules.lock.json is missing or broken: what is installed is unknown, which is not the same as nothing. */
+export class LockError extends ConfigError {
+  override readonly name = 'LockError'
+  /** The folder that should hold the lock. */
+  readonly directory: string
+
+  constructor(directory: string, reason: string, options?: ErrorOptions) {
+    super(`${lockFile(directory)} ${reason}`, undefined, options)
+    this.directory = directory
+  }
+}
+
 /**
  * @throws {NewerHostError} where it was written in a form that this host does not know
- * @throws {ConfigError} where the file is no lock
+ * @throws {LockError} where the file is missing or no lock
  */
 export async function readLock(directory: string): Promise<Lock> {
   const file = lockFile(directory)
@@ -90,16 +102,16 @@ export async function readLock(directory: string): Promise<Lock> {
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return emptyLock
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new LockError(directory, 'is missing', { cause: error })
+    if (code === 'EISDIR') throw new LockError(directory, 'is a folder', { cause: error })
     throw error
   }
   let lock: unknown
   try {
     lock = JSON.parse(text)
   } catch (error) {
-    throw new ConfigError(
-      `${file} is not JSON (${(error as Error).message}): restore it from version control`,
-    )
+    throw new LockError(directory, `is not JSON (${(error as Error).message})`, { cause: error })
   }
   const { lockVersion } = (lock ?? {}) as { lockVersion?: unknown }
   if (typeof lockVersion === 'number' && lockVersion > emptyLock.lockVersion) {
@@ -108,8 +120,7 @@ export async function readLock(directory: string): Promise<Lock> {
     )
   }
   const wrong = Value.Errors(Lock, lock).First()
-  if (wrong)
-    throw new ConfigError(`${file}: "${wrong.path}" ${wrong.message}: restore it from version control`)
+  if (wrong) throw new LockError(directory, `is no lock: "${wrong.path}" ${wrong.message}`)
   return lock as Lock
 }
 

@@ -1,9 +1,11 @@
+import type { DatabaseId } from './database-id.ts'
 import { readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
 import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from './storage.ts'
 
-/** What is amiss with a database; all empty where nothing is. */
+/** Which database it is, and what is wrong with it. */
 export interface DatabaseInspection {
+  readonly databaseId: DatabaseId
   /** What SQLite's own check finds: pages, indexes, constraints. PostgreSQL looks after itself. */
   readonly damage: readonly string[]
   /** Rows that refer to others which are gone. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
@@ -5,7 +6,13 @@ import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
-import { type DatabaseSchema, type Storage, StorageBusyError, type StorageObserver } from './storage.ts'
+import {
+  type DatabaseSchema,
+  NoDatabaseError,
+  type Storage,
+  StorageBusyError,
+  type StorageObserver,
+} from './storage.ts'
 
 /** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
 export type DatabasePlace = { readonly file: string } | { readonly url: string }
@@ -13,6 +20,8 @@ export type DatabasePlace = { readonly file: string } | { readonly url: string }
 export interface OpenOptions {
   /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
   readonly onFatal: (error: Error) => void
+  /** Whether a database that is missing is made; true by default. */
+  readonly create?: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
   readonly observer?: StorageObserver
@@ -25,15 +34,20 @@ export type StorageOptions = DatabasePlace & OpenOptions
 /** Who holds the lock on this file has the database. */
 export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
-/** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
+/**
+ * Opens the database of one host.
+ * @throws {StorageBusyError} where another host or command has the SQLite file open
+ * @throws {NoDatabaseError} where there is none and none is to be made
+ */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, rehearse = false, schema, observer } = options
+  const { onFatal, create = true, rehearse = false, schema, observer } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
-    return openPostgres(parsePostgresUrl(options.url), { rehearse, observer })
+    return openPostgres(parsePostgresUrl(options.url), { create, rehearse, observer })
   }
   const path = resolve(options.file)
+  if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {

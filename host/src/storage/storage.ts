@@ -144,6 +144,11 @@ export class StorageUnreachableError extends Error {
   override readonly name = 'StorageUnreachableError'
 }
 
+/** There is no database where one was expected; the message says where. */
+export class NoDatabaseError extends Error {
+  override readonly name = 'NoDatabaseError'
+}
+
 /** Another process, or another part of this one, has the database open. */
 export class StorageBusyError extends Error {
   override readonly name = 'StorageBusyError'

@@ -7,10 +7,12 @@ import {
   emptyLock,
   hashTree,
   type Lock,
+  newIdentity,
   readPackage,
   secretFile,
   storeDirectory,
   storedModule,
+  writeIdentity,
   writeLock,
 } from '@mortise/host'
 
@@ -52,5 +54,6 @@ export async function prepareApplication(
     locked[manifest.id] = lockedModule
   }
   await writeLock(directory, { ...emptyLock, generation: 1, modules: locked })
+  await writeIdentity(directory, newIdentity)
   return prepared
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { type Storage, type StorageObserver, StorageUnreachableError } from '../storage.ts'
+import { NoDatabaseError, type Storage, type StorageObserver, StorageUnreachableError } from '../storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresPlace } from './postgres-url.ts'
@@ -7,38 +7,44 @@ import type { PostgresPlace } from './postgres-url.ts'
 const OLDEST_VERSION = 14
 
 export interface PostgresOptions {
+  /** Whether a schema that is missing is made. */
+  readonly create: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse: boolean
   readonly observer: StorageObserver | undefined
 }
 
 /**
- * Opens the database of one host of an application; others may have it open as well. Makes its schema where there is
- * none.
+ * Opens the database of one host of an application; others may have it open as well.
  *
  * @throws {StorageUnreachableError} saying why it cannot be used
+ * @throws {NoDatabaseError} where there is no schema and none is to be made
  */
 export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<Storage> {
   const connections = new Connections(place)
   try {
-    await connections.withClient((client) => prepare(client, place.schema))
+    await connections.withClient((client) => prepare(client, place, options.create))
     return new PostgresStorage(connections, options)
   } catch (error) {
     await connections.close()
+    if (error instanceof NoDatabaseError) throw error
     throw new StorageUnreachableError(`${place.name} cannot be opened: ${(error as Error).message}`, {
       cause: error,
     })
   }
 }
 
-async function prepare(client: Client, schema: string): Promise<void> {
+async function prepare(client: Client, { schema, name }: PostgresPlace, create: boolean): Promise<void> {
   await assertUsable(client)
   const { rows } = await client.query(
     `SELECT to_regnamespace($1) IS NOT NULL AS present, to_regclass($1 || '.mortise_move') IS NOT NULL AS moving`,
     [schema],
   )
   // Not just IF NOT EXISTS, which asks for the right to create schemas even where there is nothing to create.
-  if (!rows[0].present) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  if (!rows[0].present) {
+    if (!create) throw new NoDatabaseError(`${name} is missing`)
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  }
   if (rows[0].moving) await takeOver(client)
 }
 

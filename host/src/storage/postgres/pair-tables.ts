@@ -4,7 +4,8 @@ import { asideOf, columnNames, hasRows, putAside, tableNames } from '../sqlite/p
 import { MigrationError } from '../storage.ts'
 import type { Pair } from './reconcile.ts'
 
-const OWN = ['mortise_migration']
+/** What a database keeps for itself: another one has its own. */
+const OWN = ['mortise_migration', 'mortise_identity']
 
 /**
  * Which table of a SQLite file each of these is to have its rows from. What PostgreSQL alone has, and the file knows

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type SqliteDatabase from 'better-sqlite3'
 import { deadReactions, hasReactions } from '../../events/failed-reactions.ts'
+import { idByLedger, recordedId } from '../database-id.ts'
 import { compareMigrations, type DatabaseInspection } from '../database-inspection.ts'
 import type { MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
@@ -17,7 +18,7 @@ export async function inspectDatabase(
   file: string,
   sets: readonly MigrationSet[],
 ): Promise<DatabaseInspection | undefined> {
-  const nothing = { damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
+  const nothing = { databaseId: null, damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
   if (!existsSync(file)) return undefined
   const database = openBeside(file)
   try {
@@ -26,7 +27,14 @@ export async function inspectDatabase(
     const connection = new Connection(database)
     const ledger = readLedger(connection)
     const dead = hasReactions(ledger) ? connection.all<DatabaseInspection['dead'][number]>(deadReactions) : []
-    return { ...nothing, dead, orphans: orphansIn(database), ...(await compareMigrations(sets, ledger)) }
+    const id = idByLedger(ledger)
+    return {
+      ...nothing,
+      databaseId: id === 'recorded' ? (connection.first<{ id: string }>(recordedId)?.id ?? null) : id,
+      dead,
+      orphans: orphansIn(database),
+      ...(await compareMigrations(sets, ledger)),
+    }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? '')) return { ...nothing, damage: [message] }

@@ -1,0 +1,17 @@
+import SqliteDatabase from 'better-sqlite3'
+import { tableNames } from './portable-file.ts'
+
+/**
+ * Takes the id out of a database file, unless it is `own`: data that come from elsewhere are a database of their own.
+ * @returns whether it is
+ */
+export function forgetIdentity(file: string, own: string | undefined): boolean {
+  const database = new SqliteDatabase(file)
+  try {
+    if (!tableNames(database).includes('mortise_identity')) return false
+    database.prepare('DELETE FROM mortise_identity WHERE id IS NOT ?').run(own ?? null)
+    return database.prepare('SELECT id FROM mortise_identity').get() !== undefined
+  } finally {
+    database.close()
+  }
+}
