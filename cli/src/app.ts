@@ -4,7 +4,7 @@ import { findApplication } from './application.ts'
 import type { Command } from './command.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
-import { loadOwnEnvFile, takeHostEnvironment } from './environment.ts'
+import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './environment.ts'
 import { Failure } from './failure.ts'
 import { explain } from './lost.ts'
 import { Terminal, type TerminalStreams } from './terminal.ts'
@@ -40,6 +40,8 @@ export async function app(
       return 0
     }
     return report(await explain(error), terminal, own.includes('--verbose'))
+  } finally {
+    resetEnvironment()
   }
 }
 

@@ -13,7 +13,16 @@ import {
 // A command and the host of its application use the same database and the same secret. Both come from the running host;
 // without one, from APP_… variables, then from `envFile` of app.config.json, then from the files.
 
+const fromFile = new Set<string>()
 const taken = new Set<string>()
+
+/** Takes back what one call of the command has added to the environment. */
+export function resetEnvironment(): void {
+  for (const names of [fromFile, taken]) {
+    for (const name of names) delete process.env[name]
+    names.clear()
+  }
+}
 
 /** The environment without what this command has taken from the running host. */
 export const ownEnvironment = (): NodeJS.ProcessEnv =>
@@ -24,8 +33,10 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
   const name = await readEnvFileSetting(directory)
   if (name === undefined) return
   const file = isAbsolute(name) ? name : join(directory, name)
+  const before = new Set(Object.keys(process.env))
   try {
     loadEnvFile(file)
+    for (const added of Object.keys(process.env)) if (!before.has(added)) fromFile.add(added)
   } catch (error) {
     throw new Failure(
       'usage',

@@ -48,6 +48,7 @@ export {
   type Identity,
   IdentityError,
   identityFile,
+  identityProblems,
   inContractOrder,
   inspectDatabase,
   isInHostRange,

@@ -25,10 +25,13 @@ export type Identity = Static<typeof Identity>
 
 export const newIdentity: Identity = { database: null, secret: null }
 
+/** What can be wrong with database and secret. */
+export const identityProblems = ['database-lost', 'other-database', 'secret-lost', 'other-secret'] as const
+
 /** The database or the secret is not the application's own; the message names both. */
 export class IdentityError extends ConfigError {
   override readonly name = 'IdentityError'
-  readonly code: 'database-lost' | 'other-database' | 'secret-lost' | 'other-secret'
+  readonly code: (typeof identityProblems)[number]
   readonly directory: string
 
   constructor(code: IdentityError['code'], directory: string, message: string) {
@@ -62,10 +65,13 @@ export async function writeIdentity(directory: string, identity: Identity): Prom
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
 }
 
-/** The next start takes the database that it finds, and makes none. */
-export async function forgetDatabase(directory: string): Promise<void> {
+/**
+ * The next start takes the database that it finds.
+ * @param isEmpty whether no application is in it yet: then it may also be made
+ */
+export async function forgetDatabase(directory: string, isEmpty = false): Promise<void> {
   const { secret = null } = (await readIdentity(directory)) ?? {}
-  await writeIdentity(directory, { secret })
+  await writeIdentity(directory, { ...(isEmpty && { database: null }), secret })
 }
 
 /** @param found the id of the database that the configuration names. @throws {IdentityError} */

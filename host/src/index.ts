@@ -43,6 +43,7 @@ export {
   type Identity,
   IdentityError,
   identityFile,
+  identityProblems,
   newIdentity,
   readIdentity,
   writeIdentity,

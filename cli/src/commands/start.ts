@@ -78,7 +78,7 @@ export const start: Command = {
   },
 }
 
-async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
+export async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
   await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
 }
 

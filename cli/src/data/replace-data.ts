@@ -8,6 +8,7 @@ import {
   forgetIdentity,
   type Lock,
   lockFile,
+  readFileContents,
   readIdentity,
   secretFile,
   syncPath,
@@ -73,14 +74,15 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
 
 /** Puts the data beside their place. */
 async function prepared({ directory, database, data, lock }: Replacement) {
+  const isEmpty = readFileContents(data).ledger.length === 0
   if ('url' in database) {
-    await forgetDatabase(directory)
+    await forgetDatabase(directory, isEmpty)
     const sets = await storedMigrations(directory)
     return await whileNoHost(({ stageSchema }) => stageSchema(database.url, data, sets, lock.generation))
   }
   toSqlite(data)
   const own = (await readIdentity(directory))?.database?.id
-  if (!forgetIdentity(data, own)) await forgetDatabase(directory)
+  if (!forgetIdentity(data, own)) await forgetDatabase(directory, isEmpty)
   await putBeside(database.file, data)
   const former = `${database.file}.before-generation-${lock.generation}`
   return { former, hadData: existsSync(database.file) }

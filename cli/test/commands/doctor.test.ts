@@ -8,6 +8,7 @@ import {
   configFile,
   controlSocket,
   hashTree,
+  identityProblems,
   lockFile,
   readLock,
   readPackage,
@@ -168,12 +169,28 @@ t.test('a configuration that is wrong is named', async (t) => {
   })
 })
 
-t.test('a lock that cannot be read is the one thing said of what is installed', async (t) => {
+t.test(
+  'a broken lock is the one finding about what is installed, and is restored from its record',
+  async (t) => {
+    const { directory, doctor, stored } = await withHello(t)
+    const place = await stored()
+    const former = await readFile(lockFile(directory), 'utf8')
+    await writeFile(lockFile(directory), '<<<<<<< ours')
+    t.match(await doctor(), { exitCode: 1, findings: [{ id: 'lock-lost', fixed: false }] })
+    t.match(await doctor('--fix'), { exitCode: 0, findings: [{ id: 'lock-lost', fixed: true }] })
+    t.equal(await readFile(lockFile(directory), 'utf8'), former)
+    t.equal(await readFile(join(directory, '.app', 'modules.lock.json.broken'), 'utf8'), '<<<<<<< ours')
+    t.ok(await stat(place))
+  },
+)
+
+t.test('without a record a lost lock stays lost, and nothing is removed', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
   const place = await stored()
-  await writeFile(lockFile(directory), '<<<<<<< ours')
-  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'lock-invalid', fixed: false }] })
-  t.ok(await stat(place), 'and nothing is taken for unused')
+  await rm(lockFile(directory))
+  await rm(join(directory, '.app', 'generations'), { recursive: true })
+  t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'lock-lost', fixed: false }] })
+  t.ok(await stat(place))
 })
 
 t.test('the schema is held against the packages', async (t) => {
@@ -277,9 +294,6 @@ t.test('every finding is in docs/errors.md, and no other', async (t) => {
   )
   t.strictSame(
     documented.sort(),
-    ids
-      .flat()
-      .filter((id) => id !== undefined)
-      .sort(),
+    [...new Set([...ids.flat().filter((id) => id !== undefined), ...identityProblems])].sort(),
   )
 })
