@@ -3,7 +3,6 @@ import { loadEnvFile } from 'node:process'
 import { Failure } from './failure.ts'
 import {
   callRunningHost,
-  configFile,
   type HostEnvironment,
   nameOfDatabaseSetting,
   readConfig,
@@ -41,7 +40,7 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
     throw new Failure(
       'usage',
       'env-file-unreadable',
-      `The environment file ${file}, which "envFile" in ${configFile(directory)} names, cannot be read: ${(error as Error).message}`,
+      `The environment file ${file}, which the setting "envFile" names, cannot be read: ${(error as Error).message}`,
       'Restore it, make it readable for this user, or correct "envFile".',
       { cause: error },
     )

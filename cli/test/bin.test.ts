@@ -138,7 +138,7 @@ t.test('a start that makes a new secret says what that means', async (t) => {
   silent.child.kill('SIGTERM')
   await silent.ended
   await rm(join(directory, '.app', 'secret'))
-  const host = startApp(t, ['start', '--port', '0', '--dir', directory])
+  const host = startApp(t, ['start', '--new-secret', '--port', '0', '--dir', directory])
   await host.says(/Serving/)
   t.match(host.stderr, /new secret.*no longer hold/)
 })

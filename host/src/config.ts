@@ -74,8 +74,12 @@ export function nameOfDatabaseSetting(database: string): string {
   }
 }
 
-/** `envFile` of app.config.json, read before all else; undefined where it is not set or the file is broken. */
-export async function readEnvFileSetting(directory: string): Promise<string | undefined> {
+/** The setting `envFile`, which is read before all else; undefined where it is not set or the configuration is broken. */
+export async function readEnvFileSetting(
+  directory: string,
+  { APP_ENV_FILE }: Environment = process.env,
+): Promise<string | undefined> {
+  if (APP_ENV_FILE) return APP_ENV_FILE
   const file = configFile(directory)
   try {
     const { envFile } = parseObject(await readOptional(file, '{}'), file)

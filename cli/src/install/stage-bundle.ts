@@ -49,7 +49,7 @@ async function readBundledLock(staging: string, what: string): Promise<Lock> {
   try {
     return await readLock(staging)
   } catch (error) {
-    throw refused(what, 'unsafe-package', `its lock cannot be used: ${(error as Error).message}`)
+    throw refused(what, 'unsafe-package', (error as Error).message.replaceAll(`${staging}/`, ''))
   }
 }
 
