@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -243,8 +243,7 @@ t.test(
   'the control socket works in folders deeper than a socket path may be, and goes with the host',
   async (t) => {
     const directory = join(await temporaryFolder(t), 'deep'.repeat(30))
-    await mkdir(directory)
-    await writeFile(join(directory, 'app.config.json'), '{"server":{"port":0},"log":{"level":"silent"}}')
+    await cp(await applicationFolder(t), directory, { recursive: true })
     const application = await start(t, directory)
     const state = await callRunningHost(directory, { method: 'GET', path: '/state' })
     t.match(state, { status: 200, body: { pid: process.pid, generation: 0, modules: [] } })

@@ -1,7 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import {
-  emptyLock,
   type Lock,
   lockedPackages,
   lockFile,
@@ -24,15 +23,15 @@ const lock: Lock = { lockVersion: 1, generation: 7, modules: { note: locked } }
 
 t.test('what is written is read, and nothing else is left in the folder', async (t) => {
   const folder = await temporaryFolder(t)
-  t.same(await readLock(folder), emptyLock)
   await writeLock(folder, lock)
   t.same(await readLock(folder), lock)
   t.same(await readdir(folder), ['modules.lock.json'])
   t.match(await readFile(lockFile(folder), 'utf8'), /\}\n$/)
 })
 
-t.test('a lock that is broken is refused with what to do', async (t) => {
+t.test('a lock that is missing or broken is an error, never an empty one', async (t) => {
   const folder = await temporaryFolder(t)
+  await t.rejects(readLock(folder), { name: 'LockError', directory: folder, message: /is missing/ })
   const broken = [
     '',
     '{}',
@@ -44,7 +43,7 @@ t.test('a lock that is broken is refused with what to do', async (t) => {
     await writeFile(lockFile(folder), text)
     await t.rejects(
       readLock(folder),
-      { name: 'ConfigError', message: /restore it from version control/ },
+      { name: 'LockError', directory: folder, message: /is (not JSON|no lock)/ },
       text,
     )
   }
