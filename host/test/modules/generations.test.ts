@@ -290,3 +290,16 @@ t.test('what is answered to its end is counted; no change follows the close', as
     { message: 'the host is shutting down' },
   )
 })
+
+t.test('a change that is being made when all is closed is made, and closed too', async (t) => {
+  const [one, two] = [await instance('one'), await instance('two')]
+  const generations = new Generations(one.app)
+  const built = Promise.withResolvers<FastifyInstance>()
+  const change = generations.replace(() => built.promise)
+  const closed = generations.close()
+  built.resolve(two.app)
+  await change
+  await closed
+  t.ok(one.isClosed())
+  t.ok(two.isClosed())
+})
