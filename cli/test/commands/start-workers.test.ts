@@ -192,7 +192,7 @@ for (const [name, detached] of [
   ['all processes of the group', true],
 ] as const) {
   t.test(`a signal to ${name}: none is ready, all serve, then all end`, { skip: skipPostgres }, async (t) => {
-    const environment = { APP_SERVER_DRAIN_SECONDS: '2' }
+    const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
     const { running, state, url } = await startWorkers(t, { environment, detached })
     const { workers } = await state()
     const pid = running.child.pid as number

@@ -72,7 +72,7 @@ const logged = ({ stderr }: { stderr: string }, what: RegExp) =>
     .filter(({ msg }) => what.test(msg))
 
 t.test('SIGTERM: not ready for a while, which requests do not notice; then it ends', async (t) => {
-  const environment = { APP_SERVER_DRAIN_SECONDS: '2' }
+  const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
   const { host, directory, ask } = await serve(t, [], { environment })
   t.equal((await ask('/health/ready', { kept: true })).status, 200)
   const slow = ask('/slow', { method: 'POST' })
@@ -93,7 +93,7 @@ t.test('SIGTERM: not ready for a while, which requests do not notice; then it en
   host.child.kill('SIGUSR2')
   t.match(await slow, { status: 200, connection: 'close', body: { done: true } })
   t.equal(await host.ended, 0)
-  t.match(logged(host, /^stopping/), [{ signal: 'SIGTERM', drainSeconds: 2 }])
+  t.match(logged(host, /^stopping/), [{ signal: 'SIGTERM', drainSeconds: 3 }])
   const [stopped] = logged(host, /^stopped/)
   t.match(stopped, { cut: 0 })
   t.ok(stopped.finished >= 8, `${stopped.finished} were finished`)
