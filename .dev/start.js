@@ -1,5 +1,5 @@
 // `npm start`: an application folder with both modules, made once through the real command, and its host.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,19 +8,36 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const app = join(root, 'node_modules', '.bin', 'app')
 const folder = join(root, '.app-demo')
 
+// What stops npm stops what runs here; npm that is killed says nothing.
+const { ppid: npm } = process
+let running
+let stopping = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
+setInterval(() => process.ppid === npm || stop('SIGTERM'), 1_000).unref()
+
 const config = join(folder, 'app.config.json')
 if (!existsSync(config)) {
-  run('init', folder)
+  await run(['init', folder])
   const settings = { ...JSON.parse(readFileSync(config, 'utf8')), name: 'Mortise demo' }
   writeFileSync(config, `${JSON.stringify(settings, null, 2)}\n`)
 }
-run('module-install', 'api-cart', 'api-purchase', '--dir', folder)
+await run(['module-install', 'api-cart', 'api-purchase', '--dir', folder])
+process.exitCode = await end(['start', '--dir', folder, ...process.argv.slice(2)], 'inherit')
 
-const host = spawn(app, ['start', '--dir', folder, ...process.argv.slice(2)], { stdio: 'inherit' })
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => host.kill(signal))
-host.once('exit', (code) => process.exit(code ?? 1))
+async function run(args) {
+  const code = await end(args, 'ignore')
+  if (code !== 0 || stopping) process.exit(code || 1)
+}
 
-function run(...args) {
-  const { status } = spawnSync(app, args, { stdio: ['inherit', 'ignore', 'inherit'] })
-  if (status !== 0) process.exit(status ?? 1)
+function stop(signal) {
+  stopping = true
+  running?.kill(signal)
+}
+
+/** Runs a command of `app`; resolves to its exit code. */
+function end(args, stdout) {
+  running = spawn(app, args, { stdio: ['inherit', stdout, 'inherit'] })
+  return new Promise((resolve, reject) => {
+    running.once('error', reject).once('exit', (code) => resolve(code ?? 1))
+  })
 }

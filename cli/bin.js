@@ -11,6 +11,8 @@ const program = join(dirname(door), 'dist', 'bin.js')
 const marker = 'MORTISE_CONTINUED'
 const continued = process.env[marker] === '1'
 delete process.env[marker]
+// Otherwise it opens Node's debugger, which runs what it is sent.
+process.on('SIGUSR1', () => {})
 
 if (!runsOn(process.versions.node)) continueOnPinnedNode()
 else if (!existsSync(program)) {
@@ -49,14 +51,8 @@ function continueOnPinnedNode() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env,
   })
-  const onTerminal = process.stdin.isTTY || process.stdout.isTTY
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  for (const signal of signals) {
-    process.on(signal, () => {
-      // A terminal sends Ctrl+C to both processes: sending it on would make two of it.
-      if (signal !== 'SIGINT' || !onTerminal) child.kill(signal)
-    })
-  }
+  for (const signal of signals) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {
     fail(`app: ${node} cannot be started: ${error.message}`, 'Run "npm install" in the checkout.')
   })

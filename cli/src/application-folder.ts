@@ -7,6 +7,7 @@ import {
   configFile,
   configSchema,
   emptyLock,
+  type Identity,
   identityFile,
   lockFile,
   newIdentity,
@@ -70,6 +71,11 @@ async function makeIdentity(directory: string): Promise<string | undefined> {
   if (config?.databaseFile !== undefined && existsSync(config.databaseFile)) return undefined
   await writeIdentity(directory, newIdentity)
   return identityFile(directory)
+}
+
+/** Allows another or a new database, or another secret, at the next start: what `part` has null. */
+export async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
+  await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
 }
 
 /** What to say where `made` has a new secret in an application that may have had another one. */

@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -9,7 +10,7 @@ import { exitCodes } from '../src/failure.ts'
 import { Application, readLock } from '../src/host.ts'
 import { breakingCodes } from '../src/install/breaking/breaking-change.ts'
 import { fakeRegistry, published } from './fake-registry.ts'
-import { runApp } from './run-app.ts'
+import { runApp, testApplication } from './run-app.ts'
 import { testOnEngines } from './test-on-engines.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -116,6 +117,34 @@ t.test('the note example passes its own tests', (t) => {
   t.equal(status, 0, stdout)
   t.match(stdout, /pass [1-9]/)
   t.end()
+})
+
+t.test('the health check of the Dockerfile asks below the base path, wherever that is set', async (t) => {
+  const dockerfile = await readFile(join(examples, 'deploy', 'Dockerfile'), 'utf8')
+  const [, command = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(dockerfile.replaceAll('\\\n', '')) ?? []
+  const { directory } = await testApplication(t)
+  const check = async (environment: Readonly<Record<string, string>>) => {
+    const child = spawn('sh', ['-c', command], { cwd: directory, env: { ...process.env, ...environment } })
+    const [code] = await once(child, 'close')
+    return code
+  }
+  const file = join(directory, 'app.config.json')
+  const settings = JSON.parse(await readFile(file, 'utf8'))
+  await writeFile(file, JSON.stringify({ ...settings, basePath: '/api' }))
+  for (const environment of [{}, { APP_BASE_PATH: '/v1' }]) {
+    const host = await Application.start({
+      directory,
+      port: 0,
+      environment: { APP_LOG_LEVEL: 'silent', ...environment },
+    })
+    const { port: APP_SERVER_PORT } = new URL(host.url)
+    t.equal(await check({ ...environment, APP_SERVER_PORT }), 0, host.url)
+    t.equal(await check({ APP_BASE_PATH: '/other', APP_SERVER_PORT }), 1)
+    const stopped = host.stop('SIGTERM', 3600)
+    t.equal(await check({ ...environment, APP_SERVER_PORT }), 1, 'while it stops')
+    await Promise.all([host.close(), stopped])
+    t.equal(await check({ ...environment, APP_SERVER_PORT }), 1, 'where nothing answers')
+  }
 })
 
 testOnEngines(

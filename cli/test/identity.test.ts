@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { renewIdentity } from '../src/application-folder.ts'
 import { Application, identityFile, secretFile } from '../src/host.ts'
 import { skip, temporarySchema } from './postgres-schema.ts'
 import { copiesOf, runApp, type TestApplication } from './run-app.ts'
@@ -73,7 +74,6 @@ t.test('the database of another application is refused', async (t) => {
 
 t.test('another or a new database is taken where that is said', async (t) => {
   const { directory } = await served(t)
-  const { renewIdentity } = await import('../src/commands/start.ts')
   await rm(join(directory, 'data'), { recursive: true })
   await renewIdentity(directory, { database: null })
   const host = await runningHost(t, directory)

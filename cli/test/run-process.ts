@@ -16,16 +16,27 @@ export interface Running {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
+/** Nobody balances load over the hosts of a test: they stop at once. */
+export const withoutDrain = { APP_SERVER_DRAIN_SECONDS: '0' }
+
+export interface StartOptions {
+  readonly environment?: NodeJS.ProcessEnv
+  /** Whether it, and what it starts, is a process group of its own. */
+  readonly detached?: boolean
+}
+
 /** Runs `app` as a process of its own; it is killed after the test, if it still runs then. */
 export function startApp(
   t: Test,
   argv: readonly string[],
   nodeOptions: readonly string[] = [],
   program = door,
+  { environment, detached = false }: StartOptions = {},
 ): Running {
   const child = spawn(process.execPath, [...nodeOptions, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...withoutLimits, ...process.env },
+    env: { ...withoutLimits, ...withoutDrain, ...process.env, ...environment },
+    detached,
   })
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
   t.teardown(async () => {

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { testApplication } from './run-app.ts'
-import { door } from './run-process.ts'
+import { door, withoutDrain } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
 import { databaseUrl, skipPostgres, usePostgres } from './test-on-engines.ts'
 
@@ -74,6 +74,7 @@ t.test(
     await chmod(join(bin, 'app'), 0o755)
     const environment = {
       ...process.env,
+      ...withoutDrain,
       PATH: [bin, process.env.PATH].join(delimiter),
       APP_SERVER_PORT: '0',
       APP_LOG_LEVEL: 'silent',

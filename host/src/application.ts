@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { takeInRecords } from './audit/waiting-records.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
@@ -10,6 +11,7 @@ import { type Config, readConfig, tokenIssuers } from './config.ts'
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
@@ -44,6 +46,8 @@ const WATCH_DELAY = 500
 const LOOK_INTERVAL = 5_000
 /** How long connections that wait for a request are kept, once a process leaves: longer than they are at all times. */
 const LEAVE_TIMEOUT = 15_000
+/** The same after a drain: what has just been sent on one is still answered. In milliseconds. */
+const LAST_REQUESTS = 1_000
 
 export interface ApplicationOptions {
   /** The application folder. */
@@ -59,6 +63,8 @@ export interface ApplicationOptions {
   readonly ownsProcess?: boolean
   /** The process is one of several of a parent, who has the control socket and asks it by `answer`. */
   readonly isWorker?: boolean
+  /** Ends the start, as long as nothing is served yet; afterwards it has no effect. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What counts, and what tells, across generations. */
@@ -87,9 +93,11 @@ export class Application {
   readonly #process = new ProcessMetrics()
   readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
+  readonly #drained = new AbortController()
   readonly #control: FastifyInstance
   readonly #rollCall: RollCall | undefined
   #url = ''
+  #cut = 0
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -137,6 +145,7 @@ export class Application {
    * @throws {IdentityError} where database or secret are missing or not the application's own
    * @throws {StorageBusyError} where another process has the database, or runs the application in this folder
    * @throws {Error} EADDRINUSE and the like, of the port
+   * @throws the reason of `signal`
    */
   static async start({
     directory,
@@ -145,6 +154,7 @@ export class Application {
     environment,
     ownsProcess = false,
     isWorker = false,
+    signal,
   }: ApplicationOptions): Promise<Application> {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
@@ -174,6 +184,7 @@ export class Application {
     closed.promise.catch(() => {}).finally(() => guard?.release())
     try {
       tracing = await openTracing(config, logger)
+      signal?.throwIfAborted()
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
         return storage.trouble && 'the database cannot be reached'
@@ -203,6 +214,7 @@ export class Application {
       events.wake()
       const outliving = { metrics, limits, tracing, events }
       application = new Application(config, logger, storage, installed, outliving, closed)
+      signal?.throwIfAborted()
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
       await installed.react()
@@ -288,18 +300,33 @@ export class Application {
    * its way: it ends with its next answer, or when it has been idle for as long as any may be.
    */
   async leave(): Promise<void> {
-    const { promise: emptied, resolve } = Promise.withResolvers<void>()
-    // http's own would close such connections.
-    NetServer.prototype.close.call(this.#server, () => resolve())
-    this.installed.dismiss()
-    await settlesWithin(LEAVE_TIMEOUT, emptied)
+    await this.#hangUp(LEAVE_TIMEOUT)
     await this.close()
   }
 
-  /** Stops accepting, finishes what is in flight (10 s at most), closes the database. */
-  close(): Promise<void> {
-    this.#stopping ??= this.#stop()
+  /**
+   * Stops as a service does: `/health/ready` answers 503 at once, while requests are taken for so many seconds more, so
+   * that a load balancer sends them elsewhere. Then as `close`. What is called first decides.
+   * @param why for the log: the signal, say
+   */
+  stop(why: string, drainSeconds = drainSecondsOf(this.#config)): Promise<void> {
+    this.#stopping ??= this.#drain(why, drainSeconds)
     return this.#stopping
+  }
+
+  /** Stops accepting, finishes what is in flight (10 s at most), closes the database. Ends a drain. */
+  close(): Promise<void> {
+    this.#drained.abort()
+    this.#stopping ??= this.#end().then(() => this.#closed.resolve())
+    return this.#stopping
+  }
+
+  /** As `close`, and cuts off what is in flight. */
+  cut(): Promise<void> {
+    this.#cut += this.installed.inFlight
+    const closed = this.close()
+    this.#server.closeAllConnections()
+    return closed
   }
 
   async #listen(port: number, host: string): Promise<void> {
@@ -335,12 +362,38 @@ export class Application {
     signal.addEventListener('abort', () => unwatchFile(lockFile(directory), takeUp))
   }
 
-  async #stop(): Promise<void> {
+  async #drain(why: string, drainSeconds: number): Promise<void> {
+    const { finished: before } = this.installed
+    this.#log.info({ signal: why, drainSeconds }, stoppingMessage(why, drainSeconds))
+    if (drainSeconds > 0) {
+      await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
+      if (!this.#drained.signal.aborted) await this.#hangUp(LAST_REQUESTS)
+    }
+    const cut = await this.#end()
+    const finished = this.installed.finished - before
+    this.#log.info({ finished, cut }, `stopped: ${finished} requests were finished, ${cut} were cut off`)
+    this.#closed.resolve()
+  }
+
+  /**
+   * Stops accepting. Each connection ends with its next answer; those on which none is due within so many milliseconds
+   * are left open.
+   */
+  async #hangUp(timeout: number): Promise<void> {
+    const { promise: emptied, resolve } = Promise.withResolvers<void>()
+    // http's own would close connections that wait for a request.
+    NetServer.prototype.close.call(this.#server, () => resolve())
+    this.installed.dismiss()
+    await settlesWithin(timeout, emptied)
+  }
+
+  /** @returns how many requests were cut off */
+  async #end(): Promise<number> {
     this.#abandoned.abort()
     this.#process.stop()
-    await this.#control.close()
     this.#server.close()
-    await settlesWithin(DRAIN_TIMEOUT, this.installed.close())
+    await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))
+    const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
     await Promise.all([
       this.#rollCall?.stop(),
@@ -349,7 +402,7 @@ export class Application {
       this.#tracing?.close(),
     ])
     await this.#storage.close()
-    this.#closed.resolve()
+    return cut
   }
 }
 

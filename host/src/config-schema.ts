@@ -53,6 +53,14 @@ export const configSchema = Type.Object(
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),
         port: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 }),
         maxConnections: Type.Integer({ minimum: 1, default: 2000 }),
+        drainSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 3600,
+            description:
+              'how long a host that stops still takes requests, while /health/ready answers 503; 5 by default, 0 on a terminal',
+          }),
+        ),
         trustProxy: Type.Array(Type.String({ format: 'cidr' }), {
           default: [],
           examples: [['10.0.0.0/8']],

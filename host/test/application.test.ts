@@ -284,6 +284,64 @@ t.test('stopping finishes what is in flight, takes nothing new, and resolves clo
   t.equal((await readFile(join(directory, 'data', 'app.db'))).length > 0, true)
 })
 
+/** An application whose `POST /slow` answers when `release` is called. */
+async function slowApplication(t: Test) {
+  const directory = await applicationFolder(t)
+  await install(t, directory, {
+    manifest: { id: 'slow', routes: ['POST /slow'] },
+    files: {
+      'index.js': `export default async (app) => {
+        app.post('/slow', { config: { access: 'public' } }, async () => {
+          process.emit('slow-begun')
+          await new Promise((resolve) => process.once('slow-release', resolve))
+          return { done: true }
+        })
+      }`,
+    },
+  })
+  const application = await start(t, directory)
+  const begun = once(process, 'slow-begun')
+  const slow = fetch(`${application.url}/slow`, { method: 'POST' })
+  await begun
+  return { directory, application, slow, release: () => process.emit('slow-release' as never) }
+}
+
+t.test('a drain: not ready, but requests are taken, a change too; `close` ends it', async (t) => {
+  const { directory, application, slow, release } = await slowApplication(t)
+  const stopped = application.stop('SIGTERM', 3600)
+  t.equal(application.stop('SIGTERM', 0), stopped, 'stopping twice is stopping once')
+  t.match(await ask(application, '/health/ready'), { status: 503, body: { code: 'not-ready' } })
+  t.match(await ask(application, '/health/live'), { status: 200 })
+  await install(t, directory, oneRoute('note', 'new'))
+  t.match(await activate(directory), { status: 200 })
+  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'new' } })
+  t.match(await ask(application, '/health/ready'), { status: 503 })
+  t.equal(application.close(), stopped)
+  release()
+  t.match(await slow, { status: 200 })
+  await stopped
+  await application.closed
+})
+
+t.test('a cut ends what is in flight, and the application', async (t) => {
+  const { application, slow } = await slowApplication(t)
+  const stopped = application.stop('SIGINT', 3600)
+  const failed = t.rejects(slow)
+  await application.cut()
+  await Promise.all([failed, stopped, application.closed])
+})
+
+t.test('a start that is aborted leaves nothing open', async (t) => {
+  const directory = await applicationFolder(t)
+  const abort = new AbortController()
+  const started = Application.start({ directory, environment: {}, signal: abort.signal })
+  const reason = new Error('on second thought')
+  abort.abort(reason)
+  await t.rejects(started, reason)
+  t.notOk(existsSync(controlSocket(directory)))
+  await start(t, directory)
+})
+
 testOnPostgres(
   'while PostgreSQL is away the host says so, stays alive, and serves again by itself',
   async (t, _open, url) => {

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { completeClone, newSecretNote } from '../application-folder.ts'
+import { completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
@@ -8,21 +8,22 @@ import { Failure, failureOf } from '../failure.ts'
 import {
   Application,
   BrokenStorageError,
-  type Identity,
-  newIdentity,
   readConfig,
-  readIdentity,
   reportFailure,
   serveParent,
   WorkerEndedError,
   WorkerPool,
-  writeIdentity,
 } from '../host.ts'
 import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'
 import { explain } from '../lost.ts'
 import { calledFolder } from '../pinned-host.ts'
+import { isOnTerminal, StopSignals } from '../stop-signals.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** How long a start goes on after a signal has ended it, in milliseconds. */
+const START_TIMEOUT = 10_000
 
 export const start: Command = {
   name: 'start',
@@ -51,11 +52,17 @@ export const start: Command = {
     if (note !== undefined) terminal.note(note)
     if (isRestorationLeft(directory) || (await blocksStart(directory)))
       await changeApplication(directory, 'start', terminal, async () => {})
-    const running =
+    const signals = new StopSignals()
+    const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
       workers === 1
-        ? await startOn(directory, port, host)
-        : await startWorkers(directory, workers, port, host)
-    const stopped = untilStopped(running)
+        ? startOn(directory, port, host, signal)
+        : startWorkers(directory, workers, port, host, signal),
+    )
+    if (running === undefined) {
+      const { reason: signal } = signals.stop
+      return terminal.result({ stopped: signal }, `Stopped by ${signal} before it served.`)
+    }
+    const stopped = untilStopped(running, signals, terminal)
     const state = await running.state()
     if (state === undefined) return await stopped
     const { pid, host: version, url, generation, modules, workers: processes = [] } = state
@@ -78,17 +85,41 @@ export const start: Command = {
   },
 }
 
-export async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
-  await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
+/**
+ * What `start` resolves to; undefined where a signal comes before that, and ends it. What does not end within some
+ * seconds is left to the end of the process.
+ */
+async function unlessStopped<Running>(
+  signals: StopSignals,
+  start: (signal: AbortSignal) => Promise<Running>,
+): Promise<Running | undefined> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>()
+  overdue.catch(() => {})
+  const { stop } = signals
+  stop.addEventListener('abort', () => setTimeout(() => reject(stop.reason), START_TIMEOUT).unref())
+  try {
+    return await Promise.race([start(stop), overdue])
+  } catch (error) {
+    if (stop.aborted && error === stop.reason) return undefined
+    signals.release()
+    throw error
+  }
 }
 
-/** Stops in good order at the first signal; a second one ends the process as it always does. */
-async function untilStopped(running: Application | WorkerPool): Promise<void> {
+/** Resolves when a signal has stopped it in good order. */
+async function untilStopped(
+  running: Application | WorkerPool,
+  signals: StopSignals,
+  terminal?: Terminal,
+): Promise<void> {
   const stop = () => {
-    for (const signal of signals) process.off(signal, stop)
-    void running.close()
+    if (terminal !== undefined && isOnTerminal())
+      terminal.note('Stopping: what has begun is finished. Press Ctrl-C again to end at once.')
+    void running.stop(signals.stop.reason)
   }
-  for (const signal of signals) process.once(signal, stop)
+  if (signals.stop.aborted) stop()
+  else signals.stop.addEventListener('abort', stop)
+  signals.cut.addEventListener('abort', () => void running.cut())
   try {
     await running.closed
   } catch (error) {
@@ -111,11 +142,12 @@ async function serveAsWorker(
   host: string | undefined,
 ): Promise<void> {
   try {
-    const running = await startOn(directory, port, host)
-    // Ctrl+C reaches all processes of a terminal, and the parent tells each to stop as well: that is no second one.
-    for (const signal of signals) process.on(signal, () => void running.close())
+    const signals = new StopSignals()
+    const running = await unlessStopped(signals, (signal) => startOn(directory, port, host, signal))
+    if (running === undefined) return
+    const stopped = untilStopped(running, signals)
     await serveParent(running)
-    await running.closed
+    await stopped
   } catch (error) {
     const { code, exitCode, message, hint } = await explain(error)
     await reportFailure({ code, exitCode, message, hint })
@@ -128,6 +160,7 @@ async function startWorkers(
   count: number,
   port: number | undefined,
   host: string | undefined,
+  signal: AbortSignal,
 ): Promise<WorkerPool> {
   if ((await readConfig(directory)).databaseFile !== undefined) {
     throw new Failure(
@@ -145,8 +178,10 @@ async function startWorkers(
       // The one that was called: it finds the host that is pinned by then.
       program: join(calledFolder(), 'bin.js'),
       arguments: ['start', '--dir', directory, ...options],
+      signal,
     })
   } catch (error) {
+    if (signal.aborted) throw error
     if (error instanceof WorkerEndedError)
       throw error.failure ? failureOf(error.failure) : workersFailed(error)
     throw await withUser(directory, error)
@@ -162,8 +197,6 @@ function workersFailed(error: WorkerEndedError): Failure {
     { cause: error },
   )
 }
-
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
@@ -192,10 +225,13 @@ async function startOn(
   directory: string,
   port: number | undefined,
   host: string | undefined,
+  signal: AbortSignal,
 ): Promise<Application> {
+  const { isWorker } = cluster
   try {
-    return await Application.start({ directory, port, host, ownsProcess: true, isWorker: cluster.isWorker })
+    return await Application.start({ directory, port, host, ownsProcess: true, isWorker, signal })
   } catch (error) {
+    if (error === signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE') {
       throw new Failure(

@@ -6,7 +6,7 @@ import { callRunningHost } from '../../src/host.ts'
 import { packRelease } from '../host-release.ts'
 import { KeepAliveClients } from '../keep-alive-clients.ts'
 import { testApplication } from '../run-app.ts'
-import { startApp } from '../run-process.ts'
+import { door, type StartOptions, startApp } from '../run-process.ts'
 import { sampleFolder } from '../sample-module.ts'
 import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
@@ -18,20 +18,12 @@ interface State {
   readonly workers: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
 }
 
-async function startWorkers(t: Test) {
+async function startWorkers(t: Test, options?: StartOptions) {
   const made = await testApplication(t)
   const { directory } = made
   await usePostgres(t, directory)
-  const running = startApp(t, [
-    'start',
-    '--workers',
-    `${WORKERS}`,
-    '--port',
-    '0',
-    '--dir',
-    directory,
-    '--json',
-  ])
+  const argv = ['start', '--workers', `${WORKERS}`, '--port', '0', '--dir', directory, '--json']
+  const running = startApp(t, argv, [], door, options)
   await running.says(/"workers": \[[^\]]+\]/)
   const { url } = JSON.parse(running.stdout)
   const state = async () => {
@@ -193,6 +185,46 @@ t.test('SIGTERM ends all of them in good order', { skip: skipPostgres }, async (
   t.equal(await running.ended, 0)
   t.notOk(workers.some(({ pid }) => isAlive(pid)))
   t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+})
+
+for (const [name, detached] of [
+  ['the parent', false],
+  ['all processes of the group', true],
+] as const) {
+  t.test(`a signal to ${name}: none is ready, all serve, then all end`, { skip: skipPostgres }, async (t) => {
+    const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
+    const { running, state, url } = await startWorkers(t, { environment, detached })
+    const { workers } = await state()
+    const pid = running.child.pid as number
+    process.kill(detached ? -pid : pid, 'SIGTERM')
+    await until(() => running.stderr.split('stopping: SIGTERM').length === WORKERS + 2)
+    // Each connection goes to the next process.
+    const headers = { connection: 'close' }
+    for (const [path, status] of [
+      ['/health/ready', 503],
+      ['/health/live', 200],
+    ])
+      for (let asked = 0; asked < 2 * WORKERS; asked += 1)
+        t.match(await fetch(`${url}${path}`, { headers }), { status })
+    if (detached) process.kill(-pid, 'SIGTERM')
+    t.equal(await running.ended, 0, running.stderr)
+    t.equal(running.stderr.split('stopped: ').length, WORKERS + 2, running.stderr)
+    t.notOk(workers.some(({ pid }) => isAlive(pid)))
+  })
+}
+
+t.test('a signal before all serve ends those that have begun', { skip: skipPostgres }, async (t) => {
+  const { directory } = await testApplication(t)
+  await usePostgres(t, directory)
+  const argv = ['start', '--workers', '3', '--port', '0', '--dir', directory, '--json']
+  for (const detached of [true, false]) {
+    const running = startApp(t, argv, [], door, { detached })
+    await running.says(/generation \d+ serves/)
+    const pid = running.child.pid as number
+    process.kill(detached ? -pid : pid, 'SIGTERM')
+    t.equal(await running.ended, 0, running.stderr)
+    t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+  }
 })
 
 t.test('none outlives a parent that is killed', { skip: skipPostgres }, async (t) => {

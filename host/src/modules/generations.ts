@@ -6,6 +6,7 @@ class Generation {
   readonly app: FastifyInstance
   readonly #inFlight = new Set<ServerResponse>()
   #drained: (() => void) | undefined
+  #finished = 0
 
   constructor(app: FastifyInstance) {
     this.app = app
@@ -15,6 +16,7 @@ class Generation {
     this.#inFlight.add(response)
     response.once('close', () => {
       this.#inFlight.delete(response)
+      if (response.writableFinished) this.#finished += 1
       if (this.#inFlight.size === 0) this.#drained?.()
     })
     this.app.routing(request, response)
@@ -22,6 +24,11 @@ class Generation {
 
   get inFlight(): number {
     return this.#inFlight.size
+  }
+
+  /** How many requests it has answered to their end. */
+  get finished(): number {
+    return this.#finished
   }
 
   /** Has the modules react to events. */
@@ -61,6 +68,9 @@ export class Generations {
   #current: Generation
   #changes: Promise<unknown> = Promise.resolve()
   #dismissing = false
+  #closing = false
+  /** Of the instances that are closed. */
+  #finished = 0
   readonly #retiring = new Map<Generation, Promise<void>>()
 
   constructor(first: FastifyInstance) {
@@ -81,12 +91,22 @@ export class Generations {
     return [this.#current, ...this.#retiring.keys()].reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
 
+  /** How many requests any generation has answered to their end. */
+  get finished(): number {
+    return [this.#current, ...this.#retiring.keys()].reduce(
+      (sum, { finished }) => sum + finished,
+      this.#finished,
+    )
+  }
+
   /**
    * Builds the next instance and lets it serve. A `build` that rejects changes nothing.
    * @param build makes a ready instance, or undefined where there is nothing to change; it runs after every
    *   earlier change
+   * @throws {Error} where `close` has been called
    */
   replace(build: () => Promise<FastifyInstance | undefined>): Promise<void> {
+    if (this.#closing) return Promise.reject(new Error('the host is shutting down'))
     const change = this.#changes.then(async () => {
       const next = await build()
       if (next === undefined) return
@@ -94,7 +114,10 @@ export class Generations {
       this.#current = new Generation(next)
       const retired = this.#retire(former)
       this.#retiring.set(former, retired)
-      retired.finally(() => this.#retiring.delete(former))
+      retired.finally(() => {
+        this.#retiring.delete(former)
+        this.#finished += former.finished
+      })
       await this.#current.react()
     })
     this.#changes = change.catch(() => {})
@@ -119,9 +142,10 @@ export class Generations {
 
   /**
    * Resolves when all that was begun is answered, and every instance closed. Connections end with their next
-   * answer; `replace` may not be called any more.
+   * answer; changes that were queued are still made.
    */
   async close(): Promise<void> {
+    this.#closing = true
     this.dismiss()
     await this.#changes
     await Promise.all([...this.#retiring.values(), this.#retire(this.#current)])

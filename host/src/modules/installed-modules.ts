@@ -94,6 +94,11 @@ export class InstalledModules {
     return this.#generations.inFlight
   }
 
+  /** How many requests any generation has answered to their end. */
+  get finished(): number {
+    return this.#generations.finished
+  }
+
   /** Brings the schema up for stored modules. @throws {MigrationError} */
   async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
     const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)

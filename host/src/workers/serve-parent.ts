@@ -7,7 +7,11 @@ export async function serveParent(application: Application): Promise<void> {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(application, message)
     else if (message.type === 'leave') void application.leave()
-    else if (message.type === 'stop') void application.close()
+    else if (message.type === 'cut') void application.cut()
+    else if (message.type === 'stop') {
+      if (message.why === undefined) void application.close()
+      else void application.stop(message.why, message.drainSeconds)
+    }
   })
   await endWithParent(process.ppid)
   await tell({ type: 'serving', url: application.url })

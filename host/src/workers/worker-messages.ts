@@ -7,8 +7,10 @@ export type ToWorker =
   | { readonly type: 'ask'; readonly call: number; readonly request: ControlRequest }
   /** Go once every caller has been told to connect anew. */
   | { readonly type: 'leave' }
-  /** Stop as at SIGTERM. */
-  | { readonly type: 'stop' }
+  /** Stop as at SIGTERM, which is `why`; without it at once, as `Application.close`. */
+  | { readonly type: 'stop'; readonly why?: string; readonly drainSeconds?: number }
+  /** Stop, and cut off what is in flight. */
+  | { readonly type: 'cut' }
 
 export type FromWorker =
   | { readonly type: 'serving'; readonly url: string }

@@ -5,6 +5,7 @@ import { readConfig } from '../config.ts'
 import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
 import type { ApplicationState } from '../control/control-server.ts'
 import { assertNoHost, openControlSocket } from '../control/control-socket.ts'
+import { drainSecondsOf, stoppingMessage } from '../drain-seconds.ts'
 import { createLogger } from '../logger.ts'
 import { mergeStates } from './merge-states.ts'
 import { createPoolControl, RestartError } from './pool-control.ts'
@@ -26,6 +27,8 @@ export interface WorkerPoolOptions {
   /** What each of them runs. */
   readonly program: string
   readonly arguments: readonly string[]
+  /** Ends the start, as long as not all serve; afterwards it has no effect. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -41,14 +44,17 @@ export class WorkerPool {
   readonly #workers = new Set<WorkerProcess>()
   readonly #closed = Promise.withResolvers<void>()
   readonly #abandoned = new AbortController()
+  readonly #drained = new AbortController()
+  readonly #drainSeconds: number
   #url = ''
   #ends = 0
   #restarting = false
   #stopping: Promise<void> | undefined
 
-  private constructor(count: number, log: FastifyBaseLogger) {
+  private constructor(count: number, log: FastifyBaseLogger, drainSeconds: number) {
     this.#count = count
     this.#log = log
+    this.#drainSeconds = drainSeconds
     this.#closed.promise.catch(() => {})
     this.#control = createPoolControl(this)
   }
@@ -57,23 +63,38 @@ export class WorkerPool {
    * Resolves when all serve that can.
    * @throws {WorkerEndedError} where the first cannot
    * @throws {StorageBusyError} where a host runs the application in this folder already
+   * @throws the reason of `signal`
    */
-  static async start({ directory, count, program, ...options }: WorkerPoolOptions): Promise<WorkerPool> {
-    const { log } = await readConfig(directory)
+  static async start({
+    directory,
+    count,
+    program,
+    signal,
+    ...options
+  }: WorkerPoolOptions): Promise<WorkerPool> {
+    const config = await readConfig(directory)
     await assertNoHost(directory)
     cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ exec: program, args: [...options.arguments] })
-    const pool = new WorkerPool(count, createLogger(log))
-    // Alone: it migrates, and what keeps it from serving keeps all.
-    await pool.#fork().serving
-    await Promise.allSettled(Array.from({ length: count - 1 }, () => pool.#fork().serving))
+    const pool = new WorkerPool(count, createLogger(config.log), drainSecondsOf(config))
+    const abort = () => void pool.close()
+    signal?.addEventListener('abort', abort)
     try {
+      signal?.throwIfAborted()
+      // Alone: it migrates, and what keeps it from serving keeps all.
+      await pool.#fork().serving
+      signal?.throwIfAborted()
+      await Promise.allSettled(Array.from({ length: count - 1 }, () => pool.#fork().serving))
+      signal?.throwIfAborted()
       await openControlSocket(pool.#control, directory)
+      return pool
     } catch (error) {
       await pool.close()
+      signal?.throwIfAborted()
       throw error
+    } finally {
+      signal?.removeEventListener('abort', abort)
     }
-    return pool
   }
 
   /** The address that all serve on, base path included. */
@@ -132,18 +153,40 @@ export class WorkerPool {
     }
   }
 
-  /** All finish what they have begun; see `Application.close`. */
-  close(): Promise<void> {
-    this.#stopping ??= this.#stop()
+  /** All take requests for a while, and finish what they have begun; see `Application.stop`. */
+  stop(why: string): Promise<void> {
+    this.#stopping ??= this.#drain(why)
     return this.#stopping
   }
 
-  async #stop(reason?: WorkerEndedError): Promise<void> {
+  /** All finish what they have begun; see `Application.close`. */
+  close(): Promise<void> {
+    this.#stopping ??= this.#end().then(() => this.#closed.resolve())
+    return this.#stopping
+  }
+
+  /** Has all end at once, with what they have begun cut off. */
+  cut(): Promise<void> {
+    this.#drained.abort()
+    for (const worker of this.#workers) worker.cut()
+    return this.close()
+  }
+
+  async #drain(why: string): Promise<void> {
+    const [drainSeconds, count] = [this.#drainSeconds, this.#workers.size]
+    this.#log.info({ signal: why, drainSeconds }, stoppingMessage(why, drainSeconds))
+    await this.#end(why, drainSeconds)
+    this.#log.info(`stopped: ${count} processes have ended`)
+    this.#closed.resolve()
+  }
+
+  async #end(why?: string, drainSeconds = 0): Promise<void> {
     this.#abandoned.abort()
+    const ended = [...this.#workers].map((worker) => worker.stop(why, drainSeconds))
+    if (drainSeconds > 0)
+      await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
     // Who waits for an answer is given one by the end of the workers.
-    await Promise.all([this.#control.close(), ...[...this.#workers].map((worker) => worker.stop())])
-    if (reason === undefined) this.#closed.resolve()
-    else this.#closed.reject(reason)
+    await Promise.all([this.#control.close(), ...ended])
   }
 
   /** Waits for those that have begun, and leaves out who does not get there: its successor reads the lock anew. */
@@ -173,7 +216,7 @@ export class WorkerPool {
     if (!worker.isDismissed) {
       this.#ends = worker.servedFor > STEADY_AFTER ? 1 : this.#ends + 1
       if (this.#ends >= MOST_ENDS && ![...this.#workers].some(({ isServing }) => isServing)) {
-        this.#stopping = this.#stop(end)
+        this.#stopping = this.#end().then(() => this.#closed.reject(end))
         return
       }
       const wait = Math.min(FIRST_PAUSE * 2 ** (this.#ends - 1), LONGEST_PAUSE)

@@ -89,9 +89,17 @@ export class WorkerProcess {
     return this.#dismiss({ type: 'leave' }, LEAVE_TIMEOUT)
   }
 
-  /** Has it end as at SIGTERM. */
-  stop(): Promise<void> {
-    return this.#dismiss({ type: 'stop' }, END_TIMEOUT)
+  /** Has it end. @param why the signal, after which it takes requests for so many seconds more */
+  stop(why?: string, drainSeconds = 0): Promise<void> {
+    // Who does not serve yet hears no messages.
+    if (this.#servesSince === undefined) this.#worker.process.kill('SIGTERM')
+    const message = { type: 'stop', drainSeconds, ...(why !== undefined && { why }) } as const
+    return this.#dismiss(message, drainSeconds * 1000 + END_TIMEOUT)
+  }
+
+  /** Has it end at once, with what it has begun cut off; who waits for its end goes on waiting. */
+  cut(): void {
+    this.#tell({ type: 'cut' })
   }
 
   async #dismiss(message: ToWorker, timeout: number): Promise<void> {

@@ -273,3 +273,33 @@ t.test('a change that comes while the next generation is being built is made aft
     [true, true, true],
   )
 })
+
+t.test('what is answered to its end is counted; no change follows the close', async (t) => {
+  const [one, two] = [await instance('one'), await instance('two')]
+  const generations = new Generations(one.app)
+  const ask = await serve(t, generations)
+  await ask('/')
+  await generations.replace(async () => two.app)
+  await ask('/')
+  await generations.retired()
+  t.equal(generations.finished, 2)
+  await generations.close()
+  t.equal(generations.finished, 2)
+  await t.rejects(
+    generations.replace(async () => undefined),
+    { message: 'the host is shutting down' },
+  )
+})
+
+t.test('a change that is being made when all is closed is made, and closed too', async (t) => {
+  const [one, two] = [await instance('one'), await instance('two')]
+  const generations = new Generations(one.app)
+  const built = Promise.withResolvers<FastifyInstance>()
+  const change = generations.replace(() => built.promise)
+  const closed = generations.close()
+  built.resolve(two.app)
+  await change
+  await closed
+  t.ok(one.isClosed())
+  t.ok(two.isClosed())
+})

@@ -57,7 +57,12 @@ export class Host {
     const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json', ...more], {
       execArgv: workers === undefined ? ['--expose-gc', '--no-warnings', '--import', measure] : [],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-      env: { ...environment(directory), APP_LOG_LEVEL: 'fatal', APP_RATE_LIMIT_MAX: '0' },
+      env: {
+        ...environment(directory),
+        APP_LOG_LEVEL: 'fatal',
+        APP_RATE_LIMIT_MAX: '0',
+        APP_SERVER_DRAIN_SECONDS: '0',
+      },
     })
     const [bytes] = await Promise.race([
       once(child.stdout as NodeJS.ReadableStream, 'data'),
