@@ -10,6 +10,7 @@ import { type Config, placeOfDatabase, readConfig, tokenIssuers } from './config
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import { WriteHold } from './control/write-hold.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
@@ -31,6 +32,7 @@ import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
+import { tellRefusals } from './storage/tell-refusals.ts'
 import { openTracing } from './tracing/open-tracing.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { hostVersion } from './version.ts'
@@ -87,6 +89,8 @@ export class Application {
   readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
   readonly #control: FastifyInstance
+  readonly #hold: WriteHold
+  readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
   #url = ''
   #stopping: Promise<void> | undefined
@@ -121,8 +125,17 @@ export class Application {
       others: async () => (await this.#rollCall?.others()) ?? [],
       call: async () => await this.#rollCall?.call(),
     }
+    this.#hold = new WriteHold(storage, config)
+    this.#stopTelling = tellRefusals(storage, log)
     this.#control = createControl(
-      { installed, storage, hosts, state: () => this.state(), metrics: () => this.metrics() },
+      {
+        installed,
+        storage,
+        hosts,
+        state: () => this.state(),
+        metrics: () => this.metrics(),
+        hold: this.#hold,
+      },
       config,
       log,
     )
@@ -155,6 +168,7 @@ export class Application {
       ...placeOfDatabase(config),
       onFatal: closed.reject,
       observer: metrics,
+      keepFree: { bytes: config.storage.minFreeBytes },
     })
     let application: Application | undefined
     let installed: InstalledModules | undefined
@@ -177,6 +191,7 @@ export class Application {
       tracing = await openTracing(config, logger)
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
+        if (application?.hasMoved) return 'its data have moved to another database: it waits for its restart'
         return storage.trouble && 'the database cannot be reached'
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
@@ -232,6 +247,11 @@ export class Application {
    */
   get closed(): Promise<void> {
     return this.#closed.promise
+  }
+
+  /** Whether the configuration names another database by now, to which a restart leads. */
+  get hasMoved(): boolean {
+    return this.#hold.hasMoved
   }
 
   get isStopping(): boolean {
@@ -337,6 +357,7 @@ export class Application {
 
   async #stop(): Promise<void> {
     this.#abandoned.abort()
+    this.#stopTelling()
     this.#process.stop()
     await this.#control.close()
     this.#server.close()

@@ -41,6 +41,18 @@ export const configSchema = Type.Object(
       description:
         'the SQLite file, relative to the application folder; or postgres://user:password@host/database, then better in APP_DATABASE',
     }),
+    storage: Type.Object(
+      {
+        minFreeBytes: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            description:
+              'writes are refused while the disk of the SQLite file has less room; without: 64 MiB, or 5 % of a smaller volume; 0: until it is full',
+          }),
+        ),
+      },
+      settings,
+    ),
     server: Type.Object(
       {
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
+import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
@@ -16,6 +17,11 @@ export interface OpenOptions {
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
   readonly observer?: StorageObserver
+  /**
+   * Writes are refused while its disk has less room than `bytes` (see `keptFree`). SQLite only; without, until there is
+   * none.
+   */
+  readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
   /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
   readonly schema?: DatabaseSchema
 }
@@ -27,7 +33,7 @@ export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, rehearse = false, schema, observer } = options
+  const { onFatal, rehearse = false, schema, observer, keepFree } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
@@ -46,7 +52,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const writer = openWriter(path)
     try {
       if (schema !== undefined) adoptSchema(writer, schema)
-      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer })
+      const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
+      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })
     } catch (error) {
       writer.database.close()
       throw error
