@@ -2,6 +2,7 @@ import { asFailure } from '../explain.ts'
 import { ConfigError, NewerHostError, readLock } from '../host.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
+import { checkDisk } from './check-disk.ts'
 import { checkFiles } from './check-files.ts'
 import { checkInterrupted } from './check-interrupted.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
@@ -15,6 +16,7 @@ const checks: readonly Check[] = [
   checkFiles,
   checkConfiguration,
   checkStore,
+  checkDisk,
   checkDatabase,
   checkRunningHost,
   checkOtherHosts,

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
+import { isFull, toDatabaseError } from './sqlite/database-error.ts'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
@@ -31,7 +33,7 @@ export type StorageOptions = DatabasePlace & OpenOptions
 /** Who holds the lock on this file has the database. */
 export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
-/** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open */
+/** Opens the database of one host. @throws {StorageBusyError} where another host or command has the SQLite file open; {DatabaseError} `full` */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { onFatal, rehearse = false, schema, observer, keepFree } = options
   if ('url' in options) {
@@ -60,6 +62,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     }
   } catch (error) {
     lock.release()
+    const known = toDatabaseError(error, 'opening it', path)
+    if (isFull(known))
+      throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
     throw new Error(
       `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`,
       { cause: error },

@@ -37,7 +37,8 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
         { cause: error },
       )
     }
-    return new DatabaseError(kindOf(error.code), message, { cause: error })
+    const known = new DatabaseError(kindOf(error.code), message, { cause: error })
+    return known.kind === 'full' ? Object.assign(known, { path: file }) : known
   }
   // The driver's own complaints: values that do not match the placeholders, more than one statement.
   if (error instanceof RangeError || error instanceof TypeError) {
