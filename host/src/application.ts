@@ -46,6 +46,8 @@ const LOOK_INTERVAL = 5_000
 /** How long connections that wait for a request are kept, once a process leaves: longer than they are at all times. */
 const LEAVE_TIMEOUT = 15_000
 
+const MOVED = 'its data have moved to another database, and it waits for its restart'
+
 export interface ApplicationOptions {
   /** The application folder. */
   readonly directory: string
@@ -126,7 +128,7 @@ export class Application {
       call: async () => await this.#rollCall?.call(),
     }
     this.#hold = new WriteHold(storage, config)
-    this.#stopTelling = tellRefusals(storage, log)
+    this.#stopTelling = tellRefusals(this, log)
     this.#control = createControl(
       {
         installed,
@@ -191,7 +193,7 @@ export class Application {
       tracing = await openTracing(config, logger)
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
-        if (application?.hasMoved) return 'its data have moved to another database: it waits for its restart'
+        if (application?.hasMoved) return MOVED
         return storage.trouble && 'the database cannot be reached'
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
@@ -252,6 +254,16 @@ export class Application {
   /** Whether the configuration names another database by now, to which a restart leads. */
   get hasMoved(): boolean {
     return this.#hold.hasMoved
+  }
+
+  /** Why writes are refused now; undefined while they are taken. */
+  get refusal(): string | undefined {
+    return this.hasMoved ? MOVED : this.#storage.refusal
+  }
+
+  /** How many writes were refused so. */
+  get refused(): number {
+    return this.#storage.refused
   }
 
   get isStopping(): boolean {

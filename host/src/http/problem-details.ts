@@ -13,7 +13,7 @@ declare module 'fastify' {
     problems?: Readonly<Record<string, TSchema>>
   }
   interface FastifyReply {
-    /** Whether it says that no writes are taken for a while. */
+    /** Whether it says what is told elsewhere, and so is not logged: that no writes are taken for a while, say. */
     refused?: boolean
   }
 }
@@ -26,7 +26,7 @@ export const problemDetails = fp(
     app.addHook('onRoute', setProblemsAside)
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
-      reply.refused = isRefusal(problem.cause)
+      reply.refused ||= isRefusal(problem.cause)
       if (problem.code === 'internal-error')
         request.log.error({ ...routeOf(request), err: error }, 'a request failed')
       // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.
