@@ -153,7 +153,7 @@ t.test('a full database fails those that do not fit', async (t) => {
     commit.transaction(insert(2, 'x'.repeat(100_000))),
     commit.transaction(insert(3)),
   ]
-  t.strictSame(await outcomes(promises), [1, 'other', 3])
+  t.strictSame(await outcomes(promises), [1, 'full', 3])
   t.strictSame(ids(), [1, 3])
   t.strictSame(broken, [])
 })
