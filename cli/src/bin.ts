@@ -2,9 +2,12 @@ import { Failure } from './failure.ts'
 import { continueIn, pinnedHost } from './pinned-host.ts'
 
 // Whoever reads may stop before the end, as `head` does; a host goes on serving then.
+let lost: NodeJS.ErrnoException | undefined
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code !== 'EPIPE') lost = error
 })
+// Nor does a host end since its log is on a full disk.
+process.stderr.on('error', () => {})
 
 const argv = process.argv.slice(2)
 const pinned = pinnedHost(argv)
@@ -21,6 +24,12 @@ async function run(failure?: Failure): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
   )
+  if (lost !== undefined && process.exitCode === 0 && !argv.includes('start')) {
+    process.stderr.write(
+      `It was done, but stdout could not be written: ${lost.message}.\nMake room for it.\n`,
+    )
+    process.exitCode = 1
+  }
   process.exit()
 }
 

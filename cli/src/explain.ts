@@ -4,6 +4,7 @@ import {
   ConfigError,
   EngineError,
   HostGoneError,
+  isFull,
   ManifestError,
   MigrationError,
   ModuleError,
@@ -92,6 +93,15 @@ export function asFailure(error: unknown): Failure {
       'host-gone',
       `${cause.message.charAt(0).toUpperCase()}${cause.message.slice(1)}`,
       'See why in its log and start it again, then repeat the command: a change that had begun is completed or taken back first.',
+      { cause },
+    )
+  }
+  if (isFull(error)) {
+    return new Failure(
+      'unexpected',
+      'disk-full',
+      `${cause.message.charAt(0).toUpperCase()}${cause.message.slice(1)}`,
+      'Nothing was changed by that. Make room on the disk (df -h), then run the command again.',
       { cause },
     )
   }

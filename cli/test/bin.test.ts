@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { callRunningHost } from '../src/host.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -141,4 +144,35 @@ t.test('a start that makes a new secret says what that means', async (t) => {
   const host = startApp(t, ['start', '--new-secret', '--port', '0', '--dir', directory])
   await host.says(/Serving/)
   t.match(host.stderr, /new secret.*no longer hold/)
+})
+
+const noFull = !existsSync('/dev/full') && 'there is no /dev/full'
+
+t.test('a host serves where neither stdout nor its log has room', { skip: noFull }, async (t) => {
+  const { directory } = await testApplication(t)
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  const child = spawn(process.execPath, [door, 'start', '--port', '0', '--dir', directory], {
+    stdio: ['ignore', full, full],
+  })
+  const ended = once(child, 'exit')
+  t.teardown(() => child.kill('SIGKILL'))
+  const state = () => callRunningHost(directory, { method: 'GET', path: '/state' })
+  let url: string | undefined
+  while (child.exitCode === null && !url) url = ((await state())?.body as { url?: string } | undefined)?.url
+  t.equal((await fetch(`${url}/nothing`)).status, 404)
+  child.kill('SIGTERM')
+  t.strictSame(await ended, [0, null])
+})
+
+t.test('what stdout has no room for is told, and is no success', { skip: noFull }, async (t) => {
+  const { directory } = await testApplication(t)
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  const { status, stderr } = spawnSync(process.execPath, [door, 'module-list', '--dir', directory], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  })
+  t.equal(status, 1)
+  t.match(stderr, /stdout could not be written: ENOSPC/)
 })

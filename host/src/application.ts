@@ -11,6 +11,7 @@ import { type Config, readConfig, tokenIssuers } from './config.ts'
 import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import { WriteHold } from './control/write-hold.ts'
 import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
@@ -34,6 +35,7 @@ import { openApplicationStorage } from './open-application-storage.ts'
 import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
 import type { Storage } from './storage/storage.ts'
+import { tellRefusals } from './storage/tell-refusals.ts'
 import { openTracing } from './tracing/open-tracing.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { hostVersion } from './version.ts'
@@ -48,6 +50,8 @@ const LOOK_INTERVAL = 5_000
 const LEAVE_TIMEOUT = 15_000
 /** The same after a drain: what has just been sent on one is still answered. In milliseconds. */
 const LAST_REQUESTS = 1_000
+
+const MOVED = 'its data have moved to another database, and it waits for its restart'
 
 export interface ApplicationOptions {
   /** The application folder. */
@@ -95,6 +99,8 @@ export class Application {
   readonly #abandoned = new AbortController()
   readonly #drained = new AbortController()
   readonly #control: FastifyInstance
+  readonly #hold: WriteHold
+  readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
   #url = ''
   #cut = 0
@@ -130,8 +136,17 @@ export class Application {
       others: async () => (await this.#rollCall?.others()) ?? [],
       call: async () => await this.#rollCall?.call(),
     }
+    this.#hold = new WriteHold(storage, config)
+    this.#stopTelling = tellRefusals(this, log)
     this.#control = createControl(
-      { installed, storage, hosts, state: () => this.state(), metrics: () => this.metrics() },
+      {
+        installed,
+        storage,
+        hosts,
+        state: () => this.state(),
+        metrics: () => this.metrics(),
+        hold: this.#hold,
+      },
       config,
       log,
     )
@@ -164,7 +179,11 @@ export class Application {
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
-    const storage = await openApplicationStorage(config, { onFatal: closed.reject, observer: metrics })
+    const storage = await openApplicationStorage(config, {
+      onFatal: closed.reject,
+      observer: metrics,
+      keepFree: { bytes: config.storage.minFreeBytes },
+    })
     let application: Application | undefined
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
@@ -187,6 +206,7 @@ export class Application {
       signal?.throwIfAborted()
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
+        if (application?.hasMoved) return MOVED
         return storage.trouble && 'the database cannot be reached'
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
@@ -244,6 +264,21 @@ export class Application {
    */
   get closed(): Promise<void> {
     return this.#closed.promise
+  }
+
+  /** Whether the configuration names another database by now, to which a restart leads. */
+  get hasMoved(): boolean {
+    return this.#hold.hasMoved
+  }
+
+  /** Why writes are refused now; undefined while they are taken. */
+  get refusal(): string | undefined {
+    return this.hasMoved ? MOVED : this.#storage.refusal
+  }
+
+  /** How many writes were refused so. */
+  get refused(): number {
+    return this.#storage.refused
   }
 
   get isStopping(): boolean {
@@ -390,6 +425,7 @@ export class Application {
   /** @returns how many requests were cut off */
   async #end(): Promise<number> {
     this.#abandoned.abort()
+    this.#stopTelling()
     this.#process.stop()
     this.#server.close()
     await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))

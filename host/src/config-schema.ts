@@ -48,6 +48,18 @@ export const configSchema = Type.Object(
           'a file of variables (NAME=value) for the host and for every command, relative to the application folder: "/etc/mortise/shop.env"',
       }),
     ),
+    storage: Type.Object(
+      {
+        minFreeBytes: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            description:
+              'writes are refused while the disk of the SQLite file has less room; without: 64 MiB, or 5 % of a smaller volume; 0: until it is full',
+          }),
+        ),
+      },
+      settings,
+    ),
     server: Type.Object(
       {
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),

@@ -102,10 +102,11 @@ export { type DatabasePlace, databaseLockFile, openStorage } from './storage/ope
 export { parsePostgresUrl } from './storage/postgres/postgres-url.ts'
 export { type Move, postgresData, type Reconciled } from './storage/postgres-data.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
-export { BrokenStorageError } from './storage/sqlite/database-error.ts'
+export { BrokenStorageError, isFull } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
 export { acquireFileLock } from './storage/sqlite/file-lock.ts'
 export { forgetIdentity } from './storage/sqlite/forget-identity.ts'
+export { keptFree, volumeOf } from './storage/sqlite/free-space.ts'
 export { toSqlite } from './storage/sqlite/portable-file.ts'
 export { readFileContents } from './storage/sqlite/read-contents.ts'
 export {

@@ -6,14 +6,21 @@ import type { Config } from './config.ts'
 /** What never reaches a log, wherever headers are logged. */
 const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', 'idempotency-key']
 
-/** Logs to `stream`: stderr, in JSON lines, or in lines for people where it is a terminal. */
+/** How many bytes wait while stderr takes nothing: it is a file on a full disk. Further lines are dropped. */
+const MOST_KEPT = 1024 * 1024
+
+/** Logs to `stream`: stderr, in JSON lines, or in lines for people where it is a terminal. That it cannot be written ends nothing. */
 export function createLogger({ level }: Config['log'], stream: DestinationStream = stderr()): Logger {
   const redact = secretHeaders.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`])
   return pino({ level, redact }, stream)
 }
 
 function stderr(): DestinationStream {
-  return process.stderr.isTTY ? linesForPeople() : destination(2)
+  if (process.stderr.isTTY) return linesForPeople()
+  const stream = destination({ dest: 2, sync: true, maxLength: MOST_KEPT })
+  // What it had to write is kept, and goes out with a later line.
+  stream.on('error', () => {})
+  return stream
 }
 
 /** stderr, whatever it is, in lines for people. */

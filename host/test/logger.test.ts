@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import t from 'tap'
 import { createLogger } from '../src/logger.ts'
 
@@ -29,3 +31,22 @@ t.test('what is below the level is not written', async (t) => {
   createLogger({ ...settings, level: 'error' }, { write: (line) => lines.push(line) }).warn('unheard')
   t.same(lines, [])
 })
+
+t.test(
+  'a log on a full disk ends nothing',
+  { skip: !existsSync('/dev/full') && 'there is no /dev/full' },
+  async (t) => {
+    const program = `
+    const { createLogger } = await import(${JSON.stringify(new URL('../src/logger.ts', import.meta.url).href)})
+    const log = createLogger({ level: 'info', requests: false, slowMs: 1000 })
+    for (let line = 0; line < 20_000; line++) log.info('x'.repeat(100))
+    setTimeout(() => process.stdout.write('alive'), 50)`
+    const full = openSync('/dev/full', 'w')
+    t.teardown(() => closeSync(full))
+    const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', full],
+      encoding: 'utf8',
+    })
+    t.match({ status, stdout }, { status: 0, stdout: 'alive' })
+  },
+)

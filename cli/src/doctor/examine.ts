@@ -3,6 +3,7 @@ import { LockError, NewerHostError, readLock } from '../host.ts'
 import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
+import { checkDisk } from './check-disk.ts'
 import { checkFiles } from './check-files.ts'
 import { checkInterrupted } from './check-interrupted.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
@@ -16,6 +17,7 @@ const checks: readonly Check[] = [
   checkFiles,
   checkConfiguration,
   checkStore,
+  checkDisk,
   checkDatabase,
   checkRunningHost,
   checkOtherHosts,

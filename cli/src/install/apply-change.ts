@@ -201,6 +201,14 @@ async function migrate(directory: string, modules: Lock['modules']): Promise<App
   if (answer === undefined) return await migrateAlone(directory, modules)
   const { applied, reason } = answer.body as { applied?: Applied; reason?: string }
   if (answer.status === 200 && applied) return applied
+  if (answer.status === 507) {
+    throw new Failure(
+      'refused',
+      'disk-full',
+      `The running host has no room to migrate its database: ${reason}.`,
+      'The former modules stay in use, and reads go on. Make room on its disk, then repeat the command.',
+    )
+  }
   throw new Failure(
     answer.status === 409 ? 'refused' : 'unexpected',
     'migration-failed',

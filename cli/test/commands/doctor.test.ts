@@ -119,6 +119,14 @@ t.test('what killed commands have left is completed and removed', async (t) => {
   t.strictSame((await readLock(directory)).modules, {})
 })
 
+t.test('a disk below the mark is found, which is a setting', async (t) => {
+  const { doctor, run } = await withHello(t)
+  await run('config', 'set', 'storage.minFreeBytes', `${Number.MAX_SAFE_INTEGER}`)
+  t.match(await doctor(), { exitCode: 1, findings: [{ id: 'storage-full', severity: 'error' }] })
+  await run('config', 'set', 'storage.minFreeBytes', '0')
+  t.strictSame(await doctor(), { exitCode: 0, findings: [] })
+})
+
 t.test('the secret is for its owner only', async (t) => {
   const { directory, doctor, mends } = await withHello(t)
   await chmod(secretFile(directory), 0o644)

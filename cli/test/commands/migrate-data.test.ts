@@ -72,6 +72,7 @@ t.test('a running host serves on, and writes nothing that stays behind', { skip 
   t.match([...refused][0], /^503 5 .*moved to another database/)
   t.equal(await moved(), 50 + written, 'every note that was acknowledged')
   t.equal(await post(host.url), 503, 'until it is restarted')
+  t.match(await get(host, '/health/ready'), { status: 503, body: { detail: /waits for its restart/ } })
   t.equal((await get(host, '/note')).body.notes.length, 50 + written)
   const changed = await callRunningHost(directory, {
     method: 'POST',

@@ -1,3 +1,4 @@
+import { DatabaseError } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { OperatorRecord } from '../audit/audit-trail.ts'
@@ -14,7 +15,7 @@ import { type Lock, LockedModule } from '../modules/lock.ts'
 import { ConfigError } from '../settings.ts'
 import { settlesWithin } from '../settles-within.ts'
 import { EngineError, MigrationError, StillNeededError, type Storage } from '../storage/storage.ts'
-import { WriteHold } from './write-hold.ts'
+import type { WriteHold } from './write-hold.ts'
 
 /** What runs, for the `app` command. */
 export interface ApplicationState {
@@ -81,6 +82,7 @@ interface ControlledApplication {
   }
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
+  readonly hold: WriteHold
 }
 
 /**
@@ -112,7 +114,7 @@ interface ControlledApplication {
  * - `GET /metrics`: what this process has counted, see `MetricFamily`
  * - `POST /restart`: replaces the processes that serve, one by one → `{ workers }`, how many
  *
- * A change that cannot be made is 409 `{ module, reason }`; nothing has changed then.
+ * A change that cannot be made is 409 `{ module, reason }`, or 507 `{ reason }` for want of room; nothing has changed then.
  */
 export function createControl(
   application: ControlledApplication,
@@ -132,6 +134,8 @@ export function createControl(
       return reply.code(409).send({ reason: error.message, stillNeeded: true })
     if (error instanceof MigrationError || error instanceof EngineError || error instanceof ConfigError)
       return reply.code(409).send({ reason: error.message })
+    if (error instanceof DatabaseError && error.kind === 'full')
+      return reply.code(507).send({ reason: error.message })
     logger.error(error, 'a control request failed')
     return reply.code(500).send({ reason: error.message })
   })
@@ -194,7 +198,7 @@ export function createControl(
     return { reactions: await application.storage.transaction(() => discard(choice, record)) }
   })
 
-  const hold = new WriteHold(application.storage, config)
+  const { hold } = application
   app.addHook('preClose', async () => hold.end())
   app.post('/hold', { schema: { body: Hold } }, async (request, reply) => {
     await hold.begin((request.body as Static<typeof Hold>).file, reply.raw)

@@ -22,6 +22,11 @@ export class WriteHold {
     this.#config = config
   }
 
+  /** Whether the configuration names another database by now: writes are held to the end. */
+  get hasMoved(): boolean {
+    return this.#moved
+  }
+
   /** @throws {ConfigError} where the host has another database, or would have after a restart */
   async begin(file: string, holder: ServerResponse): Promise<void> {
     let isGone = false

@@ -208,7 +208,7 @@ export class Reactions {
 
   #mayPass({ event: { position } }: Turn, error: unknown): boolean {
     if (!(error instanceof DatabaseError)) return false
-    if (error.kind !== 'busy') return ['held', 'unavailable', 'unknown-outcome'].includes(error.kind)
+    if (error.kind !== 'busy') return ['full', 'held', 'unavailable', 'unknown-outcome'].includes(error.kind)
     const times = position === this.#busy.position ? this.#busy.times + 1 : 1
     this.#busy = { position, times }
     return times % BUSY_LIMIT > 0

@@ -10,6 +10,7 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { isRefusal } from '../storage/is-refusal.ts'
 import type { Decided } from './decided.ts'
 import { hostProblems } from './problems.ts'
 
@@ -164,7 +165,13 @@ export async function isRunning(database: Database, caller: string, key: string)
     postgres: sql`
       SELECT NOT pg_try_advisory_xact_lock(hashtextextended(${lockName(caller, key)}, 0)) AS running`,
   })
-  return (await database.transaction(() => one<{ running: number }>(running))).running === 1
+  try {
+    return (await database.transaction(() => one<{ running: number }>(running))).running === 1
+  } catch (error) {
+    // While no writes are taken, none is running, and this is still a read.
+    if (isRefusal(error)) return false
+    throw error
+  }
 }
 
 const lockName = (caller: string, key: string) => `mortise ${key} ${caller}`

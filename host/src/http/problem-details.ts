@@ -2,6 +2,7 @@ import { ProblemDetails } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { isRefusal } from '../storage/is-refusal.ts'
 import { routeOf } from './route-of.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
@@ -11,15 +12,21 @@ declare module 'fastify' {
     /** The responses of a route that are problems, by status: for the document alone. */
     problems?: Readonly<Record<string, TSchema>>
   }
+  interface FastifyReply {
+    /** Whether it says what is told elsewhere, and so is not logged: that no writes are taken for a while, say. */
+    refused?: boolean
+  }
 }
 
 /** Answers whatever a request throws with problem details (RFC 9457), and logs what is the server's fault. */
 export const problemDetails = fp(
   async (app) => {
     app.addSchema(ProblemDetails)
+    app.decorateReply('refused', false)
     app.addHook('onRoute', setProblemsAside)
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
+      reply.refused ||= isRefusal(problem.cause)
       if (problem.code === 'internal-error')
         request.log.error({ ...routeOf(request), err: error }, 'a request failed')
       // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.

@@ -23,5 +23,6 @@ export const hostProblems = defineProblems('host', {
   'database-unavailable': { status: 503, title: 'The database cannot be reached' },
   'not-ready': { status: 503, title: 'The server is not ready' },
   'issuer-unavailable': { status: 503, title: 'The issuer of the token cannot be asked' },
+  'storage-full': { status: 503, title: 'Nothing can be saved' },
   'module-unavailable': { status: 503, title: 'The module is not available' },
 })

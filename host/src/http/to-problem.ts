@@ -45,6 +45,12 @@ function databaseProblem(cause: DatabaseError): Problem | undefined {
         'Too much is being written at once; nothing was changed. Try again.',
         soon,
       )
+    case 'full':
+      return hostProblems.create(
+        'storage-full',
+        'The server has no room to save anything; nothing was changed. Reads go on. Try again later.',
+        { cause, headers: { 'retry-after': '5' } },
+      )
     case 'held':
       return hostProblems.create(
         'busy',

@@ -9,7 +9,7 @@ import { counter, gauge, type MetricFamily, type Sample } from './metric-family.
 export function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,
   inFlight: number,
-  { pool }: Pick<Storage, 'pool'>,
+  { pool, refusal, refused }: Pick<Storage, 'pool' | 'refusal' | 'refused'>,
 ): MetricFamily[] {
   const active = modules.filter(({ state }) => state === 'active')
   const up: Sample[] = modules
@@ -32,6 +32,13 @@ export function applicationMetrics(
       'max',
       loadedPackages - active.length,
     ),
+    gauge(
+      'mortise_writes_refused',
+      'Whether writes are refused (1): no room, or the data move',
+      'max',
+      refusal === undefined ? 0 : 1,
+    ),
+    counter('mortise_refused_writes_total', 'How many writes were refused so', refused),
     ...(pool === undefined
       ? []
       : [

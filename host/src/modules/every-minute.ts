@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
+import { isRefusal } from '../storage/is-refusal.ts'
 import { Lease } from '../storage/lease.ts'
 
 const MINUTE = 60_000
@@ -35,7 +36,12 @@ export function everyMinute(
 
   const timer = setInterval(() => {
     running ??= runAll()
-      .catch((error) => app.log.error(error, `"${name}" failed; it is tried again within a minute`))
+      .catch((error) =>
+        app.log[isRefusal(error) ? 'debug' : 'error'](
+          error,
+          `"${name}" failed; it is tried again within a minute`,
+        ),
+      )
       .finally(() => {
         running = undefined
       })

@@ -99,10 +99,13 @@ function conditionalCodes(route: RouteOptions): Code[] {
   ]
 }
 
-function commonCodes({ config }: RouteOptions, schema: FastifySchema | undefined): Code[] {
+const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
+
+function commonCodes({ config, method }: RouteOptions, schema: FastifySchema | undefined): Code[] {
   const access = config?.access
   const codes: Code[] = ['invalid-request', 'internal-error', 'busy']
   if (config?.unlimited !== true) codes.push('rate-limited')
+  if (writes(String(method))) codes.push('storage-full')
   if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
   if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
   if (schema?.body) codes.push('payload-too-large', 'unsupported-media-type')

@@ -11,9 +11,10 @@ const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy' }
 const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
-/** Whether the process lives, and whether it should be sent requests. */
+/** Whether the process lives, and whether it should be sent requests. Why not is logged when it begins. */
 export const health = fp<HealthOptions>(
   async (app, { notReady }) => {
+    let told: string | undefined
     app.get(
       '/health/live',
       { config, schema: { summary: 'Whether the process lives', response: { 200: Healthy } } },
@@ -34,6 +35,9 @@ export const health = fp<HealthOptions>(
       async (_request, reply) => {
         reply.headers(headers)
         const reason = notReady()
+        // Who asks every second would fill the log.
+        reply.refused = reason === told
+        told = reason
         if (reason !== undefined) throw hostProblems.create('not-ready', reason)
         return { status: 'ok' }
       },

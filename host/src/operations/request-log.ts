@@ -3,7 +3,7 @@ import { isStream } from '../http/is-stream.ts'
 import { routeOf } from '../http/route-of.ts'
 
 export interface RequestLogOptions {
-  /** Log every request; otherwise those that failed (5xx) or were slow. */
+  /** Log every request; otherwise those that failed (5xx) or were slow. Not writes that are refused for a while, which `tellRefusals` tells. */
   readonly requests: boolean
   /** A request is slow from here on, in milliseconds. */
   readonly slowMs: number
@@ -14,7 +14,8 @@ export const requestLog = fp<RequestLogOptions>(
   async (app, { requests, slowMs }) => {
     app.addHook('onResponse', (request, reply, done) => {
       const { elapsedTime, statusCode } = reply
-      const noteworthy = statusCode >= 500 || (elapsedTime >= slowMs && !isStream(reply))
+      const failed = statusCode >= 500 && reply.refused !== true
+      const noteworthy = failed || (elapsedTime >= slowMs && !isStream(reply))
       if (!noteworthy && !requests) return done()
       const line = {
         ...routeOf(request),
@@ -24,7 +25,7 @@ export const requestLog = fp<RequestLogOptions>(
         ms: Math.round(elapsedTime * 10) / 10,
         ip: request.ip,
       }
-      if (noteworthy) request.log.warn(line, statusCode >= 500 ? 'request failed' : 'request was slow')
+      if (noteworthy) request.log.warn(line, failed ? 'request failed' : 'request was slow')
       else request.log.info(line, 'request')
       done()
     })

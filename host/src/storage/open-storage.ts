@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
+import { isFull, toDatabaseError } from './sqlite/database-error.ts'
 import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
+import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
@@ -25,6 +28,11 @@ export interface OpenOptions {
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
   readonly observer?: StorageObserver
+  /**
+   * Writes are refused while its disk has less room than `bytes` (see `keptFree`). SQLite only; without, until there is
+   * none.
+   */
+  readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
   /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
   readonly schema?: DatabaseSchema
 }
@@ -38,9 +46,10 @@ export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
  * Opens the database of one host.
  * @throws {StorageBusyError} where another host or command has the SQLite file open
  * @throws {NoDatabaseError} where there is none and none is to be made
+ * @throws {DatabaseError} `full`
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, create = true, rehearse = false, schema, observer } = options
+  const { onFatal, create = true, rehearse = false, schema, observer, keepFree } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
@@ -60,13 +69,17 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const writer = openWriter(path)
     try {
       if (schema !== undefined) adoptSchema(writer, schema)
-      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer })
+      const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
+      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })
     } catch (error) {
       writer.database.close()
       throw error
     }
   } catch (error) {
     lock.release()
+    const known = toDatabaseError(error, 'opening it', path)
+    if (isFull(known))
+      throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
     throw new Error(
       `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`,
       { cause: error },

@@ -58,6 +58,10 @@ export interface Storage extends Database {
   readonly engine: Engine
   /** Why it cannot be used now, in a sentence; undefined while it can. */
   readonly trouble: string | undefined
+  /** Why writes are refused now, while reads go on, in a sentence; undefined while they are taken. */
+  readonly refusal: string | undefined
+  /** How many writes were refused so. */
+  readonly refused: number
   /** Connections for transactions now; undefined where there is one for all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**

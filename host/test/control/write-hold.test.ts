@@ -68,6 +68,8 @@ t.test('once the configuration has changed, writes are refused to the end', asyn
   t.equal(await readFile(configFile(directory), 'utf8'), next)
   held?.release()
   for (let time = 0; time < 20; time++) t.equal(await post(), 503)
+  const ready = await fetch(`${host.url}/health/ready`)
+  t.match(await ready.json(), { status: 503, detail: /waits for its restart/ })
   await t.rejects(holdWrites(directory, file), { message: /moved already/ })
   await host.close()
   t.equal(await holdWrites(directory, file), undefined)

@@ -1,8 +1,11 @@
+import { DatabaseError } from '@mortise/module-sdk'
 import fastify from 'fastify'
 import pino from 'pino'
 import t from 'tap'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
+import { problemDetails } from '../../src/http/problem-details.ts'
 import { RequestDurations } from '../../src/metrics/request-durations.ts'
+import { health } from '../../src/operations/health.ts'
 import { requestLog } from '../../src/operations/request-log.ts'
 import { requestTimes } from '../../src/operations/request-times.ts'
 
@@ -48,3 +51,30 @@ t.test('a stream that goes on is not slow, and a request that takes as long is',
   const routes = requests.family().samples.map(({ labels }) => labels?.route)
   t.same([...new Set(routes)], ['/text/plain'])
 })
+
+t.test(
+  'writes that are refused for a while are not logged one by one, nor is a host that stays unready',
+  async (t) => {
+    const lines: string[] = []
+    const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).url) })
+    const app = fastify(fastifyOptions({ logger, trustProxy: [] }))
+    t.teardown(() => app.close())
+    let reason: string | undefined = 'it starts'
+    await app.register(requestLog, { requests: false, slowMs: 60_000 })
+    await app.register(problemDetails)
+    await app.register(health, { notReady: () => reason })
+    const kinds = ['full', 'held', 'unavailable'] as const
+    for (const kind of kinds) {
+      app.get(`/${kind}`, { config: { access: 'public' } }, async () => {
+        throw new DatabaseError(kind, 'no luck')
+      })
+    }
+    for (const kind of kinds) t.equal((await app.inject(`/${kind}`)).statusCode, 503)
+    t.strictSame(lines.splice(0), ['/unavailable'])
+    for (const said of ['it starts', 'it starts', 'it stops', undefined, 'it stops']) {
+      reason = said
+      await app.inject('/health/ready')
+    }
+    t.strictSame(lines, ['/health/ready', '/health/ready', '/health/ready'])
+  },
+)

@@ -79,6 +79,7 @@ export type DatabaseErrorKind =
   | 'busy' // locked, or a conflict that outlasted its retries: try again later
   | 'read-only' // a write inside a snapshot
   | 'refused' // a statement that modules may not run, such as COMMIT
+  | 'full' // there is no room to write: nothing was changed, reads go on
   | 'held' // the data are being moved to another database, and nothing is written meanwhile
   | 'unavailable' // the database cannot be reached: nothing was changed
   | 'unknown-outcome' // the connection broke at COMMIT: it may have happened, or not

@@ -26,6 +26,8 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   '57014': 'busy',
   '55P03': 'busy',
   '53300': 'busy',
+  // The disk of the server is full.
+  '53100': 'full',
 }
 
 /** What the server or the driver threw, in the words of no engine. */

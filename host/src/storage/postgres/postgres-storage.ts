@@ -1,6 +1,7 @@
 import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
 import { EVENTS_CHANNEL, givePositions, unplaced } from '../event-tables.ts'
+import { RecentRefusals } from '../recent-refusals.ts'
 import {
   type AppliedMigration,
   type DatabaseSchema,
@@ -45,6 +46,7 @@ export class PostgresStorage implements Storage {
   readonly #gate = new Gate()
   readonly #working = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
+  readonly #refusals = new RecentRefusals()
   #closing: Promise<void> | undefined
 
   constructor(
@@ -58,6 +60,14 @@ export class PostgresStorage implements Storage {
 
   get trouble(): string | undefined {
     return this.#connections.trouble
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusals.reason
+  }
+
+  get refused(): number {
+    return this.#refusals.count
   }
 
   get pool() {
@@ -214,7 +224,17 @@ export class PostgresStorage implements Storage {
       if (attempt > 1) this.#observer?.retried()
       return work(attempt)
     }
-    const working = retry(attempted).finally(() => this.#working.delete(working))
+    const working = retry(attempted).then(
+      (result) => {
+        this.#working.delete(working)
+        return result
+      },
+      (error) => {
+        this.#working.delete(working)
+        if (error instanceof DatabaseError && error.kind === 'full') this.#refusals.add(error.message)
+        throw error
+      },
+    )
     this.#working.add(working)
     return working
   }

@@ -1,7 +1,7 @@
 import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { isEmission, statementOf } from '../../events/emission.ts'
-import { BrokenStorageError, isConstraint, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isConstraint, isFull, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**
@@ -50,7 +50,7 @@ export class Connection {
     try {
       return this.#all(prepared, query.values) as Row[]
     } catch (error) {
-      throw toDatabaseError(error, prepared.text)
+      throw toDatabaseError(error, prepared.text, this.database.name)
     }
   }
 
@@ -62,7 +62,7 @@ export class Connection {
       const values = statement.get(integers(query.values)) as unknown[] | undefined
       return values && (read(values) as Row)
     } catch (error) {
-      throw toDatabaseError(error, prepared.text)
+      throw toDatabaseError(error, prepared.text, this.database.name)
     }
   }
 
@@ -72,7 +72,7 @@ export class Connection {
     try {
       return prepared.statement.run(integers(query.values)).changes
     } catch (error) {
-      throw toDatabaseError(error, prepared.text)
+      throw toDatabaseError(error, prepared.text, this.database.name)
     }
   }
 
@@ -88,13 +88,19 @@ export class Connection {
     control(this.#begin)
   }
 
-  /** @returns the error of a constraint that failed only now; the transaction is open still. @throws {BrokenStorageError} */
+  /**
+   * @returns the error of a constraint that failed only now; the transaction is open still
+   * @throws {DatabaseError} `full`
+   * @throws {BrokenStorageError}
+   */
   commit(): DatabaseError | undefined {
     try {
       this.#commit.run()
       return undefined
     } catch (error) {
-      if (isConstraint(error)) return toDatabaseError(error, 'COMMIT') as DatabaseError
+      const known = toDatabaseError(error, 'COMMIT', this.database.name)
+      if (isConstraint(error)) return known as DatabaseError
+      if (isFull(known)) throw known
       throw new BrokenStorageError(
         `a transaction could not be committed: ${(error as Error).message}. Check the disk (is it full?)`,
         { cause: error },
@@ -141,7 +147,7 @@ function control(statement: SqliteDatabase.Statement): void {
   try {
     statement.run()
   } catch (error) {
-    throw toDatabaseError(error, statement.source)
+    throw toDatabaseError(error, statement.source, statement.database.name)
   }
 }
 

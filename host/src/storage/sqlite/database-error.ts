@@ -1,5 +1,6 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
+import { refusalToWrite } from './refusal-to-write.ts'
 
 /** The file or the disk can no longer be trusted: the process has to stop. */
 export class BrokenStorageError extends DatabaseError {
@@ -9,6 +10,9 @@ export class BrokenStorageError extends DatabaseError {
 }
 
 const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
+  SQLITE_FULL: 'full',
+  // The file of shared memory, which holds nothing that is not in others, cannot grow.
+  SQLITE_IOERR_SHMSIZE: 'full',
   SQLITE_CONSTRAINT_UNIQUE: 'unique',
   SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
   SQLITE_CONSTRAINT_ROWID: 'unique',
@@ -17,17 +21,24 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   SQLITE_CONSTRAINT_NOTNULL: 'not-null',
 }
 
-/** What SQLite or its driver threw, in the words of no engine; what is neither is handed back as it is. */
-export function toDatabaseError(error: unknown, text: string): unknown {
+/**
+ * What SQLite or its driver threw, in the words of no engine; what is neither is handed back as it is.
+ * @param file that of the database
+ */
+export function toDatabaseError(error: unknown, text: string, file: string): unknown {
   if (error instanceof SqliteDatabase.SqliteError) {
     const message = `${error.message} (${error.code}), in: ${shortened(text)}`
-    if (/^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {
+    // Whether a disk is broken, or a quota used up, SQLite does not tell.
+    const refusal = error.code === 'SQLITE_IOERR_WRITE' ? refusalToWrite(file) : undefined
+    if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
+    if (!(error.code in KINDS) && /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {
       return new BrokenStorageError(
         `the database file cannot be trusted: ${message}. Check the disk, then run "app doctor"`,
         { cause: error },
       )
     }
-    return new DatabaseError(kindOf(error.code), message, { cause: error })
+    const known = new DatabaseError(kindOf(error.code), message, { cause: error })
+    return known.kind === 'full' ? Object.assign(known, { path: file }) : known
   }
   // The driver's own complaints: values that do not match the placeholders, more than one statement.
   if (error instanceof RangeError || error instanceof TypeError) {
@@ -36,6 +47,10 @@ export function toDatabaseError(error: unknown, text: string): unknown {
   }
   return error
 }
+
+/** Whether there was no room for a write, of which nothing is left. */
+export const isFull = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && error.kind === 'full'
 
 /** Whether a COMMIT failed for what the transaction did, rather than for the disk. */
 export function isConstraint(error: unknown): boolean {

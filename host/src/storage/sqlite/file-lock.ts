@@ -15,6 +15,8 @@ export function acquireFileLock(file: string): FileLock | undefined {
   createPrivateFile(file)
   const database = new SqliteDatabase(file, { timeout: 0 })
   try {
+    // Without that it writes a journal, for which a full disk has no room.
+    database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()

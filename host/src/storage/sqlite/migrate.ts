@@ -6,7 +6,7 @@ import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, MigrationError, type MigrationSet } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isFull, toDatabaseError } from './database-error.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
 import { runAlone } from './run-alone.ts'
 import { readSchema } from './schema.ts'
@@ -83,8 +83,8 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
   try {
     connection.database.exec(up)
   } catch (cause) {
-    const error = toDatabaseError(cause, path) as Error
-    if (error instanceof BrokenStorageError) throw error
+    const error = toDatabaseError(cause, path, connection.database.name) as Error
+    if (error instanceof BrokenStorageError || isFull(error)) throw error
     throw new MigrationError(
       `${path} of ${module} failed: ${(cause as Error).message}. Nothing was changed; correct the file`,
       { cause: error },

@@ -1,6 +1,7 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
 import { givePositions, unplaced } from '../event-tables.ts'
 import { readMigrations } from '../migration-files.ts'
+import { RecentRefusals } from '../recent-refusals.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -11,9 +12,10 @@ import type {
 } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
-import { BrokenStorageError } from './database-error.ts'
+import { BrokenStorageError, isFull } from './database-error.ts'
 import { drive } from './drive.ts'
 import type { FileLock } from './file-lock.ts'
+import { FreeSpace, type Volume } from './free-space.ts'
 import { GroupCommit } from './group-commit.ts'
 import { readLedger } from './ledger.ts'
 import { applyMigrations, pendingMigrations } from './migrate.ts'
@@ -40,7 +42,11 @@ export class SqliteStorage implements Storage {
   readonly #listeners = new Set<() => void>()
   #sequenced = false
   #ended: Error | undefined
+  readonly #refusals = new RecentRefusals()
+  readonly #space: FreeSpace | undefined
   #held: DatabaseError | undefined
+  /** What writes are refused with before they are tried. */
+  #refusal: DatabaseError | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: {
@@ -50,6 +56,9 @@ export class SqliteStorage implements Storage {
     readonly onFatal: (error: Error) => void
     readonly rehearse: boolean
     readonly observer?: StorageObserver | undefined
+    readonly space?:
+      | { readonly read: () => Promise<Volume>; readonly keptFree: number | undefined }
+      | undefined
   }) {
     this.#writer = options.writer
     this.#reader = options.reader
@@ -57,12 +66,25 @@ export class SqliteStorage implements Storage {
     this.#onFatal = options.onFatal
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
+      onFull: (error) => this.#refusals.add(error.message),
       onEmitted: () => {
         for (const listener of this.#listeners) listener()
       },
       rehearse: options.rehearse,
       observer: options.observer,
     })
+    const { space } = options
+    this.#space =
+      space &&
+      new FreeSpace({ read: space.read, configured: space.keptFree, onChange: () => this.#decideRefusal() })
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusal?.message ?? this.#refusals.reason
+  }
+
+  get refused(): number {
+    return this.#refusals.count
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
@@ -91,13 +113,17 @@ export class SqliteStorage implements Storage {
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
-    if (this.#held !== undefined) return Promise.reject(this.#held)
+    if (this.#refusal !== undefined) return this.#refuse(this.#refusal)
     return this.#writes.transaction(steps)
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    return this.#change(() => applyMigrations(this.#writer, sets, files))
+    return this.#change(() => {
+      const low = this.#space?.low
+      if (low !== undefined && pendingMigrations(this.#writer, sets, files).length > 0) throw low
+      return applyMigrations(this.#writer, sets, files)
+    })
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
@@ -157,11 +183,13 @@ export class SqliteStorage implements Storage {
       'held',
       'the data are being moved to another database; nothing is written meanwhile',
     )
+    this.#decideRefusal()
     await this.#writes.idle()
   }
 
   release(): void {
     this.#held = undefined
+    this.#decideRefusal()
   }
 
   close(): Promise<void> {
@@ -170,6 +198,7 @@ export class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    this.#space?.close()
     const closed = new DatabaseError(
       'other',
       'the storage is closed; nothing can be read or written any more',
@@ -187,6 +216,15 @@ export class SqliteStorage implements Storage {
     }
   }
 
+  #decideRefusal(): void {
+    this.#refusal = this.#held ?? this.#space?.low
+  }
+
+  #refuse(refusal: DatabaseError): Promise<never> {
+    this.#refusals.add(refusal.message, 0)
+    return Promise.reject(refusal)
+  }
+
   /** Changes the schema, which happens between the groups of `#writes`. */
   async #change<Result>(work: () => Result): Promise<Result> {
     try {
@@ -199,6 +237,7 @@ export class SqliteStorage implements Storage {
       })
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
+      if (isFull(error) && error !== this.#space?.low) this.#refusals.add(error.message)
       throw error
     }
   }

@@ -73,7 +73,7 @@ export class StatementCache {
       const columns = statement.columns().map(({ name }) => name)
       return { statement: statement.raw(), text, read: compileRowReader(columns, text), readonly }
     } catch (error) {
-      throw toDatabaseError(error, text)
+      throw toDatabaseError(error, text, this.#database.name)
     }
   }
 }

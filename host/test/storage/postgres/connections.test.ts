@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { many, one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
@@ -125,6 +126,51 @@ testOnPostgres('more transactions than connections wait their turn', async (t, o
     Array.from({ length: 100 }, (_, id) => storage.transaction(() => run(insertItem(id, `item ${id}`)))),
   )
   t.strictSame(await storage.one(sql`SELECT count(*) AS n FROM item`), { n: 100 })
+})
+
+testOnPostgres(
+  'a host has 17 connections that last, as docs/scaling.md counts them',
+  async (t, open, url) => {
+    const storage = await open(SCHEMA)
+    t.teardown(storage.onEvents(() => {}))
+    const schema = new URL(url).searchParams.get('schema')
+    const sleep = () => many(sql`SELECT pg_sleep(0.05)`)
+    const count = async () => {
+      const busy = Array.from({ length: 100 }, (_, at) =>
+        at % 2 ? storage.snapshot(sleep) : storage.many(sql`SELECT pg_sleep(0.01)`),
+      )
+      // Those of one host say whose they are, but for the one that listens.
+      const [{ named, listening }] = (await storage.many<{ named: number; listening: number }>(sql`
+        SELECT count(*) FILTER (WHERE application_name = ${`mortise ${schema}`}) AS named,
+          count(*) FILTER (WHERE query = 'LISTEN mortise_event') AS listening FROM pg_stat_activity`)) as [
+        { named: number; listening: number },
+      ]
+      await Promise.all(busy)
+      return { named, listens: listening > 0 }
+    }
+    let counted = await count()
+    while (counted.named < 16 || !counted.listens) counted = await count()
+    t.strictSame(counted, { named: 16, listens: true })
+    const page = await readFile(new URL('../../../../docs/scaling.md', import.meta.url), 'utf8')
+    t.match(page, /up to 19 connections: 4 for single reads, 12 for transactions, 1 that hears of events/)
+  },
+)
+
+testOnPostgres('a server without room refuses writes as full, and goes on', async (t, open) => {
+  const storage = await open(`${SCHEMA}
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON child FOR EACH ROW EXECUTE FUNCTION refuse();`)
+  await storage.transaction(() => run(insertItem(1, 'a')))
+  t.equal(storage.refusal, undefined)
+  await t.rejects(
+    storage.transaction(() => run(sql`INSERT INTO child (id, item) VALUES (1, 1)`)),
+    { name: 'DatabaseError', kind: 'full', message: /could not extend file/ },
+  )
+  t.match(storage.refusal, /could not extend file/)
+  t.equal(storage.refused, 1)
+  t.strictSame(await storage.many(items), [{ id: 1 }])
+  await storage.transaction(() => run(insertItem(2, 'b')))
 })
 
 testOnPostgres('a snapshot shows one moment, and the next one a later', async (t, open) => {

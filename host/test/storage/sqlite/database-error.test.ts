@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
@@ -6,6 +7,7 @@ import {
   isConstraint,
   toDatabaseError,
 } from '../../../src/storage/sqlite/database-error.ts'
+import { skip, smallVolume } from '../small-volume.ts'
 
 const sqliteError = (code: string) => new SqliteDatabase.SqliteError('no luck', code)
 
@@ -22,11 +24,12 @@ t.test('a code of SQLite becomes a kind', async (t) => {
     SQLITE_BUSY_SNAPSHOT: 'busy',
     SQLITE_LOCKED: 'busy',
     SQLITE_READONLY: 'read-only',
-    SQLITE_FULL: 'other',
+    SQLITE_FULL: 'full',
+    SQLITE_IOERR_SHMSIZE: 'full',
   }
   for (const [code, kind] of Object.entries(kinds)) {
     const cause = sqliteError(code)
-    const error = toDatabaseError(cause, ' INSERT\n  INTO item') as DatabaseError
+    const error = toDatabaseError(cause, ' INSERT\n  INTO item', '') as DatabaseError
     t.type(error, DatabaseError)
     t.notOk(error instanceof BrokenStorageError)
     t.match(error, { kind, cause, message: `no luck (${code}), in: INSERT INTO item` })
@@ -35,15 +38,23 @@ t.test('a code of SQLite becomes a kind', async (t) => {
 
 t.test('I/O errors and corruption are told apart', async (t) => {
   for (const code of ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']) {
-    t.type(toDatabaseError(sqliteError(code), 'SELECT 1'), BrokenStorageError, code)
+    t.type(toDatabaseError(sqliteError(code), 'SELECT 1', ''), BrokenStorageError, code)
   }
 })
 
+t.test('a write that fails is one for want of room only where the file system says so', async (t) => {
+  const failed = (file: string) => toDatabaseError(sqliteError('SQLITE_IOERR_WRITE'), 'COMMIT', file)
+  t.type(failed(join(t.testdir(), 'app.db')), BrokenStorageError)
+  if (skip) return
+  const volume = smallVolume(t, 2)
+  t.match(failed(join(volume.folder, 'app.db')), { kind: 'full', message: /^the disk is full: no luck/ })
+})
+
 t.test('long statements are shortened, foreign errors left alone', async (t) => {
-  const { message } = toDatabaseError(sqliteError('SQLITE_ERROR'), 'x'.repeat(1000)) as Error
+  const { message } = toDatabaseError(sqliteError('SQLITE_ERROR'), 'x'.repeat(1000), '') as Error
   t.ok(message.length < 300 && message.endsWith('…'))
   const error = new Error('mine')
-  t.equal(toDatabaseError(error, ''), error)
+  t.equal(toDatabaseError(error, '', ''), error)
 })
 
 t.test('a constraint is one whatever its sort', async (t) => {

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseError, many, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { Connection } from '../../../src/storage/sqlite/connection.ts'
 import { BrokenStorageError } from '../../../src/storage/sqlite/database-error.ts'
@@ -9,7 +11,7 @@ import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 /** A connection that counts its COMMITs, and can be made to fail them or to find the lock taken. */
 class ObservedConnection extends Connection {
   commits = 0
-  failure: BrokenStorageError | undefined
+  failure: DatabaseError | undefined
   onBegin = () => {}
 
   override begin() {
@@ -151,7 +153,7 @@ t.test('a full database fails those that do not fit', async (t) => {
     commit.transaction(insert(2, 'x'.repeat(100_000))),
     commit.transaction(insert(3)),
   ]
-  t.strictSame(await outcomes(promises), [1, 'other', 3])
+  t.strictSame(await outcomes(promises), [1, 'full', 3])
   t.strictSame(ids(), [1, 3])
   t.strictSame(broken, [])
 })
@@ -264,4 +266,64 @@ t.test('a rehearsal runs each transaction twice and keeps the second', async (t)
   t.strictSame(await outcomes(promises), [1, 'foreign-key', 'unique'])
   t.strictSame(runs.slice(0, 6), [1, 1, 2, 2, 3, 3])
   t.strictSame(ids(), [1])
+})
+
+t.test(
+  'where there is no room each member is refused for itself, and writes go on once there is',
+  async (t) => {
+    const file = join(t.testdir(), 'app.db')
+    const database = new SqliteDatabase(file)
+    t.teardown(() => database.close())
+    database.pragma('journal_mode = WAL')
+    database.exec(SCHEMA)
+    const connection = new Connection(database)
+    const full: DatabaseError[] = []
+    const commit = new GroupCommit(connection, {
+      onBroken: (error) => t.fail(error.message),
+      onFull: (error) => full.push(error),
+      rehearse: false,
+    })
+    await commit.transaction(insert(1))
+    const limit = (pages: number) => database.pragma(`max_page_count = ${pages}`)
+    limit(database.pragma('page_count', { simple: true }) as number)
+    const large = (id: number) => insert(id, `${id}${'x'.repeat(20_000)}`)
+    const promises = [
+      commit.transaction(large(2)),
+      commit.transaction(insert(3)),
+      commit.transaction(function* () {
+        try {
+          yield* run(insertItem(4, `4${'x'.repeat(20_000)}`))
+        } catch {
+          // Not even a module that minds no errors answers success for what is not there.
+        }
+        return 'done'
+      }),
+      commit.transaction(() => run(sql`UPDATE item SET quantity = 7 WHERE id = 1`)),
+    ]
+    t.strictSame(await outcomes(promises), ['full', 3, 'full', 1])
+    t.equal(full.length, 2)
+    t.notOk(connection.inTransaction)
+    const rows = () => connection.all(sql`SELECT id, quantity FROM item ORDER BY id`)
+    t.strictSame(rows(), [
+      { id: 1, quantity: 7 },
+      { id: 3, quantity: 1 },
+    ])
+    limit(1_000_000)
+    t.equal(await commit.transaction(large(2)), 2)
+    t.strictSame(
+      rows().map((row) => (row as { id: number }).id),
+      [1, 2, 3],
+    )
+  },
+)
+
+t.test('a COMMIT for which there is no room refuses its group and breaks nothing', async (t) => {
+  const { commit, connection, broken, ids } = group(t)
+  await commit.transaction(insert(1))
+  connection.failure = new DatabaseError('full', 'database or disk is full')
+  t.strictSame(await outcomes([2, 3].map((id) => commit.transaction(insert(id)))), ['full', 'full'])
+  connection.failure = undefined
+  t.equal(await commit.transaction(insert(2)), 2)
+  t.strictSame(ids(), [1, 2])
+  t.strictSame(broken, [])
 })

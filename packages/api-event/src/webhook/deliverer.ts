@@ -33,7 +33,7 @@ const GONE = 410
 
 /** For how long a receiver may keep a host from ending, in milliseconds. */
 const PATIENCE = 3_000
-const passing = new Set<DatabaseErrorKind>(['busy', 'held', 'unavailable'])
+const passing = new Set<DatabaseErrorKind>(['busy', 'full', 'held', 'unavailable'])
 
 export interface DelivererOptions {
   readonly database: Database

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs'
+import { keptFree, readConfig, volumeOf } from '../host.ts'
+import type { Trouble } from './finding.ts'
+
+/** Whether the SQLite file has room to grow. What is wrong with the configuration itself is another check's. */
+export async function checkDisk(directory: string): Promise<Trouble[]> {
+  const config = await readConfig(directory).catch(() => undefined)
+  const file = config?.databaseFile
+  if (config === undefined || file === undefined || !existsSync(file)) return []
+  const volume = await volumeOf(file)
+  const kept = keptFree(volume, config.storage.minFreeBytes)
+  if (volume.free >= Math.max(kept, 1)) return []
+  return [
+    {
+      id: 'storage-full',
+      severity: 'error',
+      message: `The disk of ${file} has ${volume.free} bytes free, and the host needs ${kept}: it refuses writes (503 storage-full), and reads go on.`,
+      hint: `Make room (df -h ${file}): writes are taken again by themselves. How much has to be free is a setting, "storage.minFreeBytes".`,
+    },
+  ]
+}

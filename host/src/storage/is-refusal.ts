@@ -1,0 +1,5 @@
+import { DatabaseError } from '@mortise/module-sdk'
+
+/** Whether a write failed since none are taken for a while, which `tellRefusals` tells: each one meets it until it is over. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held')
