@@ -38,7 +38,7 @@ t.test('below the mark writes are refused and reads are not, until there is room
   free = 55
   // Long enough for several looks: it does not end at the mark itself.
   await pause(600)
-  await t.rejects(insert(2), { kind: 'full' })
+  await t.rejects(insert(2), { name: 'DatabaseError', kind: 'full' })
   free = 70
   await becomes(false)
   await insert(2)
