@@ -15,7 +15,7 @@ export const requestLog = fp<RequestLogOptions>(
     app.addHook('onResponse', (request, reply, done) => {
       const { elapsedTime, statusCode } = reply
       const failed = statusCode >= 500 && reply.refused !== true
-      const noteworthy = failed || (elapsedTime >= slowMs && !isStream(reply))
+      const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
       if (!noteworthy && !requests) return done()
       const line = {
         ...routeOf(request),
