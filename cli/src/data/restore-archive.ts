@@ -17,6 +17,7 @@ import {
   secretFile,
   storedModule,
 } from '../host.ts'
+import { checkLockedBytes } from '../install/checks/same-bytes.ts'
 import { makeStaging } from '../install/staging.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
@@ -72,6 +73,7 @@ async function restoreApplication(
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
+  await checkLockedBytes(directory, archivedLock)
   const lock: Lock = { ...archivedLock, generation: (await readLock(directory)).generation + 1 }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()
