@@ -11,6 +11,10 @@ export const installationOptions = [
     '--yes',
     'do not ask: about an origin that nothing installed has, and about what breaks; asked on a terminal only, never when piped',
   ],
+  [
+    '--fail-on-breaking',
+    'refuse what breaks callers or other modules (exit code 4), piped too; a dry run knows the part that files tell',
+  ],
   ['--dry-run', 'print the plan and change nothing'],
   ['--offline', "no network: folders, files, bundles, directories of tarballs, and npm's cache"],
 ] as const
@@ -25,7 +29,9 @@ export async function runInstallation(
   const command = [name, ...words].join(' ')
   const dryRun = options.dryRun === true
   const yes = options.yes === true
-  const request = { directory, command, terminal, yes, dryRun, offline: options.offline === true }
+  const failOnBreaking = options.failOnBreaking === true
+  const offline = options.offline === true
+  const request = { directory, command, terminal, yes, dryRun, offline, failOnBreaking }
   const result = dryRun
     ? await planChange(directory, command, (staging) => work({ ...request, staging }))
     : await changeApplication(directory, command, terminal, () => work({ ...request, staging: directory }))

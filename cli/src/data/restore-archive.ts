@@ -17,6 +17,7 @@ import {
   secretFile,
   storedModule,
 } from '../host.ts'
+import { checkLockedBytes } from '../install/checks/same-bytes.ts'
 import { lastLock } from '../install/lost-lock.ts'
 import { makeStaging } from '../install/staging.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
@@ -73,6 +74,7 @@ async function restoreApplication(
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
+  await checkLockedBytes(directory, archivedLock)
   const lock: Lock = { ...archivedLock, generation: (await lastLock(directory)).generation + 1 }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()

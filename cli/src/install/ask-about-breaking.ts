@@ -3,6 +3,21 @@ import type { Terminal } from '../terminal.ts'
 import type { Plan } from './plan.ts'
 
 /**
+ * Refuses what breaks callers or other modules.
+ * @throws {Failure} `breaking`
+ */
+export function refuseBreaking(plans: readonly Plan[]): void {
+  const names = namesOfBreaking(plans)
+  if (names === '') return
+  throw new Failure(
+    'refused',
+    'breaking',
+    `${names} is refused, since it breaks what is listed above, and --fail-on-breaking was given.`,
+    'Nothing was changed. Adapt the callers and modules that rely on it, then install it without --fail-on-breaking.',
+  )
+}
+
+/**
  * On a terminal, asks before what others may rely on goes. Piped, nobody is there to ask: the range of versions
  * was agreed to, and the changes have been said.
  * @throws {Failure} where the answer is not yes
@@ -12,9 +27,8 @@ export async function askAboutBreaking(
   terminal: Terminal,
   yes: boolean,
 ): Promise<void> {
-  const breaking = plans.filter((plan) => plan.breaking.length > 0)
-  if (breaking.length === 0) return
-  const names = breaking.map(({ id, version }) => `${id} ${version}`).join(' and ')
+  const names = namesOfBreaking(plans)
+  if (names === '') return
   if (yes || !terminal.interactive)
     return terminal.note(`Goes on although ${names} breaks what is listed above.`)
   if (await terminal.confirm(`${names} breaks what is listed above. Install all the same?`)) return
@@ -25,3 +39,9 @@ export async function askAboutBreaking(
     'Answer y, or add --yes.',
   )
 }
+
+const namesOfBreaking = (plans: readonly Plan[]) =>
+  plans
+    .filter((plan) => plan.breaking.length > 0)
+    .map(({ id, version }) => `${id} ${version}`)
+    .join(' and ')

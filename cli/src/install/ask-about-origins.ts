@@ -1,21 +1,21 @@
 import { Failure } from '../failure.ts'
-import type { Lock } from '../host.ts'
+import type { LockedModule } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Candidate } from './candidate.ts'
 
 /**
  * On a terminal, asks before something is installed from where nothing that is installed came from: neither
  * the index nor the lock names it. Piped, nobody is there to ask.
+ * @param known what is installed
  * @throws {Failure} where the answer is not yes
  */
 export async function askAboutOrigins(
   fresh: readonly Candidate[],
-  lock: Lock,
+  known: readonly LockedModule[],
   terminal: Terminal,
   yes: boolean,
 ): Promise<void> {
   if (yes || !terminal.interactive) return
-  const known = Object.values(lock.modules)
   const strangers = fresh.filter(
     ({ source, package: { name, version } }) =>
       !source.indexed &&

@@ -89,11 +89,13 @@ async function describeInstalled(
   id: string,
   locked: LockedModule,
 ): Promise<ModuleDescription> {
-  const { integrity, tree, spec, signed } = locked
+  const { integrity, tree, spec, signed, dependencies } = locked
   const found = await readInstalled(id, locked, directory)
   const json = await readPackageJson(found.directory)
   const size = await measure(found.directory)
-  const plan = await planOf({ package: found, json, from: spec, integrity, tree, signed, ...size })
+  const sealed = { integrity, tree, signed, dependencies, ...size }
+  const plan = await planOf({ package: found, json, from: spec, ...sealed })
   const access = await installedAccess(directory, id)
-  return { ...plan, access, installed: true, spec, manifest: found.manifest }
+  const present = plan.dependencies.map((dependency) => ({ ...dependency, change: null }))
+  return { ...plan, access, dependencies: present, installed: true, spec, manifest: found.manifest }
 }

@@ -21,6 +21,8 @@ export interface FetchedPackage {
   readonly from: string
   /** Who signed it, where its registry says so and it was verified. */
   readonly signed?: Signed | undefined
+  /** What its registry says, where its author has deprecated it. */
+  readonly deprecated?: string | undefined
 }
 
 /**
@@ -39,7 +41,9 @@ export async function fetchPackage(
       'refused',
       'integrity',
       `The package ${fetched.from} is not what modules.lock.json has: its integrity is ${fetched.integrity}, not ${expected}.`,
-      `Restore the former package there, or install this one on purpose: app module-install ${source.target}`,
+      source.kind === 'folder' && !source.indexed
+        ? `Put the former files back there, or install these on purpose: app module-install ${source.target}`
+        : 'Put the former package back there, or install another version of it.',
     )
   }
   return fetched
@@ -74,7 +78,8 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
       if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
         throw new Error(`the registry answered ${name}@${version}, which is not in the range ${range}`)
       }
-      return { ...(await download(manifest, options, expected)), signed }
+      const deprecated = (manifest as { deprecated?: string }).deprecated
+      return { ...(await download(manifest, options, expected)), signed, deprecated }
     } catch (error) {
       throw registryFailure(error as Error & { code?: string }, target)
     }

@@ -1,12 +1,14 @@
-import type { Lock, ModulePackage } from '../host.ts'
+import { type Lock, type ModulePackage, storedModule } from '../host.ts'
 import { missingOf } from './checks/host-range.ts'
 import { readPackageJson } from './dependencies.ts'
+import { dependencyChanges, dependencyLines, type PlannedDependencies } from './dependency-changes.ts'
+import { listDependencies } from './dependency-list.ts'
 import { hostOf } from './host-package.ts'
-import { sizeOf } from './plan.ts'
+import { sizeOf } from './size-of.ts'
 import type { HostCandidate } from './stage-host.ts'
 
 /** What another host will mean, from its files and those of the modules alone: nothing of it has run. */
-export interface HostPlan {
+export interface HostPlan extends PlannedDependencies {
   /** The version that runs the application now, and the one that will. */
   readonly from: string
   readonly to: string
@@ -35,17 +37,25 @@ export async function hostPlanOf(
     if (needs === undefined) inRange.push(id)
     else outside.push({ id, version: module.version, needs })
   }
+  const now = await listDependencies(candidate.package.directory, candidate.dependencies)
+  const before = lock.host && (await listDependencies(storedModule(directory, lock.host)))
+  const changes = dependencyChanges(now, before?.length === 0 ? undefined : before)
   const { from: origin, files, bytes, integrity } = candidate
   const from = hostOf(lock, directory).version
-  return { from, to: candidate.package.version, inRange, outside, origin, files, bytes, integrity }
+  const to = candidate.package.version
+  return { from, to, inRange, outside, ...changes, origin, files, bytes, integrity }
 }
 
 /** The plan for people. */
 export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
+  const changed = plan.dependencies.filter(({ change }) => change !== null).length
   return [
     `host ${from} → ${to}`,
     ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
     ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: it needs ${needs}`),
+    ...dependencyLines(plan, plan.removedDependencies.length + changed > 0, true).map(
+      (line, index) => `  ${(index === 0 ? 'depends on' : '').padEnd(11)} ${line}`,
+    ),
     `  origin      ${plan.origin}`,
     `  size        ${plan.files} files, ${sizeOf(plan.bytes)}`,
     `  integrity   ${plan.integrity}`,

@@ -9,24 +9,27 @@ import {
 } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { applyChange, type Switched } from './apply-change.ts'
-import { askAboutBreaking } from './ask-about-breaking.ts'
+import { askAboutBreaking, refuseBreaking } from './ask-about-breaking.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
 import { apiChanges } from './breaking/api-changes.ts'
 import type { Candidate } from './candidate.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkEntry } from './checks/entry.ts'
+import { checkLockedBytes, checkSameBytes } from './checks/same-bytes.ts'
 import { checkSignatureKept } from './checks/signature.ts'
 import { formerOf } from './former.ts'
 import { type HostPlan, hostPlanOf, hostPlanText } from './host-plan.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText, probedText } from './plan.ts'
+import { planRestoring } from './plan-restoring.ts'
 import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
-import { freshHost, hostThere, leavingFor } from './replace-host.ts'
-import { missingInStore, restoreStore, takeUpRestored } from './restore-store.ts'
+import { freshHost, hostThere, isPinnedAlready, leavingFor } from './replace-host.ts'
+import { missingInStore, putBack, stageLocked, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { stageAll } from './stage-all.ts'
 import { lockedHost } from './stage-host.ts'
+import type { Staged } from './stage-package.ts'
 import { moveToStore } from './staging.ts'
 import { tryHost } from './try-host.ts'
 
@@ -43,6 +46,8 @@ export interface InstallRequest {
   readonly staging: string
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
+  /** Refuse what breaks callers or other modules, instead of asking. */
+  readonly failOnBreaking?: boolean
   /** Switch off, in the same change, modules that do not run on the host that it brings. */
   readonly disableIncompatible?: boolean
 }
@@ -60,6 +65,8 @@ export interface Installed {
   readonly unchanged: readonly string[]
   /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
   readonly restored: readonly string[]
+  /** The plans of the modules among them. */
+  readonly fetched: readonly Plan[]
 }
 
 /**
@@ -68,7 +75,7 @@ export interface Installed {
  * @throws {Failure}
  */
 export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
-  const { directory, command, terminal, dryRun, offline } = request
+  const { directory, command, terminal, dryRun } = request
   const lock = await readLock(directory)
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
@@ -76,17 +83,33 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const named = resolved.flatMap((found) => ('installed' in found ? [found.installed] : []))
   const pinned = specs.length === 0 ? [...lockedPackages(lock).keys()] : named
   const sources = resolved.filter((found): found is Source => !('installed' in found))
-  const restored = dryRun
-    ? await missingInStore(directory, lock, pinned)
-    : await terminal.during('Checking the store', async () =>
-        restoreStore(directory, lock, pinned, await npmOptions(directory, process.env, offline)),
-      )
+  const restored = await terminal.during('Checking the store', () => missingInStore(directory, lock, pinned))
+  const fetched = await restore(request, lock, restored)
   const outcome = await installSources(request, lock, sources)
   const sound = pinned.filter((id) => !restored.includes(id))
   const unchanged = [...new Set([...sound, ...outcome.unchanged])]
-  if (dryRun || outcome.installed.length > 0 || outcome.host) return { ...outcome, unchanged, restored }
+  if (dryRun || outcome.installed.length > 0 || outcome.host)
+    return { ...outcome, unchanged, restored, fetched }
   const switched = await takeUpRestored(directory, command, lock, restored)
-  return { ...outcome, switched, generation: switched?.generation ?? lock.generation, unchanged, restored }
+  const generation = switched?.generation ?? lock.generation
+  return { ...outcome, switched, generation, unchanged, restored, fetched }
+}
+
+/** Fetches what is missing in the store, prints it, and puts it there once that was agreed to. */
+async function restore(
+  { directory, staging, terminal, yes, dryRun, offline }: InstallRequest,
+  lock: Lock,
+  missing: readonly string[],
+): Promise<readonly Plan[]> {
+  if (missing.length === 0) return []
+  await checkLockedBytes(directory, lock, missing)
+  const npm = await npmOptions(directory, process.env, offline)
+  const staged = await terminal.during('Fetching what the store misses', () =>
+    stageLocked(directory, lock, missing, { directory: staging, npm }),
+  )
+  const plans = await planRestoring(directory, lock, staged, terminal, !yes && !dryRun)
+  if (!dryRun) await putBack(directory, staged)
+  return plans
 }
 
 /**
@@ -95,14 +118,18 @@ export async function installModules(request: InstallRequest, specs: readonly st
  * @throws {Failure}
  */
 export async function installSources(
-  { directory, command, terminal, yes, dryRun, staging, offline, disableIncompatible }: InstallRequest,
+  request: InstallRequest,
   lock: Lock,
   sources: readonly Source[],
   hostSource?: Source,
 ): Promise<Installed> {
+  const { directory, command, terminal, yes, dryRun, staging, offline } = request
+  const { disableIncompatible, failOnBreaking = false } = request
   const config = await readConfig(directory)
   const npm = await npmOptions(directory, process.env, offline)
-  const staged = await stageAll(sources, hostSource, { directory: staging, npm }, terminal)
+  const isPinned = hostSource !== undefined && (await isPinnedAlready(hostSource, lock, directory, npm))
+  const newHost = isPinned ? undefined : hostSource
+  const staged = await stageAll(sources, newHost, { directory: staging, npm }, terminal)
   const fresh: Candidate[] = []
   const unchanged: string[] = []
   for (const candidate of staged.modules) {
@@ -112,7 +139,16 @@ export async function installSources(
     else fresh.push(candidate)
   }
   const host = await freshHost(staged.host, lock, directory)
-  const nothing = { switched: undefined, generation: lock.generation, disabled: [], unchanged, restored: [] }
+  const arriving = [...fresh, ...(host ? [host] : [])]
+  await checkSameBytes(directory, arriving.map(bytesOf))
+  const nothing = {
+    switched: undefined,
+    generation: lock.generation,
+    disabled: [],
+    unchanged,
+    restored: [],
+    fetched: [],
+  }
   if (fresh.length === 0 && host === undefined) return { ...nothing, installed: [] }
 
   const beside = await installedBeside(fresh, lock, directory)
@@ -130,8 +166,9 @@ export async function installSources(
   const planned = await Promise.all(fresh.map((candidate, index) => planOf(candidate, formers[index])))
   for (const plan of planned) terminal.note(planText(plan))
   noteUnheardOf(planned, beside, terminal)
+  if (failOnBreaking) refuseBreaking(planned)
   if (dryRun) return { ...nothing, installed: planned, host: hostPlan }
-  await askAboutOrigins(fresh, lock, terminal, yes)
+  await askAboutOrigins(fresh, Object.values(lock.modules), terminal, yes)
 
   const packages = serving.map((candidate) => candidate.package)
   const own = new Set(
@@ -144,6 +181,7 @@ export async function installSources(
       : probeCandidates(config, others, packages, replaced, own),
   )
   const plans = probed ? planned.map((plan) => completePlan(plan, replaced, probed, terminal)) : planned
+  if (failOnBreaking) refuseBreaking(plans)
   await askAboutBreaking(plans, terminal, yes)
   const entries = Object.fromEntries(
     fresh.map((candidate) => [candidate.package.manifest.id, entryOf(candidate, lock)]),
@@ -190,6 +228,12 @@ function completePlan(
   terminal.note(probedText(complete, found))
   return complete
 }
+
+const bytesOf = ({ json, ...staged }: Staged<unknown>) => ({
+  ...staged,
+  package: json.name,
+  version: json.version,
+})
 
 function entryOf(candidate: Candidate, lock: Lock): LockedModule {
   const { name, version, manifest } = candidate.package

@@ -19,7 +19,21 @@ const renamed: Readonly<Record<string, string>> = {
 }
 const numbers: Readonly<Record<string, string>> = {
   'fetch-retries': 'fetchRetries',
+  'fetch-retry-factor': 'fetchRetryFactor',
+  'fetch-retry-mintimeout': 'fetchRetryMintimeout',
+  'fetch-retry-maxtimeout': 'fetchRetryMaxtimeout',
   'fetch-timeout': 'timeout',
+}
+
+/**
+ * How often a request is tried again, and after how many milliseconds. npm's library takes an option that is left
+ * out for NaN. The waits are shorter than npm's 10 s and 60 s: somebody waits for the answer.
+ */
+const retries = {
+  fetchRetries: 2,
+  fetchRetryFactor: 10,
+  fetchRetryMintimeout: 500,
+  fetchRetryMaxtimeout: 2000,
 }
 
 /**
@@ -46,9 +60,7 @@ export async function npmOptions(
   }
   const options: NpmOptions = {
     registry: (await loadRegistryFetch()).pickRegistry('npm'),
-    fetchRetries: 2,
-    fetchRetryMintimeout: 500,
-    fetchRetryMaxtimeout: 2000,
+    ...retries,
     timeout: 60_000,
     ignoreScripts: true,
     allowGit: 'none',
@@ -61,6 +73,8 @@ export async function npmOptions(
     const name = renamed[key]
     if (name) options[name] = name === 'strictSSL' ? value !== 'false' : value
   }
+  const { fetchRetryMintimeout: least, fetchRetryMaxtimeout: most } = options as unknown as typeof retries
+  options.fetchRetryMaxtimeout = Math.max(least, most)
   if (typeof options.cache === 'string') options.cache = join(options.cache, '_cacache')
   const cafile = settings.get('cafile')
   if (cafile) options.ca = await readFile(cafile, 'utf8')

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModulePackage, Table } from '../host.ts'
@@ -12,18 +13,29 @@ import {
 } from './breaking/table-changes.ts'
 import type { Candidate } from './candidate.ts'
 import { type Peer, peersOf } from './checks/host-range.ts'
+import {
+  dependencyChanges,
+  dependencyLines,
+  licenseText,
+  notesOf,
+  type PlannedDependencies,
+} from './dependency-changes.ts'
+import { type About, aboutOf, listDependencies } from './dependency-list.ts'
 import type { Former } from './former.ts'
+import { sizeOf } from './size-of.ts'
 import { isOwnFolder } from './source.ts'
 import { tablesOf } from './tables-of.ts'
 import type { Signed } from './verify-signature.ts'
 
 /** What installing one module will do, from its files alone: none of its code has run. */
-export interface Plan {
+export interface Plan extends About, PlannedDependencies {
   readonly id: string
   readonly package: string
   readonly version: string
   /** The version that it takes the place of. */
   readonly replaces: string | null
+  /** The integrity of what has the same version, and is replaced: a folder that changed. */
+  readonly replacesContent: string | null
   readonly routes: readonly string[]
   /** Who may use which route (`GET /cart`); null as long as none of its code has run. */
   readonly access: Readonly<Record<string, string>> | null
@@ -44,6 +56,8 @@ export interface Plan {
   readonly requires: Readonly<Record<string, string>>
   readonly optional: Readonly<Record<string, string>>
   readonly peers: readonly Peer[]
+  /** What its registry says, where its author has deprecated it; null where no registry was asked. */
+  readonly deprecated: string | null
   readonly origin: string
   readonly files: number
   readonly bytes: number
@@ -61,20 +75,24 @@ type Planned = Pick<
   Candidate,
   'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'
 > &
-  Partial<Pick<Candidate, 'source'>>
+  Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
 
 /** @throws {Failure} where its migrations fail on an empty database */
 export async function planOf(candidate: Planned, former?: Former): Promise<Plan> {
-  const { name, version, manifest, settingsSchema } = candidate.package
+  const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)
   const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))
   const known = former?.package
   const schemaChanges = known ? await changesSince(known, migrations, schema) : []
+  const now = await listDependencies(directory, candidate.dependencies)
+  const before = former && (known ? await listDependencies(known.directory) : undefined)
   return {
     id: manifest.id,
     package: name,
     version,
     replaces: former?.version ?? null,
+    replacesContent:
+      former?.version === version && former.integrity !== candidate.integrity ? former.integrity : null,
     routes: manifest.routes,
     access: null,
     tables: manifest.tables ?? null,
@@ -90,6 +108,9 @@ export async function planOf(candidate: Planned, former?: Former): Promise<Plan>
     requires: manifest.requires ?? {},
     optional: manifest.optional ?? {},
     peers: peersOf(candidate.json),
+    ...aboutOf(candidate.json, existsSync(join(directory, 'binding.gyp'))),
+    deprecated: candidate.deprecated ?? null,
+    ...dependencyChanges(now, former ? before : []),
     origin: candidate.from,
     files: candidate.files,
     bytes: candidate.bytes,
@@ -126,6 +147,12 @@ export function planText(plan: Plan): string {
   const { access, signed } = plan
   const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
   return listed(title, [
+    [
+      'content',
+      plan.replacesContent === null
+        ? []
+        : [`not that of the ${plan.version} before (${plan.replacesContent}): raise the version`],
+    ],
     ['routes', access === null ? plan.routes : accessRows(access)],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
     ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],
@@ -141,6 +168,8 @@ export function planText(plan: Plan): string {
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],
     ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (lent: ${lent ?? 'no'})`)],
+    ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
+    ['depends on', dependencyLines(plan, plan.replaces !== null)],
     ['origin', [plan.origin]],
     ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
     ['integrity', [plan.integrity]],
@@ -172,9 +201,4 @@ function listed(
     values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
   )
   return [title, ...lines].join('\n')
-}
-
-/** For people. */
-export function sizeOf(bytes: number): string {
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -4,10 +4,25 @@ import { type Lock, readLock, storedModule } from '../host.ts'
 import { ownFolder } from '../pinned-host.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { checkSignatureKept } from './checks/signature.ts'
+import { fetchPackage } from './fetch-package.ts'
 import { type HostPackage, hostOf } from './host-package.ts'
 import type { HostPlan } from './host-plan.ts'
+import type { NpmOptions } from './npm-options.ts'
+import type { Source } from './source.ts'
 import type { HostCandidate } from './stage-host.ts'
 import { holds } from './staging.ts'
+
+/** Whether `source` holds exactly the pinned host, and the store has it. Nothing is staged to find that out. */
+export async function isPinnedAlready(
+  source: Source,
+  { host }: Lock,
+  directory: string,
+  npm: NpmOptions,
+): Promise<boolean> {
+  if (host === undefined) return false
+  const { integrity } = await fetchPackage(source, npm)
+  return integrity === host.integrity && (await holds(storedModule(directory, host), host.tree))
+}
 
 /** The host that was staged, unless it is pinned already. */
 export async function freshHost(

@@ -1,10 +1,11 @@
 import { Failure } from '../failure.ts'
 import { callRunningHost, type Lock, type LockedPackage, lockedPackages, storedModule } from '../host.ts'
 import { applyChange, type Switched } from './apply-change.ts'
-import { stage } from './candidate.ts'
+import { type Candidate, stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { lockedSource } from './source.ts'
-import { stageHost } from './stage-host.ts'
+import { type HostCandidate, stageHost } from './stage-host.ts'
+import type { StageOptions } from './stage-package.ts'
 import { holds, moveToStore } from './staging.ts'
 
 /**
@@ -22,18 +23,38 @@ export async function restoreStore(
   npm: NpmOptions,
 ): Promise<string[]> {
   const missing = await missingInStore(directory, lock, names)
-  for (const name of missing) {
+  await putBack(directory, await stageLocked(directory, lock, missing, { directory, npm }))
+  return missing
+}
+
+/** What a lock names, fetched once more: it lies in staging. */
+export type Restorable = { readonly name: string; readonly locked: LockedPackage } & (
+  | { readonly module: Candidate; readonly host?: never }
+  | { readonly host: HostCandidate; readonly module?: never }
+)
+
+/**
+ * Fetches what `lock` names into staging, and accepts it only where it is, to the byte, what was installed. None of
+ * its code runs.
+ * @throws {Failure}
+ */
+export async function stageLocked(
+  directory: string,
+  lock: Lock,
+  names: readonly string[],
+  options: StageOptions,
+): Promise<Restorable[]> {
+  const staged: Restorable[] = []
+  for (const name of names) {
     const locked = lockedPackages(lock).get(name) as LockedPackage
-    const place = storedModule(directory, locked)
     const { integrity, dependencies } = locked
-    const staging = locked === lock.host ? stageHost : stage
-    const candidate = await staging(lockedSource(locked, directory), {
-      directory,
-      npm,
-      integrity,
-      dependencies,
-    })
-    if (candidate.tree !== locked.tree) {
+    const source = lockedSource(locked, directory)
+    const exactly = { ...options, integrity, dependencies }
+    const found =
+      locked === lock.host
+        ? { host: await stageHost(source, exactly) }
+        : { module: await stage(source, exactly) }
+    if ((found.host ?? found.module).tree !== locked.tree) {
       throw new Failure(
         'refused',
         'integrity',
@@ -43,9 +64,17 @@ export async function restoreStore(
           : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
       )
     }
-    await moveToStore(candidate.package.directory, place, locked.tree)
+    staged.push({ name, locked, ...found })
   }
-  return missing
+  return staged
+}
+
+/** Moves what was fetched once more to its place in the store. */
+export async function putBack(directory: string, staged: readonly Restorable[]): Promise<void> {
+  for (const { locked, module, host } of staged) {
+    const { package: found } = host ?? module
+    await moveToStore(found.directory, storedModule(directory, locked), locked.tree)
+  }
 }
 
 /** Those of `names` that the store has not, or not as they were installed. */

@@ -22,6 +22,8 @@ export interface Staged<Package> extends SealedTree {
   readonly integrity: string
   /** What was verified of its signature. */
   readonly signed?: Signed | undefined
+  /** What its registry says, where its author has deprecated it. */
+  readonly deprecated?: string | undefined
   /** What it says it is. */
   readonly package: Package
   readonly json: PackageJson
@@ -48,7 +50,7 @@ export async function stagePackage<Package>(
   { directory, npm, integrity: expected, dependencies: pinned }: StageOptions,
   read: (staging: string) => Promise<Package>,
 ): Promise<Staged<Package>> {
-  const { data, from, integrity, signed } = await fetchPackage(source, npm, expected)
+  const { data, from, integrity, signed, deprecated } = await fetchPackage(source, npm, expected)
   const staging = await makeStaging(directory)
   await unpack(data, staging, source.target)
   const found = await read(staging)
@@ -56,7 +58,7 @@ export async function stagePackage<Package>(
   checkIdentity(json, source)
   const dependencies = await installDependencies(staging, await makeStaging(directory), npm, pinned)
   const sealed = await seal(staging, `${json.name}@${json.version}`)
-  return { source, from, integrity, signed, package: found, json, dependencies, ...sealed }
+  return { source, from, integrity, signed, deprecated, package: found, json, dependencies, ...sealed }
 }
 
 /** A registry answers by name and version; the package itself must say the same. */

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, watch } from 'node:fs'
 import { chown, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -80,6 +80,28 @@ t.test('upgraded, restarted, and back again with the migrations of the host', as
   const again = await start(t, directory)
   t.match(again.state, { host: '1.0.0', modules: [{ id: 'hello', state: 'active' }] })
 })
+
+t.test(
+  'the host that is pinned already: nothing to do, and nothing is unpacked to find that out',
+  async (t) => {
+    const { root, directory } = await applicationWithRelease(t, '1.1.0')
+    t.equal((await app(t, directory, 'host-upgrade', '1.1.0')).exitCode, 0)
+    const lock = await readLock(directory)
+    const store = join(directory, '.app', 'store')
+    const seen: string[] = []
+    const watching = watch(store, (_, name) => seen.push(String(name)))
+    t.teardown(() => watching.close())
+    const file = join(root, 'packages', 'mortise-cli-1.1.0.tgz')
+    for (const version of ['1.1.0', 'latest', file]) {
+      t.match(await app(t, directory, 'host-upgrade', version), { exitCode: 0, json: { host: null } })
+    }
+    t.strictSame(seen, [])
+    t.strictSame(await readLock(directory), lock)
+    await writeFile(join(placeOf(directory, lock), 'README.md'), 'damaged')
+    const mended = await app(t, directory, 'host-upgrade', '1.1.0')
+    t.match(mended, { exitCode: 0, json: { host: { to: '1.1.0' } } }, 'one that is damaged is not there')
+  },
+)
 
 t.test('a module outside the range of the host: refused, or switched off in the same change', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '2.0.0', { migrations: note })

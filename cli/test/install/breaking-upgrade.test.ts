@@ -171,6 +171,27 @@ t.test('on a terminal it is asked; anything but yes changes nothing; --yes answe
   t.equal((await upgradeAt('n', '--yes', '--dir', directory)).exitCode, 0)
 })
 
+t.test('--fail-on-breaking refuses what breaks, piped too, and by a dry run; nothing else', async (t) => {
+  const { root, directory, run } = await outdated(t)
+  const before = await readLock(directory)
+  const refused = { exitCode: 4, json: { error: { code: 'breaking', message: /^shop 2\.0\.0 is refused/ } } }
+  t.match(await run('module-upgrade', '--fail-on-breaking'), refused)
+  t.match(await run('module-upgrade', '--fail-on-breaking', '--yes'), refused)
+  t.match(await run('module-upgrade', '--fail-on-breaking', '--dry-run'), refused)
+  t.match(await run('module-install', join(root, 'shop.tgz'), '--fail-on-breaking'), refused)
+  t.strictSame(await readLock(directory), before)
+  const hello = join(root, 'hello.tgz')
+  t.equal((await run('module-install', await sampleTarball(hello), '--fail-on-breaking')).exitCode, 0)
+  const guarded = "app.get('/hello', { config: { access: 'hello:read' } }, async () => ({}))"
+  await sampleTarball(hello, { version: '1.1.0', plugin: guarded })
+  const probed = await run('module-upgrade', 'hello', '--fail-on-breaking')
+  t.match(probed, { exitCode: 4, json: { error: { code: 'breaking' } } }, 'what only the probe finds')
+  t.match(probed.stderr, /^ {2}breaking /m)
+  t.match((await readLock(directory)).modules.hello, { version: '1.0.0' })
+  for (const command of ['module-install', 'module-upgrade'])
+    t.match((await runApp(command, '--help')).stdout, /--fail-on-breaking/)
+})
+
 t.test('an older version changes no table: the schema stays ahead of it', async (t) => {
   const { root, directory, run } = await outdated(t)
   t.equal((await run('module-upgrade')).exitCode, 0)

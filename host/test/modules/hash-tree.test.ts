@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -30,6 +31,18 @@ t.test('the hash tells bytes, names, folders and executability apart, and nothin
   await mkdir(join(folder, 'c'))
   await rename(join(folder, 'b'), join(folder, 'c', 'a'))
   await isNew('another folder')
+})
+
+t.test('the hash is that of its definition, for many files and for a large one', async (t) => {
+  const folder = await temporaryFolder(t)
+  const sha512 = (data: string | Buffer) => createHash('sha512').update(data).digest('base64')
+  const large = Buffer.alloc(3 * 1024 * 1024, 'large')
+  const files = new Map<string, string | Buffer>([['b', large]])
+  for (let number = 0; number < 50; number += 1) files.set(`a${number}`, `${number}`)
+  for (const [name, data] of files) await writeFile(join(folder, name), data)
+  const described = [...files.keys()].sort().map((name) => [name, false, sha512(files.get(name) ?? '')])
+  const whole = sha512(described.map((file) => JSON.stringify(file)).join(''))
+  t.equal(await hashTree(folder), `sha512-${whole}`)
 })
 
 t.test('links are refused', async (t) => {

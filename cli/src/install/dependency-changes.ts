@@ -1,0 +1,97 @@
+import type { Dependency } from './dependency-list.ts'
+import { sizeOf } from './size-of.ts'
+
+/** A dependency, and what it is to those of the version before. */
+export interface PlannedDependency extends Dependency {
+  /** Null where the version before has the same. */
+  readonly change: 'added' | 'changed' | null
+  /** The version that it takes the place of. */
+  readonly replaces: string | null
+}
+
+export interface PlannedDependencies {
+  readonly dependencies: readonly PlannedDependency[]
+  /** Those that only the version before has. */
+  readonly removedDependencies: readonly Pick<Dependency, 'name' | 'version'>[]
+}
+
+/** @param before those of the version before: none where there is none; undefined where they are not known */
+export function dependencyChanges(
+  now: readonly Dependency[],
+  before: readonly Dependency[] = now,
+): PlannedDependencies {
+  const isIn = (list: readonly Dependency[], { name, version, alias }: Dependency) =>
+    list.some((one) => one.name === name && one.version === version && one.alias === alias)
+  const gone = before.filter((one) => !isIn(now, one))
+  const dependencies = now.map((one): PlannedDependency => {
+    if (isIn(before, one)) return { ...one, change: null, replaces: null }
+    const at = gone.findIndex(({ name }) => name === one.name)
+    if (at < 0) return { ...one, change: 'added', replaces: null }
+    const [former] = gone.splice(at, 1)
+    return { ...one, change: 'changed', replaces: (former as Dependency).version }
+  })
+  return { dependencies, removedDependencies: gone.map(({ name, version }) => ({ name, version })) }
+}
+
+/**
+ * For people: a line that sums up, then one for each.
+ * @param brief only those that change, are deprecated or have scripts; what is new is then one line
+ */
+export function dependencyLines(
+  { dependencies, removedDependencies }: PlannedDependencies,
+  isUpgrade: boolean,
+  brief = false,
+): string[] {
+  const removed = removedDependencies.map(({ name, version }) => `- ${name} ${version}`)
+  if (dependencies.length + removed.length === 0) return ['no other package']
+  const shown = dependencies.filter(
+    ({ change, deprecated, scripts }) =>
+      !brief || (isUpgrade && change !== null) || deprecated !== null || scripts.length > 0,
+  )
+  return [
+    summary(dependencies, removed.length, isUpgrade),
+    ...shown.map((one) => `${isUpgrade ? marks[one.change ?? 'same'] : ''}${lineOf(one)}`),
+    ...removed,
+  ]
+}
+
+const marks = { added: '+ ', changed: '~ ', same: '  ' }
+
+function summary(dependencies: readonly PlannedDependency[], removed: number, isUpgrade: boolean): string {
+  const bytes = dependencies.reduce((sum, one) => sum + one.bytes, 0)
+  const number = dependencies.length === 1 ? '1 package' : `${dependencies.length} packages`
+  const count = (change: string) => dependencies.filter((one) => one.change === change).length
+  const parts = [
+    [count('added'), 'added'],
+    [count('changed'), 'in another version'],
+    [removed, 'removed'],
+  ] as const
+  const changes = parts.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : []))
+  const against = !isUpgrade ? '' : changes.length > 0 ? `: ${changes.join(', ')}` : ', the same as before'
+  return `${number}, ${sizeOf(bytes)}${against}`
+}
+
+function lineOf({ name, alias, version, replaces, license, bytes, ...more }: PlannedDependency): string {
+  const notes = [
+    ...(alias === null ? [] : [`the package ${alias}`]),
+    licenseText(license),
+    sizeOf(bytes),
+    ...notesOf(more),
+  ]
+  return `${name} ${replaces === null || replaces === version ? version : `${replaces} → ${version}`} (${notes.join(', ')})`
+}
+
+export const licenseText = (license: string | null) => (license === null ? 'no license' : short(license))
+
+/** What is worth a second look. */
+export function notesOf({ scripts, deprecated }: Pick<Dependency, 'scripts' | 'deprecated'>): string[] {
+  return [
+    ...(scripts.length > 0 ? [`scripts skipped: ${scripts.join(' ')}`] : []),
+    ...(deprecated === null ? [] : [`deprecated: ${short(deprecated)}`]),
+  ]
+}
+
+const short = (text: string) => {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+}
