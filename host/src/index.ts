@@ -42,6 +42,7 @@ export { lentPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
   configFile,
+  differenceOf,
   emptyLock,
   Lock,
   LockedModule,
@@ -65,6 +66,7 @@ export {
   type ApplicationToken,
   auditTrail,
   copyDatabase,
+  copyDatabaseBeside,
   databaseSchema,
   describeApplication,
   discardReactions,
@@ -78,6 +80,8 @@ export {
   undoMigrations,
 } from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
+export { parseJson, readJsonFile, UnreadableFileError } from './read-json-file.ts'
+export { readOptionalText, readText } from './read-text.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
 export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'

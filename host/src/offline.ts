@@ -23,6 +23,8 @@ import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
 import { ConfigError, type Environment } from './settings.ts'
 import { openStorage } from './storage/open-storage.ts'
+import { copyDatabase as copySqlite } from './storage/sqlite/copy-database.ts'
+import { openBeside } from './storage/sqlite/open-connections.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -82,6 +84,29 @@ export async function copyDatabase(
   environment?: Environment,
 ): Promise<void> {
   await changeStorage(directory, environment, (storage) => storage.copyTo(file))
+}
+
+/**
+ * The same for a backup, which keeps no command and no host from a SQLite file meanwhile.
+ * @throws {StorageBusyError} only where there is no database yet, and somebody makes it
+ */
+export async function copyDatabaseBeside(
+  directory: string,
+  file: string,
+  environment?: Environment,
+): Promise<void> {
+  const { databaseFile } = await readConfig(directory, environment)
+  if (databaseFile === undefined || !existsSync(databaseFile)) {
+    return await copyDatabase(directory, file, environment)
+  }
+  // Where that fails, they wait for the next one.
+  await changeStorage(directory, environment, async () => {}).catch(() => {})
+  const source = openBeside(databaseFile)
+  try {
+    await copySqlite(source, file)
+  } finally {
+    source.close()
+  }
 }
 
 /** See `readAudit`. @throws {StorageBusyError} where a host runs: ask that one */

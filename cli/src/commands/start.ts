@@ -29,6 +29,7 @@ export const start: Command = {
     ['--workers <number>', 'so many processes on one port, one per core say; on PostgreSQL (default: 1)'],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
+  changes: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()

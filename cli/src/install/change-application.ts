@@ -70,11 +70,12 @@ export async function planChange<Result>(
   })
 }
 
-function interrupted(): Failure {
+/** For what completes nothing itself, and cannot go on without. */
+export function interrupted(): Failure {
   return new Failure(
     'refused',
     'interrupted',
-    'A command was interrupted, and the next one completes its change; a dry run changes nothing.',
+    'A command was interrupted, and its change is to be completed first.',
     'Run "app doctor --fix", which completes it, then try again.',
   )
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
+import { acquireFileLock, configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
@@ -34,6 +35,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
   const isTemporary = (name: string) => name.endsWith('.tmp')
   const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
   return [
+    ...(await abandonedBackups(directory)),
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
     ...(await namesIn(
       directory,
@@ -45,6 +47,40 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     ...(await namesIn(join(own, 'audit'), isTemporary)),
     ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
   ]
+}
+
+// `app backup` takes no lock of the application: each has its parts in `.app/.backup-…`, with a lock of its own.
+const backupPrefix = '.backup-'
+
+/** Does `work` in a folder for the parts of a backup, which is gone afterwards. */
+export async function whileBackingUp<Result>(
+  directory: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = join(directory, '.app', `${backupPrefix}${randomBytes(8).toString('hex')}`)
+  // Both at once: a folder without the lock is one that was left.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const lock = acquireFileLock(join(folder, 'lock'))
+  try {
+    return await work(folder)
+  } finally {
+    lock?.release()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The folders of backups whose process has died. */
+async function abandonedBackups(directory: string): Promise<string[]> {
+  const folders = await namesIn(join(directory, '.app'), (name) => name.startsWith(backupPrefix))
+  return folders.filter((folder) => {
+    try {
+      const lock = acquireFileLock(join(folder, 'lock'))
+      lock?.release()
+      return lock !== undefined
+    } catch {
+      return false // it has just gone, or nothing can be removed here
+    }
+  })
 }
 
 export interface SealedTree {

@@ -80,6 +80,15 @@ export function storedModule(
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
 }
 
+/** In what the lock and the package.json of a stored package differ; undefined where they name the same. */
+export function differenceOf(
+  locked: Pick<LockedPackage, 'package' | 'version'>,
+  found: { readonly name: string; readonly version: string },
+): string | undefined {
+  if (locked.package === found.name && locked.version === found.version) return undefined
+  return `modules.lock.json has ${locked.package} ${locked.version}, and the package in its place is ${found.name} ${found.version}`
+}
+
 /**
  * @throws {NewerHostError} where it was written in a form that this host does not know
  * @throws {ConfigError} where the file is no lock

@@ -30,7 +30,7 @@ export async function inspectDatabase(
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? '')) return { ...nothing, damage: [message] }
-    throw error
+    throw Object.assign(error as Error, { path: file })
   } finally {
     database.close()
   }
