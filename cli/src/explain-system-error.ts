@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure, type FailureKind } from './failure.ts'
 
@@ -85,7 +85,6 @@ const explanations: Readonly<Record<string, Explanation>> = {
   EPERM: denied,
   EISDIR: notAFile,
   SQLITE_CANTOPEN: cannotOpen,
-  SQLITE_CANTOPEN_ISDIR: notAFile,
   SQLITE_NOTADB: noDatabase,
   SQLITE_CORRUPT: noDatabase,
   ENOTDIR: fileInTheWay,
@@ -114,11 +113,33 @@ export function explainSystemError(error: Error): Failure | undefined {
   const code = chain.map(knownCode).find((one) => one !== undefined)
   const path = chain.map(({ path, dest }) => dest ?? path).find((name) => typeof name === 'string')
   if (code === undefined || path === undefined) return undefined
-  const { kind, code: name, message, hint } = explanations[code] as Explanation
+  const reason = code === 'SQLITE_CANTOPEN' ? whyNotOpened(path) : isFull(code, path) ? 'ENOSPC' : code
+  const { kind, code: name, message, hint } = explanations[reason] as Explanation
   return new Failure(kind, name, message(path), hint(path), { cause: error })
 }
 
 type SystemError = NodeJS.ErrnoException & { readonly dest?: string }
+
+/** SQLite says no more than that it cannot: it opens the file, and makes others beside it. */
+function whyNotOpened(file: string): string {
+  if (stat(file)?.isDirectory()) return 'EISDIR'
+  try {
+    accessSync(dirname(file), constants.W_OK)
+    accessSync(file, constants.W_OK)
+    return 'SQLITE_CANTOPEN'
+  } catch (error) {
+    return knownCode(error as SystemError) ?? 'SQLITE_CANTOPEN'
+  }
+}
+
+/** Where SQLite cannot make the files beside the database, it says no more than that the disk failed. */
+function isFull(code: string, file: string): boolean {
+  try {
+    return code === 'SQLITE_IOERR' && statfsSync(dirname(file)).bavail === 0
+  } catch {
+    return false
+  }
+}
 
 /** Those of SQLite have refinements: `SQLITE_IOERR_WRITE`. */
 const knownCode = ({ code = '' }: SystemError): string | undefined =>

@@ -104,6 +104,9 @@ export async function copyDatabaseBeside(
   const source = openBeside(databaseFile)
   try {
     await copySqlite(source, file)
+  } catch (error) {
+    const { path = databaseFile } = error as NodeJS.ErrnoException
+    throw Object.assign(error as Error, { path })
   } finally {
     source.close()
   }

@@ -1,16 +1,24 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../failure.ts'
-import { configFile, copyDatabaseBeside, type Lock, readLock, readText, secretFile } from '../host.ts'
+import {
+  configFile,
+  copyDatabaseBeside,
+  type Lock,
+  readLock,
+  readOptionalText,
+  readText,
+  secretFile,
+} from '../host.ts'
 import { interrupted } from '../install/change-application.ts'
 import { busyWith } from '../install/command-lock.ts'
 import { readJournal } from '../install/journal.ts'
 import { whileBackingUp } from '../install/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { askDatabase } from './ask-database.ts'
-import { isRestorationLeft } from './restore-journal.ts'
+import { isRestorationLeft, readRestoration } from './restore-journal.ts'
 import { assertFree, writeArchive } from './write-archive.ts'
 
 export interface BackUp {
@@ -76,21 +84,19 @@ async function readMoment(directory: string): Promise<Moment> {
 /** While a restoration is carried out, data and lock do not belong together. @throws {Failure} where it was killed */
 async function untilRestored(directory: string): Promise<void> {
   while (isRestorationLeft(directory)) {
-    if ((await busyWith(directory)) === undefined && isRestorationLeft(directory)) throw interrupted()
+    const isAtWork = (await busyWith(directory)) !== undefined
+    if (!isAtWork && (await readRestoration(directory)) !== undefined) throw interrupted()
     await sleep(100)
   }
 }
 
-async function readSecret(directory: string): Promise<Buffer> {
-  try {
-    return await readFile(secretFile(directory))
-  } catch (error) {
-    throw new Failure(
-      'notFound',
-      'no-secret',
-      `The secret cannot be read: ${(error as Error).message}.`,
-      'Leave --with-secret out where the secret comes from APP_SECRET.',
-      { cause: error },
-    )
-  }
+async function readSecret(directory: string): Promise<string> {
+  const secret = await readOptionalText(secretFile(directory))
+  if (secret !== undefined) return secret
+  throw new Failure(
+    'notFound',
+    'no-secret',
+    `There is no secret: ${secretFile(directory)} is missing.`,
+    'Leave --with-secret out where the secret comes from APP_SECRET.',
+  )
 }

@@ -1,27 +1,28 @@
-import { access, constants, stat, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { asFailure } from '../explain.ts'
-import { readConfig, storeDirectory } from '../host.ts'
-import { snapshotsFolder } from '../install/snapshots.ts'
+import { readConfig } from '../host.ts'
+import { assertLockFile } from '../install/command-lock.ts'
+import { assertUsable, systemError, writtenFolders } from '../install/usable-folders.ts'
 import type { Trouble } from './finding.ts'
 
-/** Below that a command that installs, and a host that commits, soon fail. In bytes. */
+/** With less, a command that installs and a host that commits soon fail. In bytes. */
 const LITTLE = 1024 * 1024
 
-/** Whether the folders of the application are folders, can be written, and have room. */
+/** Whether what the application is written into are folders, can be written, and have room. */
 export async function checkFolders(directory: string): Promise<Trouble[]> {
-  const own = join(directory, '.app')
-  const data = await databaseFolder(directory)
-  const below = ['generations', 'audit', 'purged'].map((name) => join(own, name))
-  const folders = [directory, own, storeDirectory(directory), snapshotsFolder(directory), ...below, ...data]
   const troubles: Trouble[] = []
-  for (const folder of folders) {
-    const trouble = await folderTrouble(folder)
-    if (trouble === undefined) continue
-    troubles.push(trouble)
-    if (folder === directory) break
+  for (const folder of [...writtenFolders(directory), ...(await databaseFolder(directory))]) {
+    const trouble = await troubleOf(async () => {
+      await assertUsable(folder)
+      if (existsSync(folder)) await assertRoom(folder)
+    })
+    troubles.push(...trouble)
+    // Whatever is wrong with this one is wrong with those in it.
+    if (folder === directory && trouble.length > 0) return troubles
   }
-  return troubles
+  return [...troubles, ...(troubles.length === 0 ? await troubleOf(() => assertLockFile(directory)) : [])]
 }
 
 /** What is wrong with the configuration itself is another check's. */
@@ -30,18 +31,17 @@ async function databaseFolder(directory: string): Promise<string[]> {
   return config?.databaseFile === undefined ? [] : [dirname(config.databaseFile)]
 }
 
-/** Undefined also for a folder that is not there: who needs it makes it. */
-async function folderTrouble(folder: string): Promise<Trouble | undefined> {
+async function assertRoom(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize < LITTLE) throw systemError('ENOSPC', folder)
+}
+
+async function troubleOf(look: () => Promise<void>): Promise<Trouble[]> {
   try {
-    if (!(await stat(folder)).isDirectory())
-      throw Object.assign(new Error(), { code: 'ENOTDIR', path: folder })
-    await access(folder, constants.W_OK)
-    const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize < LITTLE) throw Object.assign(new Error(), { code: 'ENOSPC', path: folder })
-    return undefined
+    await look()
+    return []
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     const { message, hint } = asFailure(error)
-    return { id: 'folder-unusable', severity: 'error', message, hint }
+    return [{ id: 'folder-unusable', severity: 'error', message, hint }]
   }
 }

@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync, rmSync } from 'node:fs'
-import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import { acquireFileLock } from '../host.ts'
+import { assertUsable, writtenFolders } from './usable-folders.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
 /** How the command that was called waits for the lock of another. */
@@ -33,8 +34,8 @@ export async function whileLocked<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const owner = ownerOf(directory)
+  for (const folder of writtenFolders(directory)) await assertUsable(folder)
   await mkdir(join(directory, '.app'), { recursive: true, mode: 0o700 })
-  for (const folder of [directory, join(directory, '.app')]) await access(folder, constants.W_OK)
   const lock = await acquire(directory)
   // Who is killed outright leaves it, and the next command removes it; nobody reads it unless the lock is held.
   const forget = () => rmSync(owner, { force: true })
@@ -51,7 +52,7 @@ export async function whileLocked<Result>(
 export async function busyWith(directory: string): Promise<Failure | undefined> {
   if (!existsSync(lockOf(directory))) return undefined
   try {
-    const lock = acquireFileLock(lockOf(directory))
+    const lock = take(directory)
     if (lock === undefined) return await busy(directory)
     lock.release()
   } catch {
@@ -65,11 +66,13 @@ const PAUSE = 100
 /** `busyWith` holds the lock for less than that, which makes no command fail. In milliseconds. */
 const GLANCE = 30
 
-async function acquire(directory: string): Promise<NonNullable<ReturnType<typeof acquireFileLock>>> {
+type Taken = NonNullable<ReturnType<typeof acquireFileLock>>
+
+async function acquire(directory: string): Promise<Taken> {
   const { seconds, note } = patience.getStore() ?? { seconds: 0, note: () => {} }
   const end = performance.now() + Math.max(seconds * 1000, GLANCE)
   for (let attempt = 1; ; attempt += 1) {
-    const lock = acquireFileLock(lockOf(directory))
+    const lock = take(directory)
     if (lock !== undefined) return lock
     const left = end - performance.now()
     const failure = await busy(directory)
@@ -77,6 +80,29 @@ async function acquire(directory: string): Promise<NonNullable<ReturnType<typeof
     if (attempt === 2) note(`${failure.message} Waiting for it.`)
     await sleep(Math.min(attempt === 1 ? GLANCE : PAUSE, left))
   }
+}
+
+/** @throws {Failure} where the file is not what it should be */
+function take(directory: string): Taken | undefined {
+  const file = lockOf(directory)
+  try {
+    return acquireFileLock(file)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN)/.test(code)) throw error
+    throw new Failure(
+      'usage',
+      'file-unreadable',
+      `${file} is not the empty file that it should be.`,
+      `Nothing is lost with it: rm -r ${file}, then run the command again.`,
+      { cause: error },
+    )
+  }
+}
+
+/** @throws {Failure} where the lock is no file that can be locked */
+export async function assertLockFile(directory: string): Promise<void> {
+  if (existsSync(lockOf(directory))) take(directory)?.release()
 }
 
 const lockOf = (directory: string) => join(directory, '.app', 'lock')

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { acquireFileLock, configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
+import { assertUsable } from './usable-folders.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -57,11 +58,15 @@ export async function whileBackingUp<Result>(
   directory: string,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = join(directory, '.app', `${backupPrefix}${randomBytes(8).toString('hex')}`)
+  const own = join(directory, '.app')
+  await assertUsable(own)
+  await mkdir(own, { recursive: true, mode: 0o700 })
+  const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
   // Both at once: a folder without the lock is one that was left.
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const lock = acquireFileLock(join(folder, 'lock'))
+  mkdirSync(folder, { mode: 0o700 })
+  let lock: ReturnType<typeof acquireFileLock>
   try {
+    lock = acquireFileLock(join(folder, 'lock'))
     return await work(folder)
   } finally {
     lock?.release()

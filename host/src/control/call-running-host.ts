@@ -107,7 +107,8 @@ export async function holdWrites(directory: string, file: string): Promise<HeldW
   }
 }
 
-const isNobody = ({ code }: NodeJS.ErrnoException) => code === 'ENOENT' || code === 'ECONNREFUSED'
+const isNobody = ({ code = '' }: NodeJS.ErrnoException) =>
+  ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)
 
 function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
   const isDenied = error.code === 'EACCES' || error.code === 'EPERM'

@@ -97,6 +97,6 @@ async function readJson(file: string): Promise<Record<string, unknown>> {
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT') return 'it is missing'
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'it is missing'
   return code === 'EISDIR' ? 'it is a folder' : message
 }

@@ -53,9 +53,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     }
   } catch (error) {
     lock.release()
-    throw new Error(
-      `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`,
-      { cause: error },
-    )
+    const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
+    throw Object.assign(new Error(reason, { cause: error }), { path })
   }
 }
