@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Command as Commander, CommanderError } from 'commander'
-import { findApplication } from './application.ts'
+import { ownApplication } from './application.ts'
 import type { Command } from './command.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './environment.ts'
 import { Failure } from './failure.ts'
+import { withPatience } from './install/command-lock.ts'
 import { explain } from './lost.ts'
 import { Terminal, type TerminalStreams } from './terminal.ts'
 
@@ -22,6 +23,8 @@ export async function app(
   streams: TerminalStreams,
   pinned?: Failure,
 ): Promise<number> {
+  // Commander has no help about help.
+  if (argv[0] === 'help' && argv[1] === 'help') return await app(argv.slice(1), streams, pinned)
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
   const help: string[] = []
@@ -29,7 +32,7 @@ export async function app(
   const isCommon = (word: string) => word === '--json' || word === '--verbose'
   try {
     if (own.every(isCommon)) throw missingCommand()
-    await root.parseAsync(argv, { from: 'user' })
+    await root.parseAsync(withoutBareWait(argv), { from: 'user' })
     return 0
   } catch (error) {
     // Commander answers the help of no command with its own.
@@ -69,24 +72,49 @@ function subcommand(
   const own = new Commander(command.name).description(command.summary)
   if (command.arguments) own.arguments(command.arguments)
   for (const [flags, description] of command.options ?? []) own.option(flags, description)
+  if (command.changes) own.option(...wait)
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
   prepare(own, help, command.directory)
   return own.action(async () => {
     if (pinned && !command.mendsHost) throw pinned
     if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
-    await command.run({
-      arguments: own.args,
-      options,
-      terminal,
-      application: async () => {
-        const directory = findApplication(options.dir, process.cwd())
-        await loadOwnEnvFile(directory)
-        if (!command.ownEnvironment) await takeHostEnvironment(directory)
-        return directory
-      },
-    })
+    const patience = { seconds: secondsOf(options.wait), note: (text: string) => terminal.note(text) }
+    await withPatience(patience, () =>
+      command.run({
+        arguments: own.args,
+        options,
+        terminal,
+        application: async () => {
+          const directory = ownApplication(options.dir, process.cwd())
+          await loadOwnEnvFile(directory)
+          if (!command.ownEnvironment) await takeHostEnvironment(directory)
+          return directory
+        },
+      }),
+    )
   })
+}
+
+const wait = [
+  '--wait [seconds]',
+  'wait while another command changes the application, without a number for as long as it takes',
+] as const
+
+/** What follows `--wait` is its time only where it is a number: `app module-install --wait api-cart`. */
+function withoutBareWait(argv: readonly string[]): string[] {
+  const at = argv.indexOf('--wait')
+  const isOption = at !== -1 && !argv.slice(0, at).includes('--')
+  return isOption && !isSeconds(argv[at + 1]) ? argv.with(at, '--wait=') : [...argv]
+}
+
+const isSeconds = (text = '') => /^\d+(\.\d+)?$/.test(text)
+
+function secondsOf(text: string | undefined): number {
+  if (text === undefined) return 0
+  if (text === '') return Number.POSITIVE_INFINITY
+  if (isSeconds(text)) return Number(text)
+  throw new Failure('usage', 'usage', `"${text}" is no number of seconds.`, 'Write --wait, or --wait 30.')
 }
 
 function prepare(

@@ -109,7 +109,9 @@ export async function writeConfigSchema(directory: string): Promise<string | und
   const text = `${JSON.stringify(await schemaOf(directory), forWriters, 2)}\n`
   const present = await readFile(file, 'utf8').catch(() => undefined)
   if (present === text) return undefined
-  await writeFile(file, text)
+  await writeFile(file, text).catch((error) => {
+    throw Object.assign(error as NodeJS.ErrnoException, { path: file })
+  })
   return file
 }
 
@@ -134,8 +136,9 @@ async function makeFile(file: string, text: string, mode = 0o644): Promise<strin
     await writeFile(file, text, { flag: 'wx', mode })
     return file
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (!(await stat(file)).isDirectory()) return undefined
+    throw Object.assign(error as NodeJS.ErrnoException, { code: 'EISDIR' })
   }
 }
 

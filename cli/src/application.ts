@@ -1,15 +1,16 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { assertOwner } from './assert-owner.ts'
 import { Failure } from './failure.ts'
 
 /**
  * The application folder: `given`, or the nearest folder upwards from `from` that holds app.config.json.
- * @throws {Failure} where there is none
+ * @throws {Failure} where there is none, or it is not to be seen
  */
 export function findApplication(given: string | undefined, from: string): string {
   const start = resolve(from, given ?? '.')
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'app.config.json'))) return folder
+    if (holdsApplication(folder)) return folder
     if (given !== undefined || dirname(folder) === folder) break
   }
   const where =
@@ -20,4 +21,22 @@ export function findApplication(given: string | undefined, from: string): string
     `There is no application here: ${where} app.config.json.`,
     'Make one with "app init", or name its folder with --dir.',
   )
+}
+
+/** The same, for a command: every one is for the owner of the application alone. @throws {Failure} */
+export function ownApplication(given: string | undefined, from: string): string {
+  const directory = findApplication(given, from)
+  assertOwner(directory)
+  return directory
+}
+
+function holdsApplication(folder: string): boolean {
+  try {
+    return statSync(join(folder, 'app.config.json'), { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EACCES' && code !== 'EPERM') return false
+    assertOwner(folder)
+    throw error
+  }
 }

@@ -8,6 +8,8 @@ export interface Command {
   readonly arguments?: string
   /** Options of its own: flags and description. All commands have --json, --dir, --verbose and --help. */
   readonly options?: readonly (readonly [flags: string, description: string])[]
+  /** Whether it changes the application, or prepares a package in it, and so takes its lock: it has --wait then. */
+  readonly changes?: boolean
   /** What --dir names, where that is not the application. */
   readonly directory?: string
   readonly examples: readonly string[]

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { explainSystemError } from './explain-system-error.ts'
 import { Failure } from './failure.ts'
 import {
   ConfigError,
@@ -11,6 +12,7 @@ import {
   NewerHostError,
   StorageBusyError,
   StorageUnreachableError,
+  UnreadableFileError,
 } from './host.ts'
 
 /** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
@@ -105,16 +107,17 @@ export function asFailure(error: unknown): Failure {
       { cause },
     )
   }
-  const { code, path } = cause as NodeJS.ErrnoException
-  if ((code === 'EACCES' || code === 'EPERM') && path !== undefined) {
+  if (error instanceof UnreadableFileError) {
     return new Failure(
-      'unexpected',
-      'permission-denied',
-      `This user may not read or write ${path}.`,
-      'Run "app" as the user that the application belongs to. Where root has left files in it: chown -R <that user> <the application folder>',
+      'usage',
+      'file-unreadable',
+      cause.message,
+      'Put the file back from a backup of the folder. "app doctor" says what it is for and what else there is, and "app doctor --fix" sets it aside where the application can do without.',
       { cause },
     )
   }
+  const system = explainSystemError(cause)
+  if (system !== undefined) return system
   return known(
     'unexpected',
     'unexpected',

@@ -101,3 +101,9 @@ t.test('the README names every command and every exit code', async (t) => {
   const codes = [...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   t.strictSame(codes, [0, ...Object.values(exitCodes)])
 })
+
+t.test('there is help about help', async (t) => {
+  const { exitCode, stdout } = await runApp('help', 'help')
+  t.equal(exitCode, 0)
+  t.equal(stdout, (await runApp('help')).stdout)
+})

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { OwnIssuer, TokenIssuer } from './callers/issuer.ts'
 import { configSchema } from './config-schema.ts'
 import { configFile } from './modules/lock.ts'
+import { parseJson } from './read-json-file.ts'
+import { readOptionalText } from './read-text.ts'
 import { ConfigError, checkSettings, type Environment, overrideFromEnvironment } from './settings.ts'
 import type { DatabasePlace } from './storage/open-storage.ts'
 import { isPostgresUrl, parsePostgresUrl } from './storage/postgres/postgres-url.ts'
@@ -31,7 +32,7 @@ const otherVariables = ['APP_SECRET', 'APP_TEST_DATABASE_URL']
 /** @throws {ConfigError} naming the key that is wrong */
 export async function readConfig(directory: string, environment: Environment = process.env): Promise<Config> {
   const file = configFile(directory)
-  const settings = parseObject(await readOptional(file, '{}'), file)
+  const settings = parseObject((await readOptionalText(file)) ?? '{}', file)
   const used = overrideFromEnvironment(settings, configSchema, environment)
   checkSettings(settings, configSchema, { file, variables: used })
   const config = settings as Static<typeof configSchema>
@@ -82,7 +83,7 @@ export async function readEnvFileSetting(
   if (APP_ENV_FILE) return APP_ENV_FILE
   const file = configFile(directory)
   try {
-    const { envFile } = parseObject(await readOptional(file, '{}'), file)
+    const { envFile } = parseObject((await readOptionalText(file)) ?? '{}', file)
     return typeof envFile === 'string' && envFile !== '' ? envFile : undefined
   } catch {
     return undefined // whoever reads the configuration tells
@@ -141,7 +142,7 @@ function assertDatabase(database: string, key: string): void {
  * @returns undefined where neither is there
  */
 async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
-  const text = environment.APP_SECRET ?? (await readOptional(secretFile(directory), undefined))?.trim()
+  const text = environment.APP_SECRET ?? (await readOptionalText(secretFile(directory)))?.trim()
   if (text === undefined) return undefined
   const secret = Buffer.from(text)
   if (secret.length >= 32) return secret
@@ -155,21 +156,7 @@ async function readSecret(directory: string, environment: Environment): Promise<
 }
 
 function parseObject(text: string, file: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new ConfigError(`${file} is not JSON: ${(error as Error).message}`)
-  }
+  const value = parseJson(text, (reason) => new ConfigError(`${file} ${reason}`))
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new ConfigError(`${file} must hold a JSON object`)
-}
-
-async function readOptional<Otherwise>(file: string, otherwise: Otherwise): Promise<string | Otherwise> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise
-    throw error
-  }
 }

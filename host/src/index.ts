@@ -56,6 +56,7 @@ export { lentPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
   configFile,
+  differenceOf,
   emptyLock,
   Lock,
   LockError,
@@ -80,6 +81,7 @@ export {
   type ApplicationToken,
   auditTrail,
   copyDatabase,
+  copyDatabaseBeside,
   databaseSchema,
   describeApplication,
   discardReactions,
@@ -93,6 +95,8 @@ export {
   undoMigrations,
 } from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
+export { parseJson, readJsonFile, UnreadableFileError } from './read-json-file.ts'
+export { readOptionalText, readText } from './read-text.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
 export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'

@@ -16,13 +16,15 @@ import {
 import { purgeData } from './events/purge-data.ts'
 import { assertNobodyNeeds, servingHosts } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
-import { assertOwnSecret, readIdentity } from './identity.ts'
+import { assertOwnSecret, IdentityError, readIdentity } from './identity.ts'
 import { createLogger } from './logger.ts'
 import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
 import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
 import { isDatabaseStillToCome, openApplicationStorage } from './open-application-storage.ts'
 import { ConfigError, type Environment } from './settings.ts'
+import { copyDatabase as copySqlite } from './storage/sqlite/copy-database.ts'
+import { openBeside } from './storage/sqlite/open-connections.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -82,6 +84,35 @@ export async function copyDatabase(
   environment?: Environment,
 ): Promise<void> {
   await changeStorage(directory, environment, (storage) => storage.copyTo(file))
+}
+
+/**
+ * The same for a backup, which keeps no command and no host from a SQLite file meanwhile.
+ * @throws {StorageBusyError} only where there is no database yet, and somebody makes it
+ */
+export async function copyDatabaseBeside(
+  directory: string,
+  file: string,
+  environment?: Environment,
+): Promise<void> {
+  const config = await readConfig(directory, environment)
+  const { databaseFile } = config
+  if (databaseFile === undefined || (await isDatabaseStillToCome(config))) {
+    return await copyDatabase(directory, file, environment)
+  }
+  await changeStorage(directory, environment, async () => {}).catch((error) => {
+    // Otherwise the records wait for the next command.
+    if (error instanceof IdentityError) throw error
+  })
+  const source = openBeside(databaseFile)
+  try {
+    await copySqlite(source, file)
+  } catch (error) {
+    const { path = databaseFile } = error as NodeJS.ErrnoException
+    throw Object.assign(error as Error, { path })
+  } finally {
+    source.close()
+  }
 }
 
 /** See `readAudit`. @throws {StorageBusyError} where a host runs: ask that one */

@@ -1,7 +1,8 @@
 import type { Command } from '../command.ts'
 import { askDatabase } from '../data/ask-database.ts'
 import { withUser } from '../database-in-use.ts'
-import { type AuditQuery, type AuditRecord, auditTrail } from '../host.ts'
+import { asFailure } from '../explain.ts'
+import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '../host.ts'
 import { numberOption } from '../number-option.ts'
 import { table } from '../table.ts'
 
@@ -20,6 +21,7 @@ export const audit: Command = {
     const before = numberOption('--before', options.before)
     const query = { limit: limit ?? 20, ...(before !== undefined && { before }) }
     const records = await read(directory, query)
+    await readWaiting(directory, (error) => terminal.note(`Left out: ${asFailure(error).message}`))
     terminal.result({ records }, records.length > 0 ? table(records.map(cellsOf)) : 'Nothing is on record.')
   },
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from '../command.ts'
 import { backUp } from '../data/back-up.ts'
-import { changeApplication } from '../install/change-application.ts'
 
 export const backup: Command = {
   name: 'backup',
@@ -14,9 +13,7 @@ export const backup: Command = {
     const directory = await application()
     const file = resolve(name)
     const withSecret = options.withSecret === true
-    const done = await changeApplication(directory, `backup ${name}`, terminal, () =>
-      terminal.during('Copying the data', () => backUp({ directory, file, withSecret })),
-    )
+    const done = await terminal.during('Copying the data', () => backUp({ directory, file, withSecret }))
     const secret = withSecret
       ? 'The secret is in it: keep the file as safe as a password.'
       : 'The secret (.app/secret) is not in it: keep it elsewhere, or add --with-secret.'

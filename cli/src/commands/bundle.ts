@@ -11,6 +11,7 @@ export const bundle: Command = {
     'app bundle ../shop-1.tgz',
     'app bundle ../shop-1.tgz --json     # with its SHA-512, to be compared where it arrives',
   ],
+  changes: true,
 
   async run({ arguments: [name], terminal, application }) {
     const directory = await application()

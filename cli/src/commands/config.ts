@@ -18,6 +18,7 @@ export const config: Command = {
     'app config set server.port 8080       # of the host: from its next start',
     'app config unset note.keepFor         # back to the default',
   ],
+  changes: true,
 
   ownEnvironment: true,
 

@@ -2,20 +2,23 @@ import type { Command } from '../command.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { Failure } from '../failure.ts'
-import { whileLocked } from '../install/command-lock.ts'
+import { busyWith, whileLocked } from '../install/command-lock.ts'
 
 export const doctor: Command = {
   name: 'doctor',
   summary: 'look the application over: packages, leftovers, configuration, database, running host',
   options: [['--fix', 'mend what can be mended without losing anything']],
   examples: ['app doctor', 'app doctor --fix'],
+  changes: true,
   mendsHost: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()
     const fix = options.fix === true
-    const findings = await whileLocked(directory, fix ? 'doctor --fix' : 'doctor', () =>
-      terminal.during('Examining', () => examine(directory, fix)),
+    const findings = await terminal.during('Examining', () =>
+      fix
+        ? whileLocked(directory, 'doctor --fix', () => examine(directory, { fix }))
+        : examineBeside(directory),
     )
     terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'All is well.')
     const left = findings.filter(({ severity, fixed }) => severity !== 'info' && !fixed)
@@ -27,6 +30,14 @@ export const doctor: Command = {
       fix ? 'Do what each of them says.' : 'Do what each of them says; "app doctor --fix" mends what it can.',
     )
   },
+}
+
+/** Without the lock of the application: a command may begin, or end, meanwhile. */
+async function examineBeside(directory: string): Promise<Finding[]> {
+  const busy = await busyWith(directory)
+  const findings = await examine(directory, { fix: false, busy })
+  const later = busy ?? (await busyWith(directory))
+  return later === busy ? findings : await examine(directory, { fix: false, busy: later })
 }
 
 const text = ({ id, severity, message, hint, fixed }: Finding) =>

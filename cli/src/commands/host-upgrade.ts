@@ -18,6 +18,7 @@ export const hostUpgrade: Command = {
     'app host-upgrade 1.1.0 --dry-run',
     'app host-upgrade ../mortise/cli  # a folder or .tgz file',
   ],
+  changes: true,
   mendsHost: true,
 
   async run({ arguments: [version = 'latest'], options, terminal, application }) {

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { findApplication } from '../application.ts'
 import { completeApplication, newSecretNote } from '../application-folder.ts'
+import { assertOwner } from '../assert-owner.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
 
@@ -24,6 +25,7 @@ export const init: Command = {
       )
     }
     const directory = resolve(dir ?? (options.dir as string | undefined) ?? '.')
+    assertOwner(directory)
     const made = await completeApplication(directory)
     const isNew = made.includes('app.config.json')
     const paths = made.map((path) => join(directory, path))

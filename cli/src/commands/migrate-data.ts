@@ -12,6 +12,7 @@ export const migrateData: Command = {
   examples: [
     'app migrate-data --to "postgres://shop@db.example/shop?schema=shop&sslmode=verify-full"    # PGPASSWORD has the password',
   ],
+  changes: true,
 
   ownEnvironment: true,
 

@@ -7,6 +7,7 @@ export const moduleDisable: Command = {
   summary: 'switch modules off; their code and data stay',
   arguments: '<name...>',
   examples: ['app module-disable api-purchase'],
+  changes: true,
 
   async run({ arguments: names, terminal, application }) {
     const directory = await application()

@@ -7,6 +7,7 @@ export const moduleEnable: Command = {
   summary: 'switch installed modules on again',
   arguments: '<name...>',
   examples: ['app module-enable api-purchase'],
+  changes: true,
 
   async run({ arguments: names, terminal, application }) {
     const directory = await application()

@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { emptyLock, readLock } from '../host.ts'
 import { changesBetween } from '../install/changes-between.ts'
 import { readGenerations } from '../install/generations.ts'
+import { sayUnreadable } from '../install/say-unreadable.ts'
 
 export const moduleHistory: Command = {
   name: 'module-history',
@@ -11,7 +12,10 @@ export const moduleHistory: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     const lock = await readLock(directory)
-    const generations = await readGenerations(directory, lock)
+    const found = await readGenerations(directory, lock)
+    sayUnreadable(found, terminal)
+    const generations = found.known
+    const unreadable = found.unreadable.map(({ generation, file }) => ({ generation, file }))
     const rows = generations.map(({ at, command, lock: recorded }, index) => ({
       generation: recorded.generation,
       at,
@@ -24,7 +28,7 @@ export const moduleHistory: Command = {
         `${present ? '*' : ' '} ${generation}  ${at}  ${command}${changes.map((change) => `\n      ${change}`).join('')}`,
     )
     terminal.result(
-      { generation: lock.generation, generations: rows },
+      { generation: lock.generation, generations: rows, unreadable },
       lines.length > 0 ? lines.join('\n') : 'Nothing was changed yet. Next: app module-install api-cart',
     )
   },

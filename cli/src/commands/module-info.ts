@@ -12,6 +12,7 @@ export const moduleInfo: Command = {
     'app module-info ./my-module',
     'app module-info @acme/api-review@^2',
   ],
+  changes: true,
 
   async run(call) {
     const { terminal } = call

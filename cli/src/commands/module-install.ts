@@ -15,6 +15,7 @@ export const moduleInstall: Command = {
     'app module-install                        # a fresh machine: what modules.lock.json names',
     'app module-install ../shop-1.tgz --offline # what "app bundle" has written',
   ],
+  changes: true,
   mendsHost: true,
 
   async run(call) {

@@ -12,6 +12,7 @@ export const moduleRemove: Command = {
   arguments: '<name...>',
   options: [['--purge', 'also drop their tables, after writing an archive that "app restore" brings back']],
   examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
+  changes: true,
 
   async run({ arguments: names, options, terminal, application }) {
     const directory = await application()

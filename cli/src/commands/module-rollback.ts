@@ -17,6 +17,7 @@ export const moduleRollback: Command = {
     ['--yes', 'do not ask whether that may be lost'],
   ],
   examples: ['app module-rollback', 'app module-rollback 3', 'app module-rollback 3 --restore-snapshot'],
+  changes: true,
   mendsHost: true,
 
   async run({ arguments: [text], options, terminal, application }) {

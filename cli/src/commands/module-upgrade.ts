@@ -12,6 +12,7 @@ export const moduleUpgrade: Command = {
     'app module-upgrade api-cart api-review@2.1.0',
     'app module-upgrade --dry-run',
   ],
+  changes: true,
 
   async run(call) {
     await runInstallation(call, 'module-upgrade', (request) => upgradeModules(request, call.arguments))

@@ -7,6 +7,7 @@ export const restart: Command = {
   name: 'restart',
   summary: 'replace the processes of "app start --workers" one by one; no request fails',
   examples: ['app restart'],
+  changes: true,
 
   async run({ terminal, application }) {
     const directory = await application()

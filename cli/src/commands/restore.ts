@@ -18,6 +18,7 @@ export const restore: Command = {
     'app restore shop.tgz --with-config --with-secret    # on a new machine, after "app init"',
     'app restore .app/purged/api-cart-7.tgz    # what "app module-remove --purge" has written',
   ],
+  changes: true,
 
   async run({ arguments: [name = ''], options, terminal, application }) {
     const directory = await application()

@@ -36,6 +36,7 @@ export const start: Command = {
     ['--workers <number>', 'so many processes on one port, one per core say; on PostgreSQL (default: 1)'],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
+  changes: true,
 
   ownEnvironment: true,
 

@@ -1,4 +1,4 @@
-import { hostVersion } from '../host.ts'
+import { hostVersion, parseJson } from '../host.ts'
 
 /** The first entry of an archive: what it is, and what else is in it. */
 export interface ArchiveManifest {
@@ -50,7 +50,7 @@ export function newManifest(
 
 /** @throws {Error} saying why `text` is no manifest that this command understands */
 export function parseManifest(text: string): ArchiveManifest {
-  const value: unknown = JSON.parse(text)
+  const value = parseJson(text, (reason) => new Error(`its manifest ${reason}`))
   if (!isObject(value) || value.format !== 'mortise-archive')
     throw new Error('it is no archive of "app backup"')
   if (value.version !== 1) {

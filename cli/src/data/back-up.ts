@@ -1,10 +1,24 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../failure.ts'
-import { configFile, copyDatabase, readLock, secretFile } from '../host.ts'
-import { makeStaging } from '../install/staging.ts'
+import {
+  configFile,
+  copyDatabaseBeside,
+  type Lock,
+  readLock,
+  readOptionalText,
+  readText,
+  secretFile,
+} from '../host.ts'
+import { interrupted } from '../install/change-application.ts'
+import { busyWith } from '../install/command-lock.ts'
+import { readJournal } from '../install/journal.ts'
+import { whileBackingUp } from '../install/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { askDatabase } from './ask-database.ts'
+import { isRestorationLeft, readRestoration } from './restore-journal.ts'
 import { assertFree, writeArchive } from './write-archive.ts'
 
 export interface BackUp {
@@ -21,36 +35,68 @@ export interface BackedUp {
 }
 
 /**
- * Writes data, lock and configuration into one file. Run it while the application is locked: then no command
- * changes the lock, so lock and data belong together.
+ * Writes data, lock and configuration of one moment into one file. It takes no lock of the application: where another
+ * command changes it meanwhile, it copies anew.
  * @throws {Failure}
  */
 export async function backUp({ directory, file, withSecret }: BackUp): Promise<BackedUp> {
   await assertFree(file)
-  const folder = await makeStaging(directory)
-  await chmod(folder, 0o700)
-  const lock = await readLock(directory)
-  await writeFile(join(folder, LOCK), `${JSON.stringify(lock, null, 2)}\n`)
-  await writeFile(join(folder, CONFIG), await readFile(configFile(directory)))
-  if (withSecret) await writeFile(join(folder, SECRET), await readSecret(directory), { mode: 0o600 })
-  const copy = join(folder, DATA)
-  await askDatabase({ directory, path: '/backup', body: { file: copy } }, () => copyDatabase(directory, copy))
-  const parts = [LOCK, CONFIG, ...(withSecret ? [SECRET] : []), DATA]
-  const { generation } = lock
-  const bytes = await writeArchive({ file, folder, names: parts, about: { kind: 'application', generation } })
-  return { file, generation, bytes, parts }
+  return await whileBackingUp(directory, async (folder) => {
+    if (withSecret) await writeFile(join(folder, SECRET), await readSecret(directory), { mode: 0o600 })
+    const { lock, config } = await copyMoment(directory, join(folder, DATA))
+    await writeFile(join(folder, LOCK), `${JSON.stringify(lock, null, 2)}\n`)
+    await writeFile(join(folder, CONFIG), config)
+    const parts = [LOCK, CONFIG, ...(withSecret ? [SECRET] : []), DATA]
+    const { generation } = lock
+    const about = { kind: 'application', generation } as const
+    const bytes = await writeArchive({ file, folder, names: parts, about })
+    return { file, generation, bytes, parts }
+  })
 }
 
-async function readSecret(directory: string): Promise<Buffer> {
-  try {
-    return await readFile(secretFile(directory))
-  } catch (error) {
-    throw new Failure(
-      'notFound',
-      'no-secret',
-      `The secret cannot be read: ${(error as Error).message}.`,
-      'Leave --with-secret out where the secret comes from APP_SECRET.',
-      { cause: error },
-    )
+interface Moment {
+  readonly lock: Lock
+  /** The text of app.config.json. */
+  readonly config: string
+}
+
+/** Copies the database to `copy`, with what belongs to it: neither has changed meanwhile. */
+async function copyMoment(directory: string, copy: string): Promise<Moment> {
+  for (;;) {
+    await untilRestored(directory)
+    const moment = await readMoment(directory)
+    const body = { file: copy }
+    await askDatabase({ directory, path: '/backup', body }, () => copyDatabaseBeside(directory, copy))
+    const isSame = isDeepStrictEqual(await readMoment(directory), moment)
+    if (isSame && !isRestorationLeft(directory)) return moment
   }
+}
+
+/** A schema that is ahead of the lock does no harm; the configuration goes with the lock, as far as that is known. */
+async function readMoment(directory: string): Promise<Moment> {
+  const lock = await readLock(directory)
+  const { config, former, next } = (await readJournal(directory).catch(() => undefined)) ?? {}
+  if (config !== undefined && lock.generation === former?.generation) return { lock, config: config.former }
+  if (config !== undefined && lock.generation === next?.generation) return { lock, config: config.next }
+  return { lock, config: await readText(configFile(directory)) }
+}
+
+/** While a restoration is carried out, data and lock do not belong together. @throws {Failure} where it was killed */
+async function untilRestored(directory: string): Promise<void> {
+  while (isRestorationLeft(directory)) {
+    const isAtWork = (await busyWith(directory)) !== undefined
+    if (!isAtWork && (await readRestoration(directory)) !== undefined) throw interrupted()
+    await sleep(100)
+  }
+}
+
+async function readSecret(directory: string): Promise<string> {
+  const secret = await readOptionalText(secretFile(directory))
+  if (secret !== undefined) return secret
+  throw new Failure(
+    'notFound',
+    'no-secret',
+    `There is no secret: ${secretFile(directory)} is missing.`,
+    'Leave --with-secret out where the secret comes from APP_SECRET.',
+  )
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
@@ -14,6 +14,7 @@ import {
   lockFile,
   postgresData,
   readConfig,
+  readJsonFile,
   StorageBusyError,
   StorageUnreachableError,
   secretFile,
@@ -21,6 +22,7 @@ import {
   writeDurably,
 } from '../host.ts'
 import { recordGeneration } from '../install/generations.ts'
+import { isLock } from '../install/is-lock.ts'
 
 // A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
 // complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which
@@ -41,11 +43,11 @@ export interface Restoration {
 }
 
 export const restoredFile = (file: string) => `${file}.restored`
-const journalFile = (directory: string) => join(directory, '.app', 'restore.json')
+export const restorationFile = (directory: string) => join(directory, '.app', 'restore.json')
 
 /** Decides a restoration, and carries it out. The lock of the database is held. */
 export async function carryOutRestoration(directory: string, restoration: Restoration): Promise<void> {
-  await writeDurably(journalFile(directory), `${JSON.stringify(restoration, null, 2)}\n`)
+  await writeDurably(restorationFile(directory), `${JSON.stringify(restoration, null, 2)}\n`)
   await moveIntoPlace(directory, restoration)
 }
 
@@ -53,13 +55,15 @@ export async function carryOutRestoration(directory: string, restoration: Restor
  * Completes the restoration that a killed command has left.
  * @returns the command that it was, undefined where there was none
  * @throws {Failure} where a host has the database
+ * @throws {UnreadableFileError} where what was decided cannot be read: nothing is touched then
  */
 export async function completeRestoration(directory: string): Promise<string | undefined> {
   if (!isRestorationLeft(directory)) {
     await removeUndecided(directory)
     return undefined
   }
-  const restoration: Restoration = JSON.parse(await readFile(journalFile(directory), 'utf8'))
+  const restoration = await readRestoration(directory)
+  if (restoration === undefined) return undefined
   const { database } = restoration
   await whileDatabaseLocked('file' in database ? [database.file] : [], () =>
     moveIntoPlace(directory, restoration),
@@ -67,7 +71,23 @@ export async function completeRestoration(directory: string): Promise<string | u
   return restoration.command
 }
 
-export const isRestorationLeft = (directory: string) => existsSync(journalFile(directory))
+/** The restoration that a killed command has left, if any. @throws {UnreadableFileError} */
+export const readRestoration = (directory: string): Promise<Restoration | undefined> =>
+  readJsonFile(restorationFile(directory), isRestoration)
+
+function isRestoration(value: unknown): value is Restoration {
+  const { command, record, lock, database, former, files } = (value ?? {}) as Partial<Restoration>
+  return (
+    typeof command === 'string' &&
+    typeof record === 'object' &&
+    isLock(lock) &&
+    typeof database === 'object' &&
+    typeof former === 'string' &&
+    Array.isArray(files)
+  )
+}
+
+export const isRestorationLeft = (directory: string) => existsSync(restorationFile(directory))
 
 /** Keeps every host from these databases while `work` is done. @throws {Failure} where one runs */
 export async function whileDatabaseLocked<Result>(
@@ -141,8 +161,8 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
     await syncPath(dirname(file))
   }
   await leaveRecord(directory, { ...record, outcome: 'done' })
-  await rm(journalFile(directory))
-  await syncPath(dirname(journalFile(directory)))
+  await rm(restorationFile(directory))
+  await syncPath(dirname(restorationFile(directory)))
 }
 
 /** Together with its log, which SQLite would otherwise replay onto whatever database has its name. */

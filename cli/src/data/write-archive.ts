@@ -42,6 +42,9 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
     const { size } = await stat(temporary)
     await publish(temporary, file)
     return size
+  } catch (error) {
+    const { path = file } = error as NodeJS.ErrnoException
+    throw Object.assign(error as Error, { path })
   } finally {
     await rm(temporary, { force: true })
   }

@@ -4,7 +4,6 @@ import {
   type AppliedMigration,
   assertOwnDatabase,
   type Config,
-  ConfigError,
   callRunningHost,
   type DatabaseInspection,
   hostMigrations,
@@ -27,10 +26,7 @@ import type { Trouble } from './finding.ts'
 
 /** The database file, and its schema against the packages that are active. A running host is not disturbed. */
 export async function checkDatabase(directory: string): Promise<Trouble[]> {
-  const config = await readConfig(directory).catch((error) => {
-    if (error instanceof ConfigError) return undefined // the check of the configuration tells
-    throw error
-  })
+  const config = await readConfig(directory).catch(() => undefined) // the check of the configuration tells
   if (config === undefined) return []
   const active = await activeModules(directory)
   const packages = await Promise.all(

@@ -32,7 +32,7 @@ async function secretTrouble(directory: string): Promise<Trouble[]> {
       },
     ]
   }
-  if ((mode & 0o077) === 0) return []
+  if ((mode & 0o077) === 0 || (await stat(file)).isDirectory()) return []
   return [
     {
       id: 'secret-mode',

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { completeRestoration, readRestoration } from '../data/restore-journal.ts'
 import { completeInterrupted } from '../install/apply-change.ts'
 import { readJournal } from '../install/journal.ts'
 import { findLeftovers, removeLeftovers } from '../install/staging.ts'
@@ -6,11 +7,36 @@ import type { Trouble } from './finding.ts'
 
 /** What commands that were killed have left. The next one that changes the application sees to it as well. */
 export async function checkInterrupted(directory: string): Promise<Trouble[]> {
-  return [...(await journalTrouble(directory)), ...(await leftoverTrouble(directory))]
+  return [
+    ...(await restorationTrouble(directory)),
+    ...(await journalTrouble(directory)),
+    ...(await leftoverTrouble(directory)),
+  ]
+}
+
+/** Undefined also for what cannot be read: the check of the records tells. */
+const legible = <Content>(content: Promise<Content>) => content.catch(() => undefined)
+
+async function restorationTrouble(directory: string): Promise<Trouble[]> {
+  const restoration = await legible(readRestoration(directory))
+  if (restoration === undefined) return []
+  const { command } = restoration
+  return [
+    {
+      id: 'restoration-interrupted',
+      severity: 'error',
+      message: `"app ${command}" was interrupted. Data and lock do not belong together until it is completed.`,
+      hint: 'Stop the host, if one runs, and run "app doctor --fix", which completes it.',
+      async mend() {
+        await completeRestoration(directory)
+        return `Completed "app ${command}".`
+      },
+    },
+  ]
 }
 
 async function journalTrouble(directory: string): Promise<Trouble[]> {
-  const journal = await readJournal(directory)
+  const journal = await legible(readJournal(directory))
   if (journal === undefined) return []
   const { command } = journal
   return [

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Failure } from '../failure.ts'
 import {
+  differenceOf,
   type LockedPackage,
   lockedPackages,
   type ModulePackage,
@@ -11,6 +12,7 @@ import {
 } from '../host.ts'
 import { missingContracts } from '../install/checks/contracts.ts'
 import { checkHostRange } from '../install/checks/host-range.ts'
+import { readPackageJson } from '../install/dependencies.ts'
 import { pruneStore, unreachable } from '../install/generations.ts'
 import { npmOptions } from '../install/npm-options.ts'
 import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
@@ -41,7 +43,7 @@ async function packageTrouble(
   locked: LockedPackage,
 ): Promise<Trouble | undefined> {
   const place = storedModule(directory, locked)
-  if (await holds(place, locked.tree)) return undefined
+  if (await holds(place, locked.tree)) return await differsTrouble(name, locked, place)
   const isThere = existsSync(place)
   return {
     id: isThere ? 'package-damaged' : 'package-missing',
@@ -60,6 +62,22 @@ async function packageTrouble(
       }
       return `Fetched again from ${locked.spec}.`
     },
+  }
+}
+
+/** The tree may be right under a wrong name or version: where modules.lock.json was edited by hand. */
+async function differsTrouble(
+  name: string,
+  locked: LockedPackage,
+  place: string,
+): Promise<Trouble | undefined> {
+  const difference = differenceOf(locked, await readPackageJson(place))
+  if (difference === undefined) return undefined
+  return {
+    id: 'lock-differs',
+    severity: 'error',
+    message: `${difference}. The next start refuses to run ${name}.`,
+    hint: 'Restore modules.lock.json from version control or from a backup.',
   }
 }
 

@@ -1,18 +1,23 @@
 import { asFailure } from '../explain.ts'
+import type { Failure } from '../failure.ts'
 import { LockError, NewerHostError, readLock } from '../host.ts'
 import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkDisk } from './check-disk.ts'
 import { checkFiles } from './check-files.ts'
+import { checkFolders } from './check-folders.ts'
 import { checkInterrupted } from './check-interrupted.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
+import { checkRecords } from './check-records.ts'
 import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
 import type { Check, Finding, Trouble } from './finding.ts'
 
 /** In an order in which mending one prepares the next. */
 const checks: readonly Check[] = [
+  checkFolders,
+  checkRecords,
   checkInterrupted,
   checkFiles,
   checkConfiguration,
@@ -23,20 +28,49 @@ const checks: readonly Check[] = [
   checkOtherHosts,
 ]
 
-/**
- * Looks an application over; with `fix` also mends what can be mended without losing anything. Run it while
- * the application is locked.
- */
-export async function examine(directory: string, fix: boolean): Promise<Finding[]> {
+/** What has no meaning while a command is at work: it is the work of that. */
+const underWay = ['restoration-interrupted', 'interrupted', 'leftovers', 'store-unused']
+
+export interface Examination {
+  /** Mend what can be mended without losing anything. Run it while the application is locked. */
+  readonly fix: boolean
+  /** Another command that is changing the application, as it refuses others. */
+  readonly busy?: Failure | undefined
+}
+
+/** Looks an application over. A check that cannot look is a finding too. */
+export async function examine(directory: string, { fix, busy }: Examination): Promise<Finding[]> {
   const findings: Finding[] = []
   const run = async (check: Check) => {
-    for (const trouble of await check(directory)) findings.push(await settled(trouble, fix))
+    for (const trouble of await troublesOf(check, directory)) {
+      const isKnown = findings.some(({ message }) => message === trouble.message)
+      if (isKnown || (busy !== undefined && underWay.includes(trouble.id))) continue
+      findings.push(await settled(trouble, fix))
+    }
   }
   await run(checkLock)
   const isReadable = findings.every(({ fixed }) => fixed)
-  for (const check of isReadable ? checks : [checkFiles]) await run(check)
+  if (busy !== undefined) findings.push(commandRunning(busy))
+  for (const check of isReadable ? checks : [checkFolders, checkFiles]) await run(check)
   return findings
 }
+
+async function troublesOf(check: Check, directory: string): Promise<readonly Trouble[]> {
+  try {
+    return await check(directory)
+  } catch (error) {
+    const { message, hint } = asFailure(error)
+    return [{ id: 'check-failed', severity: 'error', message, hint }]
+  }
+}
+
+const commandRunning = ({ message }: Failure): Finding => ({
+  id: 'command-running',
+  severity: 'info',
+  message,
+  hint: 'What it has under way is left out here: run "app doctor" again when it is done.',
+  fixed: false,
+})
 
 async function settled({ mend, ...trouble }: Trouble, fix: boolean): Promise<Finding> {
   if (!fix || mend === undefined) return { ...trouble, fixed: false }

@@ -101,8 +101,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const { generation } = lock
   // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
   if (generation > next.generation) {
-    const past = await readGenerations(directory, lock)
-    const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
+    const { known } = await readGenerations(directory, lock)
+    const isTakenBack = known.some(({ takesBack }) => takesBack === next.generation)
     await end(directory, journal, isTakenBack ? 'taken back' : 'done')
     return { generation, live: false, migrations: [] }
   }
@@ -190,7 +190,7 @@ const ahead = (reason: string) =>
 
 /** The first change of an application that has no history yet also records what it had before. */
 async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
-  const known = await readGenerations(directory, lock)
+  const { known } = await readGenerations(directory, lock)
   if (known.at(-1)?.lock.generation === lock.generation) return
   await recordGeneration(directory, lock.generation === 0 ? 'init' : 'unrecorded', lock)
 }

@@ -10,6 +10,7 @@ import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
 import { pruneStore } from './generations.ts'
 import { readJournal } from './journal.ts'
+import { namingFullFolder } from './naming-full-folder.ts'
 import { removeLeftovers } from './staging.ts'
 
 /** What cannot be completed is taken back, and no reason not to go on. */
@@ -43,7 +44,7 @@ export async function changeApplication<Result>(
     if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
     await completeOrSay(directory, terminal)
     try {
-      const result = await work()
+      const result = await namingFullFolder(directory, work)
       // Those of older generations, and of a command that was killed before it had written its journal.
       await pruneStore(directory, await readLock(directory))
       return result
@@ -66,15 +67,16 @@ export async function planChange<Result>(
 ): Promise<Result> {
   return await whileLocked(directory, command, async () => {
     if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
-    return await inTemporaryFolder(work)
+    return await inTemporaryFolder((folder) => namingFullFolder(directory, () => work(folder)))
   })
 }
 
-function interrupted(): Failure {
+/** For what completes nothing itself, and cannot go on without. */
+export function interrupted(): Failure {
   return new Failure(
     'refused',
     'interrupted',
-    'A command was interrupted, and the next one completes its change; a dry run changes nothing.',
+    'A command was interrupted, and its change is to be completed first.',
     'Run "app doctor --fix", which completes it, then try again.',
   )
 }

@@ -1,37 +1,48 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import { acquireFileLock } from '../host.ts'
+import { assertUsable, writtenFolders } from './usable-folders.ts'
+import { whileInterruptible } from './while-interruptible.ts'
+
+/** How the command that was called waits for the lock of another. */
+export interface Patience {
+  /** `--wait`: Infinity for as long as it takes. */
+  readonly seconds: number
+  /** Says on the way that it waits. */
+  readonly note: (text: string) => void
+}
+
+const patience = new AsyncLocalStorage<Patience>()
+
+/** Does `work`, in which `whileLocked` waits for other commands. */
+export const withPatience = <Result>(how: Patience, work: () => Promise<Result>): Promise<Result> =>
+  patience.run(how, work)
 
 /**
  * Does `work` while no other command changes the application. The lock is the operating system's, so it dies
  * with its owner.
- * @throws {Failure} `busy`
+ * @throws {Failure} `busy`, after the time of `--wait`
+ * @throws {NodeJS.ErrnoException} where the application folder cannot be written
  */
 export async function whileLocked<Result>(
   directory: string,
   command: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const file = lockOf(directory)
   const owner = ownerOf(directory)
+  for (const folder of writtenFolders(directory)) await assertUsable(folder)
   await mkdir(join(directory, '.app'), { recursive: true, mode: 0o700 })
-  const lock = acquireFileLock(file)
-  if (lock === undefined) throw await busy(directory)
+  const lock = await acquire(directory)
   // Who is killed outright leaves it, and the next command removes it; nobody reads it unless the lock is held.
   const forget = () => rmSync(owner, { force: true })
-  const end = (signal: NodeJS.Signals) => {
-    forget()
-    for (const name of signals) process.off(name, end)
-    process.kill(process.pid, signal)
-  }
-  for (const signal of signals) process.once(signal, end)
   try {
     await writeFile(owner, `app ${command} (process ${process.pid})`)
-    return await work()
+    return await whileInterruptible(directory, forget, work)
   } finally {
-    for (const signal of signals) process.off(signal, end)
     forget()
     lock.release()
   }
@@ -40,13 +51,60 @@ export async function whileLocked<Result>(
 /** Whether a command is changing the application just now; the failure of whoever finds it so. */
 export async function busyWith(directory: string): Promise<Failure | undefined> {
   if (!existsSync(lockOf(directory))) return undefined
-  const lock = acquireFileLock(lockOf(directory))
-  if (lock === undefined) return await busy(directory)
-  lock.release()
+  try {
+    const lock = take(directory)
+    if (lock === undefined) return await busy(directory)
+    lock.release()
+  } catch {
+    // Where the lock cannot be taken at all, nobody changes anything.
+  }
   return undefined
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** How long a command waits between two attempts, in milliseconds. */
+const PAUSE = 100
+/** `busyWith` holds the lock for less than that, which makes no command fail. In milliseconds. */
+const GLANCE = 30
+
+type Taken = NonNullable<ReturnType<typeof acquireFileLock>>
+
+async function acquire(directory: string): Promise<Taken> {
+  const { seconds, note } = patience.getStore() ?? { seconds: 0, note: () => {} }
+  const end = performance.now() + Math.max(seconds * 1000, GLANCE)
+  for (let attempt = 1; ; attempt += 1) {
+    const lock = take(directory)
+    if (lock !== undefined) return lock
+    const left = end - performance.now()
+    const failure = await busy(directory)
+    if (left <= 0) throw failure
+    if (attempt === 2) note(`${failure.message} Waiting for it.`)
+    await sleep(Math.min(attempt === 1 ? GLANCE : PAUSE, left))
+  }
+}
+
+/** @throws {Failure} where the file is not what it should be */
+function take(directory: string): Taken | undefined {
+  const file = lockOf(directory)
+  try {
+    return acquireFileLock(file)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN)/.test(code)) throw error
+    throw new Failure(
+      'usage',
+      'file-unreadable',
+      `${file} is not the empty file that it should be.`,
+      `Nothing is lost with it: rm -r ${file}, then run the command again.`,
+      { cause: error },
+    )
+  }
+}
+
+/** @throws {Failure} where the lock is no file that can be locked */
+export async function assertLockFile(directory: string): Promise<void> {
+  if (existsSync(lockOf(directory))) take(directory)?.release()
+}
+
 const lockOf = (directory: string) => join(directory, '.app', 'lock')
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
@@ -55,7 +113,7 @@ async function busy(directory: string): Promise<Failure> {
     'busy',
     'busy',
     `Another command is changing this application: ${await readOwner(ownerOf(directory))}.`,
-    'Wait until it is done, then try again.',
+    'Wait until it is done, then try again, or add --wait.',
   )
 }
 

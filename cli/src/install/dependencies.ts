@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type Arborist from '@npmcli/arborist'
 import { Failure } from '../failure.ts'
-import type { LockedModule } from '../host.ts'
+import { type LockedModule, ManifestError, parseJson, readText } from '../host.ts'
 import { fetchVersion } from './fetch-package.ts'
 import { loadArborist } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -27,8 +27,10 @@ export interface PackageJson {
   readonly bundledDependencies?: readonly string[] | boolean
 }
 
+/** @throws {ManifestError} where it is not JSON */
 export async function readPackageJson(directory: string): Promise<PackageJson> {
-  return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'))
+  const file = join(directory, 'package.json')
+  return parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as PackageJson
 }
 
 /** What npm chose, as `packages` of a package-lock.json names it: without the root, and without addresses. */

@@ -1,6 +1,15 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, lockedPackages, storeDirectory, storedModule, writeDurably } from '../host.ts'
+import {
+  emptyLock,
+  type Lock,
+  lockedPackages,
+  readJsonFile,
+  storeDirectory,
+  storedModule,
+  writeDurably,
+} from '../host.ts'
+import { isLock } from './is-lock.ts'
 import { readSnapshots } from './snapshots.ts'
 
 /** What was installed once, and the command that made it so. */
@@ -17,6 +26,7 @@ export interface Generation {
 export const KEPT = 5
 
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
+const generationFile = (directory: string, number: number) => join(folderOf(directory), `${number}.json`)
 
 /** Written before the lock: a generation above the lock's was never in force. */
 export async function recordGeneration(
@@ -33,34 +43,58 @@ export async function recordGeneration(
     lock,
     ...(takesBack !== undefined && { takesBack }),
   }
-  await writeDurably(join(folder, `${lock.generation}.json`), `${JSON.stringify(generation, null, 2)}\n`)
+  await writeDurably(generationFile(directory, lock.generation), `${JSON.stringify(generation, null, 2)}\n`)
 }
 
-/** All that were in force, up to that of `lock`, oldest first. */
-export async function readGenerations(directory: string, lock: Lock): Promise<Generation[]> {
-  const folder = folderOf(directory)
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+/** A generation that was in force, and of which no more is known than its number. */
+export interface UnreadableGeneration {
+  readonly generation: number
+  readonly file: string
+  readonly error: unknown
+}
+
+export interface Generations {
+  /** All that were in force and can be read, oldest first. */
+  readonly known: readonly Generation[]
+  readonly unreadable: readonly UnreadableGeneration[]
+}
+
+/** All that were in force, up to that of `lock`. */
+export async function readGenerations(directory: string, lock: Lock): Promise<Generations> {
+  const known: Generation[] = []
+  const unreadable: UnreadableGeneration[] = []
+  for (const number of await numbersOf(directory, lock)) {
+    const file = generationFile(directory, number)
+    try {
+      const generation = await readJsonFile(file, isGeneration)
+      if (generation !== undefined) known.push(generation)
+    } catch (error) {
+      unreadable.push({ generation: number, file, error })
+    }
+  }
+  return { known, unreadable }
+}
+
+async function numbersOf(directory: string, lock: Lock): Promise<number[]> {
+  const names = await readdir(folderOf(directory)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
-  const past = numbers.filter((number) => number <= lock.generation).sort((one, other) => one - other)
-  return Promise.all(
-    past.map(async (number) => JSON.parse(await readFile(join(folder, `${number}.json`), 'utf8'))),
-  )
+  return names
+    .flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+    .filter((number) => number <= lock.generation)
+    .sort((one, other) => one - other)
+}
+
+function isGeneration(value: unknown): value is Generation {
+  const { at, command, lock } = (value ?? {}) as Partial<Generation>
+  return typeof at === 'string' && typeof command === 'string' && isLock(lock)
 }
 
 /** The last one on record, whether it was in force or not; undefined where no record can be read. */
 export async function newestGeneration(directory: string): Promise<Generation | undefined> {
-  const names = await readdir(folderOf(directory)).catch(() => [])
-  const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
-  for (const number of numbers.sort((one, other) => other - one)) {
-    const text = await readFile(join(folderOf(directory), `${number}.json`), 'utf8').catch(() => '')
-    try {
-      return JSON.parse(text)
-    } catch {} // one that cannot be read is no record
-  }
-  return undefined
+  const { known } = await readGenerations(directory, { ...emptyLock, generation: Number.POSITIVE_INFINITY })
+  return known.at(-1)
 }
 
 /** Removes packages and snapshots that none of the last generations has. */
@@ -69,11 +103,11 @@ export async function pruneStore(directory: string, lock: Lock): Promise<void> {
 }
 
 /**
- * The packages in the store, and the snapshots, that none of the last generations has. There are none as long as one
- * of these generations has no record: what it had is unknown.
+ * The packages in the store, and the snapshots, that none of the last generations has. Empty as long as one of these
+ * has no record or cannot be read: what it had is unknown.
  */
 export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
-  const known = await readGenerations(directory, lock)
+  const { known } = await readGenerations(directory, lock)
   const last = known.filter((past) => past.lock.generation > lock.generation - KEPT)
   if (last.length < Math.min(KEPT, lock.generation + 1)) return []
   const locks = [lock, ...last.map((generation) => generation.lock)]

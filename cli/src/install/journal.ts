@@ -1,7 +1,8 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
-import { type AppliedMigration, type Lock, writeDurably } from '../host.ts'
+import { type AppliedMigration, type Lock, readJsonFile, writeDurably } from '../host.ts'
+import { isLock } from './is-lock.ts'
 
 /**
  * A change that has been decided and is being carried out. All that can refuse it has been asked before: what is
@@ -22,20 +23,26 @@ export interface Journal {
   readonly undo: readonly AppliedMigration[]
 }
 
-const journalFile = (directory: string) => join(directory, '.app', 'journal.json')
+export const journalFile = (directory: string) => join(directory, '.app', 'journal.json')
 
 export async function writeJournal(directory: string, journal: Journal): Promise<void> {
   await writeDurably(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`)
 }
 
-/** The change that a killed command has left, if any. */
+/** The change that a killed command has left, if any. @throws {UnreadableFileError} */
 export async function readJournal(directory: string): Promise<Journal | undefined> {
-  try {
-    return JSON.parse(await readFile(journalFile(directory), 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  return await readJsonFile(journalFile(directory), isJournal)
+}
+
+function isJournal(value: unknown): value is Journal {
+  const { command, record, former, next, undo } = (value ?? {}) as Partial<Journal>
+  return (
+    typeof command === 'string' &&
+    typeof record === 'object' &&
+    isLock(former) &&
+    isLock(next) &&
+    Array.isArray(undo)
+  )
 }
 
 export async function removeJournal(directory: string): Promise<void> {

@@ -29,7 +29,7 @@ export async function planRestoring(
     plans.push(plan)
   }
   const past = await readGenerations(directory, lock)
-  const known = past.flatMap(({ lock }) => Object.values(lock.modules))
+  const known = past.known.flatMap(({ lock }) => Object.values(lock.modules))
   const modules = staged.flatMap(({ module }) => module ?? [])
   if (ask) await askAboutOrigins(modules, known, terminal, false)
   return plans

@@ -1,5 +1,12 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, type Lock, type LockedPackage, lockedPackages, storedModule } from '../host.ts'
+import {
+  callRunningHost,
+  differenceOf,
+  type Lock,
+  type LockedPackage,
+  lockedPackages,
+  storedModule,
+} from '../host.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { type Candidate, stage } from './candidate.ts'
 import type { NpmOptions } from './npm-options.ts'
@@ -54,7 +61,18 @@ export async function stageLocked(
       locked === lock.host
         ? { host: await stageHost(source, exactly) }
         : { module: await stage(source, exactly) }
-    if ((found.host ?? found.module).tree !== locked.tree) {
+    const candidate = found.host ?? found.module
+    const { version } = candidate.package
+    const difference = differenceOf(locked, { name: locked.package, version })
+    if (difference !== undefined) {
+      throw new Failure(
+        'refused',
+        'lock-differs',
+        `${difference}.`,
+        'Restore modules.lock.json from version control or from a backup.',
+      )
+    }
+    if (candidate.tree !== locked.tree) {
       throw new Failure(
         'refused',
         'integrity',

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
+import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
@@ -19,9 +20,10 @@ import {
   readLedger,
 } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
-import { type Generation, KEPT, readGenerations } from './generations.ts'
+import { type Generation, type Generations, KEPT, readGenerations } from './generations.ts'
 import { npmOptions } from './npm-options.ts'
 import { restoreStore } from './restore-store.ts'
+import { sayUnreadable } from './say-unreadable.ts'
 
 export interface Rollback {
   readonly directory: string
@@ -59,7 +61,9 @@ export interface RolledBack {
 export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { directory, command, withSnapshot } = rollback
   const lock = await readLock(directory)
-  const target = find(await readGenerations(directory, lock), lock, rollback.generation).lock
+  const generations = await readGenerations(directory, lock)
+  sayUnreadable(generations, rollback.terminal)
+  const target = find(generations, lock, rollback.generation).lock
   const { modules, host = null, generation: to } = target
   const nothing = {
     switched: undefined,
@@ -128,13 +132,22 @@ async function irreversible(
 }
 
 /** Without a number: the last generation that had something else installed, and served. */
-function find(generations: readonly Generation[], lock: Lock, number: number | undefined): Generation {
-  const failed = generations.map(({ takesBack }) => takesBack)
+function find({ known, unreadable }: Generations, lock: Lock, number: number | undefined): Generation {
+  const failed = known.map(({ takesBack }) => takesBack)
   const found =
     number === undefined
-      ? generations.findLast((past) => !failed.includes(past.lock.generation) && !isSame(past.lock, lock))
-      : generations.find((past) => past.lock.generation === number)
+      ? known.findLast((past) => !failed.includes(past.lock.generation) && !isSame(past.lock, lock))
+      : known.find((past) => past.lock.generation === number)
   if (found) return found
+  const broken = unreadable.find(({ generation }) => generation === number)
+  if (broken) {
+    throw new Failure(
+      'notFound',
+      'generation-unreadable',
+      `Generation ${number} cannot be gone back to: ${asFailure(broken.error).message}`,
+      'Put the file back from a backup of the folder, or go back to another one: app module-history',
+    )
+  }
   throw new Failure(
     'notFound',
     'no-such-generation',

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
+import { acquireFileLock, configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
+import { assertUsable } from './usable-folders.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -34,6 +36,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
   const isTemporary = (name: string) => name.endsWith('.tmp')
   const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
   return [
+    ...(await abandonedBackups(directory)),
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
     ...(await namesIn(
       directory,
@@ -45,6 +48,44 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     ...(await namesIn(join(own, 'audit'), isTemporary)),
     ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
   ]
+}
+
+// `app backup` takes no lock of the application: each has its parts in `.app/.backup-…`, with a lock of its own.
+const backupPrefix = '.backup-'
+
+/** Does `work` in a folder for the parts of a backup, which is gone afterwards. */
+export async function whileBackingUp<Result>(
+  directory: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const own = join(directory, '.app')
+  await assertUsable(own)
+  await mkdir(own, { recursive: true, mode: 0o700 })
+  const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
+  // Both at once: a folder without the lock is one that was left.
+  mkdirSync(folder, { mode: 0o700 })
+  let lock: ReturnType<typeof acquireFileLock>
+  try {
+    lock = acquireFileLock(join(folder, 'lock'))
+    return await work(folder)
+  } finally {
+    lock?.release()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The folders of backups whose process has died. */
+async function abandonedBackups(directory: string): Promise<string[]> {
+  const folders = await namesIn(join(directory, '.app'), (name) => name.startsWith(backupPrefix))
+  return folders.filter((folder) => {
+    try {
+      const lock = acquireFileLock(join(folder, 'lock'))
+      lock?.release()
+      return lock !== undefined
+    } catch {
+      return false // it has just gone, or nothing can be removed here
+    }
+  })
 }
 
 export interface SealedTree {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { ConfigError, configFile } from '../host.ts'
+import { ConfigError, configFile, parseJson, readText } from '../host.ts'
 
 /** app.config.json as it stands: nothing filled in, nothing overridden. */
 export interface ConfigText {
@@ -9,17 +8,12 @@ export interface ConfigText {
 
 /** @throws {ConfigError} where it holds no JSON object */
 export async function readConfigText(directory: string): Promise<ConfigText> {
-  const text = await readFile(configFile(directory), 'utf8')
+  const text = await readText(configFile(directory))
   return { text, json: parseConfig(text, configFile(directory)) }
 }
 
 export function parseConfig(text: string, file: string): Record<string, unknown> {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new ConfigError(`${file} is not JSON: ${(error as Error).message}`)
-  }
+  const json = parseJson(text, (reason) => new ConfigError(`${file} ${reason}`))
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as never
   throw new ConfigError(`${file} must hold a JSON object`)
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { list } from 'tar'
 import { damageOf, readLock } from '../../src/host.ts'
+import { whileLocked } from '../../src/install/command-lock.ts'
+import { whileBackingUp } from '../../src/install/staging.ts'
 import { entryModule } from '../entry-module.ts'
 import { killBefore } from '../kill-before.ts'
 import { runApp, testApplication } from '../run-app.ts'
@@ -152,4 +154,26 @@ t.test('what a backup to that file has left that was killed is removed by the ne
   await writeFile(`${file}.tmp`, 'mine')
   t.equal((await run('backup', file)).exitCode, 0)
   t.strictSame(await left(), ['backup.tgz', 'backup.tgz.tmp'])
+})
+
+t.test('a backup needs no lock, and keeps no other command from its work', async (t) => {
+  const { root, directory, run, file } = await withEntries(t)
+  await whileLocked(directory, 'nothing', async () => {
+    t.match(await run('backup', file), { exitCode: 0, json: { generation: 1 } })
+  })
+  await whileBackingUp(directory, async (folder) => {
+    t.match(await run('module-disable', 'entry'), { exitCode: 0 })
+    t.ok(existsSync(folder), 'its parts are not taken for leftovers')
+  })
+  t.match(await run('backup', join(root, 'two.tgz')), { exitCode: 0, json: { generation: 2 } })
+  t.notOk((await readdir(join(directory, '.app'))).some((name) => name.startsWith('.backup-')))
+})
+
+t.test('what a killed backup has left in the application is removed by the next change', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const left = join(directory, '.app', '.backup-0123456789abcdef')
+  await mkdir(left)
+  t.match(await run('doctor'), { exitCode: 1, json: { findings: [{ id: 'leftovers' }] } })
+  await run('module-disable', 'x')
+  t.notOk(existsSync(left))
 })

@@ -271,11 +271,40 @@ t.test('a host that did not take a change up is found, and brought up to it', as
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
 })
 
-t.test('while another command changes the application it is busy', async (t) => {
+t.test('while another command is at work it looks all the same, and --fix is busy', async (t) => {
   const { directory, run } = await withHello(t)
   await whileLocked(directory, 'nothing', async () => {
-    t.match(await run('doctor'), { exitCode: 6, json: { error: { code: 'busy' } } })
+    await mkdir(join(directory, '.app', 'store', '.staging-of-that-command'))
+    t.match(await run('doctor'), {
+      exitCode: 0,
+      json: { findings: [{ id: 'command-running', severity: 'info', message: /app nothing/ }] },
+    })
+    t.equal((await run('doctor')).json.findings.length, 1, 'what is under way is no finding')
+    t.match(await run('doctor', '--fix'), { exitCode: 6, json: { error: { code: 'busy' } } })
   })
+})
+
+t.test('a stored package of another version than the lock has is found, and does not start', async (t) => {
+  const { directory, doctor } = await withHello(t)
+  const lock = await readLock(directory)
+  const { hello } = lock.modules
+  if (!hello) throw new Error('hello is not installed')
+  const edited = { ...hello, version: '9.0.0' }
+  await rename(storedModule(directory, hello), storedModule(directory, edited))
+  await writeLock(directory, { ...lock, modules: { hello: edited } })
+  t.match(await doctor(), { exitCode: 1, findings: [{ id: 'lock-differs', message: /9\.0\.0/ }] })
+  const { url } = await runningHost(t, directory)
+  t.equal((await fetch(`${url}/hello`)).status, 503)
+})
+
+t.test('records for the audit trail that cannot be read keep no other from it', async (t) => {
+  const { directory, run, mends } = await withHello(t)
+  const file = join(directory, '.app', 'audit', 'audit_x.json')
+  await writeFile(file, 'x')
+  const { json, stderr } = await run('audit')
+  t.match(json.records, [{ action: 'module-install' }])
+  t.match(stderr, `Left out: ${file} is not JSON`)
+  await mends('file-unreadable', t)
 })
 
 t.test('on a terminal each finding stands with what to do', async (t) => {

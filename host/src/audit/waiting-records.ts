@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeDurably } from '../modules/write-durably.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import type { Storage } from '../storage/storage.ts'
 import { syncPath } from '../sync-path.ts'
 import { type AuditRecord, appendOnce, type OperatorRecord } from './audit-trail.ts'
@@ -24,8 +25,15 @@ export async function leaveRecord(directory: string, record: OperatorRecord): Pr
   })
 }
 
-/** What is not in the database yet, oldest first. */
-export async function readWaiting(directory: string): Promise<OperatorRecord[]> {
+/**
+ * What is not in the database yet, oldest first. A file that cannot be read is left out, and keeps no other from its
+ * way.
+ * @param unreadable is told of it
+ */
+export async function readWaiting(
+  directory: string,
+  unreadable: (error: Error) => void = () => {},
+): Promise<OperatorRecord[]> {
   const names = await readdir(folderOf(directory)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
@@ -33,16 +41,24 @@ export async function readWaiting(directory: string): Promise<OperatorRecord[]> 
   const records: OperatorRecord[] = []
   // Their names sort by time.
   for (const name of names.filter((name) => name.endsWith('.json')).sort()) {
-    const text = await readFile(join(folderOf(directory), name), 'utf8').catch(
-      (error: NodeJS.ErrnoException) => {
-        // Somebody else has just taken it in.
-        if (error.code === 'ENOENT') return undefined
-        throw error
-      },
-    )
-    if (text !== undefined) records.push(JSON.parse(text))
+    try {
+      // Undefined: somebody else has just taken it in.
+      const record = await readJsonFile(join(folderOf(directory), name), isRecord)
+      if (record !== undefined) records.push(record)
+    } catch (error) {
+      unreadable(error as Error)
+    }
   }
   return records
+}
+
+function isRecord(value: unknown): value is OperatorRecord {
+  const { details, ...texts } = (value ?? {}) as Partial<OperatorRecord>
+  const { id, at, actor, action, object, outcome } = texts
+  return (
+    typeof details === 'object' &&
+    [id, at, actor, action, object, outcome].every((text) => typeof text === 'string')
+  )
 }
 
 /** Takes the records that wait into the database, once it has the table for them. */

@@ -42,6 +42,7 @@ export class HostGoneError extends Error {
  * Asks the host that runs the application in `directory`; undefined where none does, or where all its processes have
  * just ended and are about to be replaced.
  * @throws {HostGoneError}
+ * @throws {NodeJS.ErrnoException} with the socket as its `path`, where this user may not connect to it
  */
 export async function callRunningHost(
   directory: string,
@@ -69,8 +70,8 @@ function call(
     )
   })
   sent.once('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined)
-    else reject(gone(error))
+    if (isNobody(error)) resolve(undefined)
+    else reject(notReached(error, socketPath))
   })
   sent.end(body === undefined ? undefined : JSON.stringify(body))
   return promise
@@ -88,9 +89,8 @@ export interface HeldWrites {
  */
 export async function holdWrites(directory: string, file: string): Promise<HeldWrites | undefined> {
   const headers = { 'content-type': 'application/json' }
-  const call = request({
-    ...{ socketPath: controlSocket(directory), method: 'POST', path: '/hold', headers, agent: false },
-  })
+  const socketPath = controlSocket(directory)
+  const call = request({ socketPath, method: 'POST', path: '/hold', headers, agent: false })
   call.end(JSON.stringify({ file }))
   try {
     const [response] = (await once(call, 'response')) as [IncomingMessage]
@@ -103,10 +103,17 @@ export async function holdWrites(directory: string, file: string): Promise<HeldW
     const { reason } = (await json(response)) as { reason?: string }
     throw new ConfigError(reason ?? `the running host answered ${response.statusCode}`)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined
-    throw error instanceof ConfigError ? error : gone(error as Error)
+    if (isNobody(error as Error)) return undefined
+    throw error instanceof ConfigError ? error : notReached(error as Error, socketPath)
   }
+}
+
+const isNobody = ({ code = '' }: NodeJS.ErrnoException) =>
+  ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)
+
+function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
+  const isDenied = error.code === 'EACCES' || error.code === 'EPERM'
+  return isDenied ? Object.assign(error, { path: socketPath }) : gone(error)
 }
 
 const gone = (error: Error) =>

@@ -4,7 +4,7 @@ import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
 import { type ActiveModule, type HostModule, ModuleError } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { type Lock, type LockedModule, storedModule } from './lock.ts'
+import { differenceOf, type Lock, type LockedModule, storedModule } from './lock.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
 /** Store folders whose hash was right: they are immutable, so each is read once in a process. */
@@ -29,6 +29,8 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
     const { manifest } = found
     if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
     await verifyTree(id, directory, locked)
+    const difference = differenceOf(locked, found)
+    if (difference !== undefined) throw new ModuleError(id, `${difference}: restore modules.lock.json`)
     if (manifest.id !== id) throw new ModuleError(id, `the package in its place is "${manifest.id}"`)
     if (!isInHostRange(manifest.host)) {
       throw new ModuleError(

@@ -92,6 +92,15 @@ export class LockError extends ConfigError {
   }
 }
 
+/** In what the lock and the package.json of a stored package differ; undefined where they name the same. */
+export function differenceOf(
+  locked: Pick<LockedPackage, 'package' | 'version'>,
+  found: { readonly name: string; readonly version: string },
+): string | undefined {
+  if (locked.package === found.name && locked.version === found.version) return undefined
+  return `modules.lock.json has ${locked.package} ${locked.version}, and the package in its place is ${found.name} ${found.version}`
+}
+
 /**
  * @throws {NewerHostError} where it was written in a form that this host does not know
  * @throws {LockError} where the file is missing or no lock

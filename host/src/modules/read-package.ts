@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
@@ -7,6 +6,8 @@ import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
 import { checkedSchemas, checkSchema } from '../check-schema.ts'
+import { parseJson } from '../read-json-file.ts'
+import { readText } from '../read-text.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
 export interface ModulePackage {
@@ -86,18 +87,16 @@ async function readSettingsSchema(directory: string, manifest: Manifest): Promis
 }
 
 async function readJson(file: string): Promise<Record<string, unknown>> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    throw new ManifestError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
-  }
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>
-  } catch (error) {
-    throw new ManifestError(`${file} is not JSON: ${(error as Error).message}`)
-  }
+  const text = await readText(file).catch((error: NodeJS.ErrnoException) => {
+    throw new ManifestError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error })
+  })
+  const value = parseJson(text, (reason) => new ManifestError(`${file} ${reason}`))
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
   throw new ManifestError(`${file} must hold a JSON object`)
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'it is missing'
+  return code === 'EISDIR' ? 'it is a folder' : message
 }

@@ -1,15 +1,27 @@
-import { open, rename, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncPath } from '../sync-path.ts'
 
 /**
  * Replaces a file by one rename, on the disk when it resolves: a crash leaves the old content or the new. The
  * temporary file is `<file>.<pid>.tmp`. Who may read the file stays as it is.
+ * @throws {NodeJS.ErrnoException} with `path`, the file; it is as it was then
  */
 export async function writeDurably(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
   const mode = await modeOf(file)
-  const handle = await open(temporary, 'w', mode)
+  try {
+    await writeSynced(temporary, text, mode)
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true, recursive: true }).catch(() => {})
+    throw Object.assign(error as NodeJS.ErrnoException, { path: file })
+  }
+  await syncPath(dirname(file))
+}
+
+async function writeSynced(file: string, text: string, mode: number | undefined): Promise<void> {
+  const handle = await open(file, 'w', mode)
   try {
     if (mode !== undefined) await handle.chmod(mode)
     await handle.writeFile(text)
@@ -17,8 +29,6 @@ export async function writeDurably(file: string, text: string): Promise<void> {
   } finally {
     await handle.close()
   }
-  await rename(temporary, file)
-  await syncPath(dirname(file))
 }
 
 async function modeOf(file: string): Promise<number | undefined> {

@@ -80,9 +80,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const known = toDatabaseError(error, 'opening it', path)
     if (isFull(known))
       throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
-    throw new Error(
-      `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`,
-      { cause: error },
-    )
+    const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
+    throw Object.assign(new Error(reason, { cause: error }), { path })
   }
 }

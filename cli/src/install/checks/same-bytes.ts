@@ -1,7 +1,8 @@
 import { Failure } from '../../failure.ts'
-import { type Lock, type LockedPackage, lockedPackages, readLock } from '../../host.ts'
+import { type Lock, type LockedPackage, lockedPackages } from '../../host.ts'
 import type { PinnedDependencies } from '../dependencies.ts'
 import { readGenerations } from '../generations.ts'
+import { lastLock } from '../lost-lock.ts'
 import type { Source } from '../source.ts'
 
 // One version has one content: what the lock, or a recorded generation, has as `x@1.0.0` is never replaced by another
@@ -78,7 +79,7 @@ const sourceOf = ({ spec }: LockedPackage) =>
 async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
   const locks = [
     ...(await pastLocks(directory)),
-    { where: 'modules.lock.json', lock: await readLock(directory) },
+    { where: 'modules.lock.json', lock: await lastLock(directory) },
   ]
   return locks
     .toReversed()
@@ -91,8 +92,8 @@ async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
 }
 
 async function pastLocks(directory: string): Promise<{ where: string; lock: Lock }[]> {
-  const past = await readGenerations(directory, await readLock(directory))
-  return past.map(({ lock }) => ({ where: `generation ${lock.generation}`, lock }))
+  const { known } = await readGenerations(directory, await lastLock(directory))
+  return known.map(({ lock }) => ({ where: `generation ${lock.generation}`, lock }))
 }
 
 function bytesOf(dependencies: PinnedDependencies = {}): Omit<Bytes, 'source'>[] {

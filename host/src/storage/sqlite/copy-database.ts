@@ -52,9 +52,10 @@ export async function writeDatabase(
   } catch (error) {
     for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
     if (error instanceof MigrationError || error instanceof DatabaseError) throw error
-    throw new Error(`the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`, {
-      cause: error,
-    })
+    const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`
+    // Wrong is what is copied then, and not the copy.
+    const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
+    throw Object.assign(new Error(reason, { cause: error }), isSource ? {} : { path: file })
   }
 }
 

@@ -10,20 +10,23 @@ export interface FileLock {
  * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this
  * process or another. Nothing else may open and close the file in a process that holds it: POSIX drops a
  * process's locks with any of its descriptors. Hence SQLite, which minds that, holds it.
+ * @throws {Error} with `file` as its `path`, where it cannot be taken at all
  */
 export function acquireFileLock(file: string): FileLock | undefined {
   createPrivateFile(file)
-  const database = new SqliteDatabase(file, { timeout: 0 })
+  let database: SqliteDatabase.Database | undefined
   try {
+    database = new SqliteDatabase(file, { timeout: 0 })
     // Without that it writes a journal, for which a full disk has no room.
     database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
-    database.close()
+    database?.close()
     if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined
-    throw error
+    throw Object.assign(error as Error, { path: file })
   }
-  return { release: () => void database.close() }
+  const held = database
+  return { release: () => void held.close() }
 }
 
 /** Makes an empty file that only its owner reads, where there is none; leaves one that exists untouched. */

@@ -37,8 +37,11 @@ export async function inspectDatabase(
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
-    if (/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? '')) return { ...nothing, damage: [message] }
-    throw error
+    // Those of writing, which a full disk fails, are no damage.
+    const isWriting = /^SQLITE_IOERR_(SHM|WRITE|FSYNC|TRUNCATE)/.test(code ?? '')
+    if (!isWriting && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? ''))
+      return { ...nothing, damage: [message] }
+    throw Object.assign(error as Error, { path: file })
   } finally {
     database.close()
   }

@@ -19,13 +19,17 @@ export function openReader(file: string): Connection {
   return configured(database, { query_only: 1, trusted_schema: 0 })
 }
 
-/** A connection that writes nothing, beside those of a host that may serve from the file. */
+/** A connection that writes nothing, beside those of a host that may serve from the file. @throws {Error} with its `path` */
 export function openBeside(file: string): SqliteDatabase.Database {
   // Not read-only: the log that a killed host has left could not be read then.
-  const database = new SqliteDatabase(file, { fileMustExist: true, timeout: 5000 })
-  database.pragma('query_only = 1')
-  database.pragma('trusted_schema = 0')
-  return database
+  try {
+    const database = new SqliteDatabase(file, { fileMustExist: true, timeout: 5000 })
+    database.pragma('query_only = 1')
+    database.pragma('trusted_schema = 0')
+    return database
+  } catch (error) {
+    throw Object.assign(error as Error, { path: file })
+  }
 }
 
 function configured(

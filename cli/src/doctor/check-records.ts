@@ -1,0 +1,76 @@
+import { rename } from 'node:fs/promises'
+import { readRestoration, restorationFile } from '../data/restore-journal.ts'
+import { asFailure } from '../explain.ts'
+import { readLock, readWaiting, UnreadableFileError } from '../host.ts'
+import { readGenerations } from '../install/generations.ts'
+import { journalFile, readJournal } from '../install/journal.ts'
+import type { Trouble } from './finding.ts'
+
+/** Whether what commands have written down in `.app/` can be read. */
+export async function checkRecords(directory: string): Promise<Trouble[]> {
+  const journal = await failureOf(readJournal(directory))
+  const restoration = await failureOf(readRestoration(directory))
+  const { unreadable } = await readGenerations(directory, await readLock(directory))
+  const audit: unknown[] = []
+  await readWaiting(directory, (error) => audit.push(error))
+  return [
+    ...(journal === undefined ? [] : [journalTrouble(journalFile(directory), journal)]),
+    ...(restoration === undefined ? [] : [restorationTrouble(restorationFile(directory), restoration)]),
+    ...unreadable.map(({ file, generation, error }) => generationTrouble(file, generation, error)),
+    ...audit.map(auditTrouble),
+  ]
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => undefined,
+    (error) => error,
+  )
+}
+
+function journalTrouble(file: string, error: unknown): Trouble {
+  const what =
+    'It says which change a killed command has left, and no command changes anything until it is gone.'
+  const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable, and the application goes on as modules.lock.json says.`
+  return { ...unreadable(error, 'error', what, hint), ...settingAside(error) }
+}
+
+/** Nothing is set aside: without it nobody knows which of the files beside their places belong there. */
+function restorationTrouble(file: string, error: unknown): Trouble {
+  const what = 'It says which restoration a killed command has left: data and lock may not belong together.'
+  const hint = `Move it away (mv ${file} ${file}.unreadable) and restore the same archive again, with the host stopped: app restore <file>`
+  return unreadable(error, 'error', what, hint)
+}
+
+function generationTrouble(file: string, generation: number, error: unknown): Trouble {
+  const what = `Generation ${generation} cannot be gone back to, and the store keeps all packages meanwhile.`
+  const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable.`
+  return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
+}
+
+function auditTrouble(error: unknown): Trouble {
+  const what = 'It is a record for the audit trail that is not in the database yet.'
+  const hint =
+    'Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ….unreadable.'
+  return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
+}
+
+const unreadable = (error: unknown, severity: Trouble['severity'], what: string, hint: string): Trouble => ({
+  id: 'file-unreadable',
+  severity,
+  message: `${asFailure(error).message} ${what}`,
+  hint,
+})
+
+/** What is broken is set aside; what this user may not read is not. */
+function settingAside(error: unknown): Pick<Trouble, 'mend'> {
+  const { file, path, code } = error as UnreadableFileError & NodeJS.ErrnoException
+  const broken = error instanceof UnreadableFileError ? file : code === 'EISDIR' ? path : undefined
+  if (broken === undefined) return {}
+  return {
+    async mend() {
+      await rename(broken, `${broken}.unreadable`)
+      return `Set aside as ${broken}.unreadable.`
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Does `work`, and has an error of a full disk name the folder that is full, where it names none. */
+export async function namingFullFolder<Result>(
+  directory: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (!['ENOSPC', 'EDQUOT'].includes(code ?? '') || path !== undefined) throw error
+    throw Object.assign(error as Error, { path: await fullest([join(directory, '.app'), tmpdir()]) })
+  }
+}
+
+/** The folder with the least room, the first where they are alike. */
+async function fullest(folders: readonly string[]): Promise<string | undefined> {
+  const rooms = await Promise.all(
+    folders.map(async (folder) => {
+      const { bavail, bsize } = await statfs(folder)
+      return { folder, bytes: bavail * bsize }
+    }),
+  )
+  return rooms.toSorted((one, other) => one.bytes - other.bytes)[0]?.folder
+}

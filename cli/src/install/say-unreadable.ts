@@ -1,0 +1,10 @@
+import { asFailure } from '../explain.ts'
+import type { Terminal } from '../terminal.ts'
+import type { Generations } from './generations.ts'
+
+/** Names the generations that are left out since their records cannot be read, and why. */
+export function sayUnreadable({ unreadable }: Generations, terminal: Terminal): void {
+  for (const { generation, error } of unreadable) {
+    terminal.note(`Generation ${generation} is left out: ${asFailure(error).message}`)
+  }
+}

@@ -1,0 +1,46 @@
+import { readOptionalText } from './read-text.ts'
+
+/** A file of the application's own that holds something else than it should. */
+export class UnreadableFileError extends Error {
+  override readonly name = 'UnreadableFileError'
+  readonly file: string
+
+  constructor(file: string, reason: string) {
+    super(`${file} ${reason}`)
+    this.file = file
+  }
+}
+
+/**
+ * Reads a JSON file of the application's own.
+ * @returns undefined where there is none
+ * @throws {UnreadableFileError} where it is not JSON, or `isRight` says no
+ * @throws {NodeJS.ErrnoException} with its `path`, where it cannot be read
+ */
+export async function readJsonFile<Content>(
+  file: string,
+  isRight: (value: unknown) => value is Content,
+): Promise<Content | undefined> {
+  const text = await readOptionalText(file)
+  if (text === undefined) return undefined
+  const value = parseJson(text, (reason) => new UnreadableFileError(file, reason))
+  if (isRight(value)) return value
+  throw new UnreadableFileError(file, 'does not hold what it should')
+}
+
+/** Parses JSON. @param failed makes the error of a reason: `is empty`, `is not JSON: it is cut off` */
+export function parseJson(text: string, failed: (reason: string) => Error): unknown {
+  if (text.trim() === '') throw failed('is empty')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw failed(`is not JSON: ${reasonOf((error as Error).message.replaceAll(/\s+/g, ' '))}`)
+  }
+}
+
+/** In words of our own: V8's are those of a program, and without the place where the text is short. */
+function reasonOf(message: string): string {
+  const [, token, where] = /^Unexpected token (.+?), (.*) is not valid JSON$/.exec(message) ?? []
+  if (token !== undefined) return `${token} is wrong in ${where}`
+  return /end of JSON/.test(message) ? 'it is cut off' : message
+}
