@@ -63,6 +63,7 @@ export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
 export {
   type ApplicationToken,
+  assertUnneeded,
   auditTrail,
   copyDatabase,
   databaseSchema,

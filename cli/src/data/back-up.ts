@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { configFile, copyDatabase, readLock, secretFile } from '../host.ts'
+import { configFile, copyDatabase, type Lock, readLock, secretFile } from '../host.ts'
 import { makeStaging } from '../install/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { askDatabase } from './ask-database.ts'
@@ -11,6 +11,8 @@ export interface BackUp {
   readonly directory: string
   readonly file: string
   readonly withSecret: boolean
+  /** What is archived as installed, where that is not the present lock. */
+  readonly lock?: Lock
 }
 
 export interface BackedUp {
@@ -25,11 +27,11 @@ export interface BackedUp {
  * changes the lock, so lock and data belong together.
  * @throws {Failure}
  */
-export async function backUp({ directory, file, withSecret }: BackUp): Promise<BackedUp> {
+export async function backUp({ directory, file, withSecret, ...other }: BackUp): Promise<BackedUp> {
   await assertFree(file)
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
-  const lock = await readLock(directory)
+  const lock = other.lock ?? (await readLock(directory))
   await writeFile(join(folder, LOCK), `${JSON.stringify(lock, null, 2)}\n`)
   await writeFile(join(folder, CONFIG), await readFile(configFile(directory)))
   if (withSecret) await writeFile(join(folder, SECRET), await readSecret(directory), { mode: 0o600 })

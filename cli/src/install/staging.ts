@@ -42,6 +42,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     ...(await namesIn(own, isTemporary)),
     ...(await namesIn(join(own, 'generations'), isTemporary)),
     ...(await namesIn(join(own, 'purged'), isTemporary)),
+    ...(await namesIn(join(own, 'undone'), isTemporary)),
     ...(await namesIn(join(own, 'audit'), isTemporary)),
     ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
   ]

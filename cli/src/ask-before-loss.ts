@@ -1,0 +1,21 @@
+import { Failure } from './failure.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What `--yes` is for. */
+export const YES =
+  'do not ask before data go; asked on a terminal only, and --restore-snapshot needs it when piped'
+
+/**
+ * On a terminal, asks before data go. Piped, nobody is there to ask, and the archive or the former database that is kept
+ * is the way back. (Where nothing is kept beside, `--yes` is required when piped: `--restore-snapshot`.)
+ * @throws {Failure} where the answer is not yes
+ */
+export async function askBeforeLoss(terminal: Terminal, yes: boolean, question: string): Promise<void> {
+  if (yes || !terminal.interactive || (await terminal.confirm(question))) return
+  throw new Failure(
+    'refused',
+    'declined',
+    'Nothing was changed: it was not confirmed.',
+    'Answer y, or add --yes.',
+  )
+}
