@@ -148,7 +148,9 @@ async function restorePurged(
 async function lastSpec(directory: string, module: string): Promise<string | null> {
   const past = await readGenerations(directory, await readLock(directory))
   const found = past.findLast(({ lock }) => Object.hasOwn(lock.modules, module))
-  return found?.lock.modules[module]?.spec ?? null
+  const spec = found?.lock.modules[module]?.spec
+  if (spec === undefined) return null
+  return spec.startsWith('file:') ? resolve(directory, spec.slice('file:'.length)) : spec
 }
 
 async function asRefusal<Result>(file: string, work: () => Promise<Result>): Promise<Result> {

@@ -120,7 +120,8 @@ async function namesIn(folder: string, matches: (name: string) => boolean): Prom
   try {
     return (await readdir(folder)).filter(matches).map((name) => join(folder, name))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
     throw error
   }
 }
