@@ -12,6 +12,7 @@ import {
   type OperatorRecord,
   openStorage,
   placeOfDatabase,
+  postgresData,
   purgeModule,
   readConfig,
   readContents,
@@ -101,7 +102,9 @@ export async function planPurge(directory: string, names: readonly string[]): Pr
   if (installed.length > 0) await assertServedNowhereElse(directory, installed)
   if (tables.length === 0) return { modules: order, drops: [] }
   await assertArchivable(directory, 'purged')
-  const { rows } = await readContents(placeOfDatabase(await readConfig(directory)))
+  const place = placeOfDatabase(await readConfig(directory))
+  if ('url' in place) await tryOnPostgres(place.url, order)
+  const { rows } = await readContents(place)
   return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }
 }
 
@@ -131,6 +134,14 @@ async function rehearse(directory: string, ids: readonly string[]) {
     return { order, tables }
   } finally {
     await storage.close()
+  }
+}
+
+async function tryOnPostgres(url: string, modules: readonly string[]): Promise<void> {
+  try {
+    await (await postgresData()).tryPurge(url, modules)
+  } catch (error) {
+    throw error instanceof MigrationError ? notPurgeable(error) : error
   }
 }
 

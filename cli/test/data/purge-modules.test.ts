@@ -5,6 +5,7 @@ import t from 'tap'
 import { readLock } from '../../src/host.ts'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
 import { noteVersions } from '../note-versions.ts'
+import { temporarySchema, useDatabase } from '../postgres-schema.ts'
 import { runApp, runOnTerminal, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -158,6 +159,25 @@ t.test(
       exitCode: 0,
       json: { purged: [{ module: 'note' }] },
     })
+  },
+)
+
+t.test(
+  'a view that somebody has made on PostgreSQL is in the way before anything is removed',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, run, v1 } = await noteVersions(t, undefined)
+    const { url, execute } = await temporarySchema(t)
+    await useDatabase(directory, url)
+    await run('module-install', v1)
+    await execute('CREATE VIEW report AS SELECT count(*) FROM note')
+    t.match(await run('module-remove', '--purge', 'note'), {
+      exitCode: 4,
+      json: { error: { code: 'not-purgeable', message: /other objects depend on it/ } },
+    })
+    t.strictSame(Object.keys((await readLock(directory)).modules), ['note'])
+    await execute('DROP VIEW report')
+    t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
   },
 )
 
