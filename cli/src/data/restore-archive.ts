@@ -81,7 +81,12 @@ async function restoreApplication(
 ): Promise<Restored> {
   const { directory, file, command, withConfig, withSecret, terminal, yes } = restore
   if (withSecret && !Object.hasOwn(parts, SECRET)) {
-    throw refused(file, 'it holds no secret: it was made without --with-secret')
+    throw new Failure(
+      'refused',
+      'bad-archive',
+      `${file} holds no secret: it was made without --with-secret.`,
+      'Nothing was changed. Leave --with-secret out: .app/secret stays as it is.',
+    )
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)

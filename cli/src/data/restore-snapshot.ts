@@ -167,7 +167,7 @@ function noSnapshot(generation: number): Failure {
     'refused',
     'no-snapshot',
     `Generation ${generation} cannot be gone back to: no snapshot is left of a database that fits it.`,
-    'Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
+    'Nothing was changed. Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
   )
 }
 

@@ -174,8 +174,8 @@ async function irreversible(
     'irreversible',
     `Generation ${to} cannot be gone back to: the migration ${name} of ${module} cannot be undone.`,
     snapshot === undefined
-      ? `Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
-      : `Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
+      ? `Nothing was changed. Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
+      : `Nothing was changed. Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
   )
 }
 
@@ -209,6 +209,6 @@ async function assertStopped(directory: string, to: number): Promise<void> {
     'refused',
     'host-running',
     `Generation ${to} has a former host, and the tables of a newer one are needed until that ends: ${who}.`,
-    'Stop it, give the same command again, then start the application. One that was killed counts for half a minute.',
+    'Nothing was changed. Stop it, run the command again, then start the application. One that was killed counts for half a minute.',
   )
 }

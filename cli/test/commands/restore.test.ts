@@ -88,7 +88,7 @@ t.test('the configuration comes back only where that is asked for', async (t) =>
   t.equal(await count(t, directory), 3)
   t.match(await run('restore', file, '--with-secret'), {
     exitCode: 4,
-    json: { error: { message: /holds no secret/ } },
+    json: { error: { message: /holds no secret/, hint: /^Nothing was changed\. Leave --with-secret out/ } },
   })
 })
 
