@@ -18,7 +18,7 @@ export const moduleRollback: Command = {
       '--restore-snapshot',
       'where migrations lie in between: the database too as it was before them; says first what is lost',
     ],
-    ['--yes', YES],
+    ['--yes', `${YES}; --restore-snapshot is refused without it when piped`],
     ['--dry-run', 'print what would go, with its number of rows, and change nothing'],
   ],
   examples: [
