@@ -10,6 +10,7 @@ import {
   MigrationError,
   ModuleError,
   NewerHostError,
+  StillNeededError,
   StorageBusyError,
   StorageUnreachableError,
   UnreadableFileError,
@@ -58,6 +59,14 @@ export function asFailure(error: unknown): Failure {
       `The module ${error.module} cannot be used: ${error.message}`,
       'Correct what it says, or remove the module ("app module-remove").',
       { cause },
+    )
+  }
+  if (error instanceof StillNeededError) {
+    return known(
+      'refused',
+      'still-served',
+      'Another host of the database needs it',
+      'Have that one serve the same modules, or stop it, then try again. One that was killed counts for half a minute.',
     )
   }
   if (error instanceof MigrationError) {

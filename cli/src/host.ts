@@ -8,6 +8,7 @@ export {
   acquireFileLock,
   assertOwnDatabase,
   assertOwnSecret,
+  assertUnneeded,
   auditTrail,
   BrokenStorageError,
   type ChosenReaction,

@@ -33,6 +33,18 @@ export async function runApp(...argv: string[]): Promise<Outcome> {
   }
 }
 
+/** Runs `app` in this process, as if on a terminal, where `answer` is typed. @returns what it says on the way, too */
+export async function runOnTerminal(answer: 'y' | 'n', ...argv: string[]) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const said = text(stderr)
+  stdin.end(`${answer}\n`)
+  const isTTY = true
+  const streams = { stdin: Object.assign(stdin, { isTTY }), stdout, stderr: Object.assign(stderr, { isTTY }) }
+  const exitCode = await app(argv, streams)
+  stderr.end()
+  return { exitCode, said: await said }
+}
+
 export type TestApplication = Awaited<ReturnType<typeof testApplication>>
 
 /** An application in a folder of the test's own; `run` runs a command on it, `--json` on. */

@@ -79,6 +79,7 @@ export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
 export {
   type ApplicationToken,
+  assertUnneeded,
   auditTrail,
   copyDatabase,
   copyDatabaseBeside,

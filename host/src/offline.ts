@@ -65,6 +65,18 @@ export async function undoMigrations(
   })
 }
 
+/** See `assertNobodyNeeds`: of the modules as the lock has them. @throws {StorageBusyError} where a host runs: ask that one */
+export async function assertUnneeded(
+  directory: string,
+  modules: readonly string[],
+  environment?: Environment,
+): Promise<void> {
+  await withStorage(directory, environment, async (storage) => {
+    const lock = await readLock(directory)
+    await assertNobodyNeeds(modules, lock.modules, () => servingHosts(storage))
+  })
+}
+
 /** The hosts that serve from the application's database while none runs in this folder. @throws {StorageBusyError} */
 export async function otherHosts(directory: string, environment?: Environment): Promise<ServingHost[]> {
   return withStorage(directory, environment, servingHosts)

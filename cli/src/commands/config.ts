@@ -1,6 +1,8 @@
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
+import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
+import { isServed } from '../installed-state.ts'
 import { changeSetting } from '../settings/change-setting.ts'
 import { readConfigText } from '../settings/config-text.ts'
 import { allSettings, findSettings } from '../settings/find-settings.ts'
@@ -75,8 +77,12 @@ async function change(
   if (state.source === 'environment') {
     terminal.note(`${state.variable} is set here, and wins over app.config.json.`)
   }
+  // Whether a host has read a setting of its own, it does not say.
+  const isLive = !changed && owner.module !== undefined
+  const live =
+    switched?.live ?? (isLive && (await isServed(directory, (await readLock(directory)).generation)))
   terminal.result(
-    { ...state, changed, generation: switched?.generation ?? null, live: switched?.live ?? false },
+    { ...state, changed, generation: switched?.generation ?? null, live },
     !changed
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
       : switched?.live

@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { disableModules } from '../install/enable-modules.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleDisable: Command = {
   name: 'module-disable',
@@ -16,7 +17,7 @@ export const moduleDisable: Command = {
       disableModules(directory, command, names),
     )
     terminal.result(
-      { ...rest, live: switched?.live ?? false },
+      { ...rest, live: switched?.live ?? (await isServed(directory, rest.generation)) },
       [
         ...rest.unchanged.map((id) => `Nothing to do: ${id} is disabled already.`),
         ...rest.changed.map((id) => `Disabled ${id}.`),

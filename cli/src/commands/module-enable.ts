@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { enableModules } from '../install/enable-modules.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleEnable: Command = {
   name: 'module-enable',
@@ -16,7 +17,7 @@ export const moduleEnable: Command = {
       enableModules(directory, command, names),
     )
     terminal.result(
-      { ...rest, live: switched?.live ?? false },
+      { ...rest, live: switched?.live ?? (await isServed(directory, rest.generation)) },
       [
         ...rest.unchanged.map((id) => `Nothing to do: ${id} is enabled already.`),
         ...rest.changed.map((id) => `Enabled ${id}.`),

@@ -1,6 +1,10 @@
 import { writeConfigSchema } from '../application-folder.ts'
+import { askBeforeLoss, YES } from '../ask-before-loss.ts'
 import type { Command } from '../command.ts'
-import { purgeModules, purgeOrder } from '../data/purge-modules.ts'
+import { restoreCommand } from '../data/archives.ts'
+import { planPurge, purgeModules, purgeText } from '../data/purge-modules.ts'
+import { asFailure } from '../explain.ts'
+import { type Failure, failureOf } from '../failure.ts'
 import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
@@ -10,7 +14,10 @@ export const moduleRemove: Command = {
   name: 'module-remove',
   summary: 'deactivate and forget modules; their data stays unless it is purged',
   arguments: '<name...>',
-  options: [['--purge', 'also drop their tables, after writing an archive that "app restore" brings back']],
+  options: [
+    ['--purge', 'also drop their tables, after writing an archive that "app restore" brings back'],
+    ['--yes', YES],
+  ],
   examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
   changes: true,
 
@@ -23,16 +30,30 @@ export const moduleRemove: Command = {
       command,
       terminal,
       async () => {
-        const doomed = purge ? await purgeOrder(directory, names) : []
-        const done = await removeModules(directory, command, names)
-        return { ...done, purged: await purgeModules(directory, doomed) }
+        const plan = purge ? await planPurge(directory, names) : { modules: [], drops: [] }
+        const done = await removeModules(directory, command, names, async () => {
+          if (plan.drops.length === 0) return
+          terminal.note(`Drops ${purgeText(plan)}. An archive of them precedes it.`)
+          await askBeforeLoss(terminal, options.yes === true, 'Drop that?')
+        })
+        try {
+          return { ...done, purged: await purgeModules(directory, plan.modules) }
+        } catch (error) {
+          throw notPurged(done.removed, error)
+        }
       },
     )
     await writeConfigSchema(directory)
     const generation = switched?.generation ?? (await readLock(directory)).generation
     const live = switched?.live ?? (await isServed(directory, generation))
     terminal.result(
-      { generation, removed, absent, purged, live },
+      {
+        generation,
+        removed,
+        absent,
+        purged: purged.map((each) => ({ ...each, restore: restoreCommand(directory, each.archive) })),
+        live,
+      },
       [
         ...absent.map((name) => `Nothing to do: ${name} is not installed.`),
         ...removed.map((id) =>
@@ -43,9 +64,21 @@ export const moduleRemove: Command = {
           : [live ? 'The running host no longer serves it.' : 'No host is running.']),
         ...purged.map(
           ({ tables, archive }) =>
-            `Dropped ${tables.join(', ')}. To bring them back, with the host stopped: app restore ${archive}`,
+            `Dropped ${tables.join(', ')}. To bring them back, with the host stopped: ${restoreCommand(directory, archive)}`,
         ),
       ].join('\n'),
     )
   },
+}
+
+/** What has come up after the removal: it cannot be known before. */
+function notPurged(removed: readonly string[], error: unknown): Failure {
+  const { exitCode, code, message } = asFailure(error)
+  const which = removed.length === 0 ? 'The data' : `${removed.join(', ')} is removed. Its data`
+  return failureOf({
+    exitCode,
+    code,
+    message: `${which} is not dropped: ${message}`,
+    hint: 'The tables that are left are as they were. Run the command again after that: it goes on where this one stopped.',
+  })
 }

@@ -1,9 +1,13 @@
 import { writeConfigSchema } from '../application-folder.ts'
+import { YES } from '../ask-before-loss.ts'
 import type { Command } from '../command.ts'
+import { restoreCommand } from '../data/archives.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
 import { Failure } from '../failure.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
+import { changeApplication, inTemporaryFolder, planChange } from '../install/change-application.ts'
+import { dropText } from '../install/plan-undo.ts'
+import { planText, type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
+import { isServed } from '../installed-state.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',
@@ -14,9 +18,14 @@ export const moduleRollback: Command = {
       '--restore-snapshot',
       'where migrations lie in between: the database too as it was before them; says first what is lost',
     ],
-    ['--yes', 'do not ask whether that may be lost'],
+    ['--yes', `${YES}; --restore-snapshot is refused without it when piped`],
+    ['--dry-run', 'print what would go, with its number of rows, and change nothing'],
   ],
-  examples: ['app module-rollback', 'app module-rollback 3', 'app module-rollback 3 --restore-snapshot'],
+  examples: [
+    'app module-rollback --dry-run',
+    'app module-rollback',
+    'app module-rollback 3 --restore-snapshot',
+  ],
   changes: true,
   mendsHost: true,
 
@@ -27,17 +36,33 @@ export const moduleRollback: Command = {
     const words = [...(text === undefined ? [] : [text]), ...(withSnapshot ? ['--restore-snapshot'] : [])]
     const command = ['module-rollback', ...words].join(' ')
     const yes = options.yes === true
-    const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
-      rollbackModules({ directory, command, generation, terminal, withSnapshot, yes }),
-    )
-    await writeConfigSchema(directory)
-    terminal.result({ ...rest, live: switched?.live ?? false }, describe(rest, switched !== undefined))
+    const dryRun = options.dryRun === true
+    const work = (staging: string) =>
+      rollbackModules({ directory, command, generation, terminal, withSnapshot, yes, dryRun, staging })
+    const { switched, ...rest } = dryRun
+      ? await planChange(directory, command, work)
+      : await changeApplication(directory, command, terminal, () => inTemporaryFolder(work))
+    if (!dryRun) await writeConfigSchema(directory)
+    const live = switched?.live ?? (await isServed(directory, rest.generation))
+    const way = rest.archive && restoreCommand(directory, rest.archive)
+    const said = dryRun ? planned(rest) : described(rest, switched !== undefined, way)
+    terminal.result({ ...rest, restore: way, dryRun, live }, said)
   },
 }
 
-function describe(
-  { generation, to, undone, stays, snapshot }: Omit<RolledBack, 'switched'>,
+type Done = Omit<RolledBack, 'switched'>
+
+function planned({ to, plan, snapshot }: Done): string {
+  if (plan.changes.length === 0) return nothingToDo(to)
+  if (snapshot === null) return planText(to, plan)
+  return `Back to generation ${to}: ${plan.changes.join(', ')}, with the database of ${snapshot.at}.`
+}
+
+/** @param way the command that brings back what was dropped */
+function described(
+  { generation, to, plan, undone, stays, snapshot }: Done,
   isNew: boolean,
+  way: string | null,
 ): string {
   const back = `Back to what generation ${to} had, as generation ${generation}.`
   if (snapshot !== null) {
@@ -47,10 +72,17 @@ function describe(
       'Next: app start',
     ].join('\n')
   }
-  if (!isNew) return `Nothing to do: what generation ${to} had is installed.`
+  if (!isNew) return nothingToDo(to)
   if (stays !== null) return `${back}\nThe schema stays ahead, which does no harm: ${stays}.`
-  return [back, ...undone.map((migration) => `Undone: ${migration}`)].join('\n')
+  return [
+    back,
+    ...undone.map((migration) => `Undone: ${migration}`),
+    ...(way === null ? [] : plan.drops.map((drop) => `Dropped: ${dropText(drop)}`)),
+    ...(way === null ? [] : [`To go forward again with all of it, with the host stopped: ${way}`]),
+  ].join('\n')
 }
+
+const nothingToDo = (to: number) => `Nothing to do: what generation ${to} had is installed.`
 
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined

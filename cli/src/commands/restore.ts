@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { writeConfigSchema } from '../application-folder.ts'
+import { YES } from '../ask-before-loss.ts'
 import type { Command } from '../command.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
@@ -12,6 +13,7 @@ export const restore: Command = {
   options: [
     ['--with-config', 'also app.config.json of the backup'],
     ['--with-secret', 'also the secret, where the backup has it'],
+    ['--yes', YES],
   ],
   examples: [
     'app restore ../shop.tgz',
@@ -24,15 +26,15 @@ export const restore: Command = {
     const directory = await application()
     const command = `restore ${name}`
     const done = await changeApplication(directory, command, terminal, () =>
-      terminal.during('Verifying and restoring', () =>
-        restoreArchive({
-          directory,
-          file: resolve(name),
-          command,
-          withConfig: options.withConfig === true,
-          withSecret: options.withSecret === true,
-        }),
-      ),
+      restoreArchive({
+        directory,
+        file: resolve(name),
+        command,
+        withConfig: options.withConfig === true,
+        withSecret: options.withSecret === true,
+        terminal,
+        yes: options.yes === true,
+      }),
     )
     await writeConfigSchema(directory)
     terminal.result(done, describe(done))
@@ -43,7 +45,7 @@ function describe(done: Restored): string {
   if (done.kind === 'module') {
     return done.tables.length === 0
       ? `Nothing to do: the data of ${done.module} are there.`
-      : `Brought back ${done.tables.join(', ')}. Next: app module-install ${done.module}`
+      : `Brought back ${done.tables.join(', ')}. Next: app module-install ${done.spec ?? done.module}`
   }
   const { former } = done
   return [

@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, StorageBusyError } from '../host.ts'
+import { callRunningHost, StillNeededError, StorageBusyError } from '../host.ts'
 
 export interface DatabaseRequest {
   readonly directory: string
@@ -9,6 +9,7 @@ export interface DatabaseRequest {
     | '/backup'
     | '/retired'
     | '/purge'
+    | '/undo'
     | '/schema'
     | '/audit'
     | '/reactions'
@@ -20,6 +21,7 @@ export interface DatabaseRequest {
 /**
  * Has the running host do something with the database, which is its own; where none runs, does it `alone`.
  * @throws {Failure}
+ * @throws {StillNeededError} where another host of the database needs what would go
  */
 export async function askDatabase<Answer>(
   request: DatabaseRequest,
@@ -38,7 +40,7 @@ export async function askDatabase<Answer>(
   }
 }
 
-/** @returns undefined where no host runs */
+/** @returns undefined where no host runs. @throws as `askDatabase` */
 export async function askHost<Answer>({
   directory,
   method,
@@ -47,7 +49,8 @@ export async function askHost<Answer>({
 }: DatabaseRequest): Promise<Answer | undefined> {
   const answer = await callRunningHost(directory, { method: method ?? 'POST', path, body })
   if (answer === undefined || answer.status === 200) return answer?.body as Answer | undefined
-  const { reason } = answer.body as { reason?: string }
+  const { reason, stillNeeded } = answer.body as { reason?: string; stillNeeded?: boolean }
+  if (stillNeeded) throw new StillNeededError(reason)
   throw new Failure(
     'unexpected',
     'host-refused',

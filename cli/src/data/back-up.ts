@@ -25,6 +25,8 @@ export interface BackUp {
   readonly directory: string
   readonly file: string
   readonly withSecret: boolean
+  /** What is archived as installed, where that is not the present lock. */
+  readonly lock?: Lock
 }
 
 export interface BackedUp {
@@ -39,11 +41,12 @@ export interface BackedUp {
  * command changes it meanwhile, it copies anew.
  * @throws {Failure}
  */
-export async function backUp({ directory, file, withSecret }: BackUp): Promise<BackedUp> {
+export async function backUp({ directory, file, withSecret, ...other }: BackUp): Promise<BackedUp> {
   await assertFree(file)
   return await whileBackingUp(directory, async (folder) => {
     if (withSecret) await writeFile(join(folder, SECRET), await readSecret(directory), { mode: 0o600 })
-    const { lock, config } = await copyMoment(directory, join(folder, DATA))
+    const { config, ...present } = await copyMoment(directory, join(folder, DATA))
+    const { lock } = { ...present, ...other }
     await writeFile(join(folder, LOCK), `${JSON.stringify(lock, null, 2)}\n`)
     await writeFile(join(folder, CONFIG), config)
     const parts = [LOCK, CONFIG, ...(withSecret ? [SECRET] : []), DATA]

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
+import { askBeforeLoss } from '../ask-before-loss.ts'
 import { Failure } from '../failure.ts'
 import {
   type ApplicationState,
@@ -19,6 +20,7 @@ import {
   type Reconciled,
   readConfig,
   replaceFile,
+  StorageUnreachableError,
 } from '../host.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import { readConfigText } from '../settings/config-text.ts'
@@ -179,13 +181,7 @@ async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
   terminal.note(
     'Reads are answered all the time. While all rows are compared at the end, writes are refused (503); then the host is to be restarted.',
   )
-  if (yes || !terminal.interactive || (await terminal.confirm('Move the data?'))) return
-  throw new Failure(
-    'refused',
-    'declined',
-    'The data were not moved: it was not confirmed.',
-    'Answer y, or add --yes.',
-  )
+  await askBeforeLoss(terminal, yes, 'Move the data?')
 }
 
 /** What the engines say, as what the command answers. */
@@ -202,9 +198,20 @@ async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> 
         { cause: error },
       )
     }
+    if (error instanceof StorageUnreachableError) throw unreachable(error)
     if (error instanceof DatabaseError) throw interrupted(error.message, error)
     throw error
   }
+}
+
+function unreachable(cause: StorageUnreachableError): Failure {
+  return new Failure(
+    'unexpected',
+    'database-unreachable',
+    cause.message.charAt(0).toUpperCase() + cause.message.slice(1),
+    'The application goes on with SQLite. Start that server, or correct --to: host, user, password, certificate.',
+    { cause },
+  )
 }
 
 function interrupted(reason: string, cause?: Error): Failure {
@@ -222,7 +229,7 @@ const notSqlite = () =>
     'refused',
     'not-on-sqlite',
     'The database of this application is a PostgreSQL already, and only what is in SQLite is moved.',
-    'From one PostgreSQL to another: app backup, then app restore with the other one configured.',
+    'Nothing was changed. From one PostgreSQL to another: app backup <file>, app config set database <url>, then app restore <file>.',
   )
 
 const overridden = () =>
@@ -233,12 +240,14 @@ const overridden = () =>
     'Write its value into app.config.json ("app config set database …"), unset it, and restart the host.',
   )
 
+const withoutPassword = (url: string) => url.replace(/^([^/]*\/\/[^:@/?]*):[^@/]*@/, '$1@')
+
 const noData = (url: string) =>
   new Failure(
     'refused',
     'no-data',
     'There is no SQLite database yet, so there is nothing to move.',
-    `Have the application begin there: app config set database "${url.replace(/\/\/[^@/]*@/, '//…@')}"`,
+    `Have the application begin there, with the password in PGPASSWORD: app config set database "${withoutPassword(url)}"`,
   )
 
 const busy = () =>

@@ -1,26 +1,32 @@
-import { existsSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
 import {
+  assertUnneeded,
   copyDatabase,
   extractModule,
   type Lock,
   MigrationError,
+  type ModuleData,
   type OperatorRecord,
   openStorage,
+  placeOfDatabase,
+  postgresData,
   purgeModule,
+  readConfig,
+  readContents,
   readLock,
   type Storage,
-  syncPath,
 } from '../host.ts'
 import { readGenerations } from '../install/generations.ts'
 import { installedId } from '../install/source.ts'
 import { makeStaging } from '../install/staging.ts'
+import { assertServedNowhereElse } from '../other-hosts.ts'
 import { applicationSchema } from './application-schema.ts'
 import { DATA } from './archive-manifest.ts'
-import { askDatabase, askHost } from './ask-database.ts'
+import { assertArchivable, freeArchive } from './archives.ts'
+import { askDatabase } from './ask-database.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface Purged {
@@ -29,6 +35,16 @@ export interface Purged {
   /** `app restore` brings the tables back from it; relative to the application folder. */
   readonly archive: string
 }
+
+export interface PurgePlan {
+  /** The modules, those that others refer to last. */
+  readonly modules: readonly string[]
+  readonly drops: readonly { readonly table: string; readonly rows: number }[]
+}
+
+/** For people: `cart (2 rows), cart_item (5 rows)`. */
+export const purgeText = ({ drops }: PurgePlan) =>
+  drops.map(({ table, rows }) => `${table} (${rows} ${rows === 1 ? 'row' : 'rows'})`).join(', ')
 
 /**
  * Drops the tables of modules that are not installed any more, each after an archive of them is on the disk. The
@@ -42,7 +58,8 @@ export async function purgeModules(directory: string, names: readonly string[]):
   const lock = await readLock(directory)
   const ids = (await idsOf(directory, lock, names)).filter((id) => !Object.hasOwn(lock.modules, id))
   if (ids.length === 0) return []
-  await askHost({ directory, path: '/retired' })
+  const retired = { directory, path: '/retired', body: { modules: ids } } as const
+  await askDatabase(retired, () => assertUnneeded(directory, ids))
   const copy = join(await privateStaging(directory), 'copy.db')
   await askDatabase({ directory, path: '/backup', body: { file: copy } }, () => copyDatabase(directory, copy))
   const purged: Purged[] = []
@@ -54,7 +71,7 @@ export async function purgeModules(directory: string, names: readonly string[]):
       await drop(directory, id, {})
       continue
     }
-    const archive = await freeName(directory, `${id}-${lock.generation}`)
+    const archive = await freeArchive(directory, 'purged', `${id}-${lock.generation}`)
     const about = { kind: 'module', module: id, generation: lock.generation } as const
     await writeArchive({ file: join(directory, archive), folder, names: [DATA], about })
     const { tables } = data
@@ -73,37 +90,64 @@ async function drop(directory: string, module: string, details: OperatorRecord['
 }
 
 /**
- * Tries to purge modules, installed or not, on an empty database with the schema of the application's.
- * @returns their ids, those that others refer to last
- * @throws {Failure} where that is refused: nothing has changed then
+ * Finds what purging modules, installed or not, drops: by purging them on an empty database with the schema of the
+ * application's. Checks that the archive can be written, and that no other host serves what is removed.
+ * @throws {Failure} where they cannot be purged (4): nothing has changed then
  */
-export async function purgeOrder(directory: string, names: readonly string[]): Promise<string[]> {
+export async function planPurge(directory: string, names: readonly string[]): Promise<PurgePlan> {
+  const lock = await readLock(directory)
+  const { order, tables } = await rehearse(directory, await idsOf(directory, lock, names))
+  // Where it is removed already, hosts that share the folder are following: they are waited for.
+  const installed = order.filter((id) => Object.hasOwn(lock.modules, id))
+  if (installed.length > 0) await assertServedNowhereElse(directory, installed)
+  if (tables.length === 0) return { modules: order, drops: [] }
+  await assertArchivable(directory, 'purged')
+  const place = placeOfDatabase(await readConfig(directory))
+  if ('url' in place) await tryOnPostgres(place.url, order)
+  const { rows } = await readContents(place)
+  return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }
+}
+
+/** @returns the ids, those that others refer to last, and their tables */
+async function rehearse(directory: string, ids: readonly string[]) {
   const schema = await applicationSchema(directory)
   const file = join(await privateStaging(directory), 'rehearsal.db')
   const storage = await openStorage({ file, schema, onFatal: rethrow })
-  const left = new Set(await idsOf(directory, await readLock(directory), names))
+  const left = new Set(ids)
   const order: string[] = []
+  const tables: string[] = []
   try {
     while (left.size > 0) {
       const refusals: MigrationError[] = []
       for (const id of left) {
-        const refusal = await purgeRefusal(storage, id)
-        if (refusal !== undefined) refusals.push(refusal)
-        else order.push(id)
+        const purged = await tryPurge(storage, id)
+        if (purged instanceof MigrationError) {
+          refusals.push(purged)
+          continue
+        }
+        order.push(id)
+        tables.push(...purged.tables)
       }
       if (refusals.length === left.size) throw notPurgeable(refusals[0] as MigrationError)
       for (const id of order) left.delete(id)
     }
-    return order
+    return { order, tables }
   } finally {
     await storage.close()
   }
 }
 
-async function purgeRefusal(storage: Storage, id: string): Promise<MigrationError | undefined> {
+async function tryOnPostgres(url: string, modules: readonly string[]): Promise<void> {
   try {
-    await storage.purge(id)
-    return undefined
+    await (await postgresData()).tryPurge(url, modules)
+  } catch (error) {
+    throw error instanceof MigrationError ? notPurgeable(error) : error
+  }
+}
+
+async function tryPurge(storage: Storage, id: string): Promise<ModuleData | MigrationError> {
+  try {
+    return await storage.purge(id)
   } catch (error) {
     if (error instanceof MigrationError) return error
     throw error
@@ -138,16 +182,6 @@ async function privateStaging(directory: string): Promise<string> {
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
   return folder
-}
-
-async function freeName(directory: string, name: string): Promise<string> {
-  const folder = join('.app', 'purged')
-  await mkdir(join(directory, folder), { recursive: true, mode: 0o700 })
-  await syncPath(dirname(join(directory, folder)))
-  for (let number = 1; ; number++) {
-    const path = join(folder, `${name}${number === 1 ? '' : `-${number}`}.tgz`)
-    if (!existsSync(join(directory, path))) return path
-  }
 }
 
 function rethrow(error: Error): never {

@@ -152,7 +152,7 @@ async function assertGzip(file: string): Promise<void> {
       'notFound',
       'no-archive',
       `${file} cannot be read: ${reason}.`,
-      'Name a file of "app backup".',
+      'Nothing was changed. Name a file that "app backup", "app module-rollback" or "app module-remove --purge" has written.',
     )
   })
   try {

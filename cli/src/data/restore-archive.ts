@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { askBeforeLoss } from '../ask-before-loss.ts'
 import { beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
 import {
@@ -18,9 +19,11 @@ import {
   storedModule,
 } from '../host.ts'
 import { checkLockedBytes } from '../install/checks/same-bytes.ts'
+import { readGenerations } from '../install/generations.ts'
 import { lastLock } from '../install/lost-lock.ts'
 import { makeStaging } from '../install/staging.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
+import type { Terminal } from '../terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'
@@ -33,6 +36,9 @@ export interface Restore {
   readonly command: string
   readonly withConfig: boolean
   readonly withSecret: boolean
+  readonly terminal: Terminal
+  /** Do not ask. */
+  readonly yes: boolean
 }
 
 export type Restored =
@@ -46,18 +52,24 @@ export type Restored =
       /** The modules, and the host where one is pinned, that are not in the store. */
       readonly missing: readonly string[]
     }
-  | { readonly kind: 'module'; readonly module: string; readonly tables: readonly string[] }
+  | {
+      readonly kind: 'module'
+      readonly module: string
+      readonly tables: readonly string[]
+      /** What it was last installed from, for `app module-install`; null where no generation says so. */
+      readonly spec: string | null
+    }
 
 /**
- * Brings back what an archive holds, after all of it was verified. Run it while the application is locked.
+ * Brings back what an archive holds, after all of it was verified. On a terminal, asks before it replaces data. Run it while the application is locked.
  * @throws {Failure} nothing has changed then
  */
 export async function restoreArchive(restore: Restore): Promise<Restored> {
-  const { directory, file } = restore
+  const { directory, file, terminal } = restore
   await assertStopped(directory)
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
-  const manifest = await readArchive(file, folder)
+  const manifest = await terminal.during('Verifying', () => readArchive(file, folder))
   const damage = damageOf(join(folder, DATA))
   if (damage !== undefined) throw refused(file, `its database is damaged: ${damage}`)
   if (manifest.kind === 'module') return await restorePurged(restore, folder, manifest)
@@ -65,12 +77,18 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
 }
 
 async function restoreApplication(
-  { directory, file, command, withConfig, withSecret }: Restore,
+  restore: Restore,
   folder: string,
-  { parts }: ArchiveManifest,
+  { parts, generation, at }: ArchiveManifest,
 ): Promise<Restored> {
+  const { directory, file, command, withConfig, withSecret, terminal, yes } = restore
   if (withSecret && !Object.hasOwn(parts, SECRET)) {
-    throw refused(file, 'it holds no secret: it was made without --with-secret')
+    throw new Failure(
+      'refused',
+      'bad-archive',
+      `${file} holds no secret: it was made without --with-secret.`,
+      'Nothing was changed. Leave --with-secret out: .app/secret stays as it is.',
+    )
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
@@ -81,15 +99,24 @@ async function restoreApplication(
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
   if (withSecret) sources.set(secretFile(directory), join(folder, SECRET))
 
+  const replaced = [...(withConfig ? [CONFIG] : []), ...(withSecret ? [SECRET] : [])]
   const data = join(folder, DATA)
   const other = placeOfDatabase(present)
+  if (!('file' in database) || existsSync(database.file)) {
+    terminal.note(`Replaces data and modules by those of generation ${generation}, ${at}.`)
+    terminal.note('The database that is there is kept beside.')
+    if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
+    await askBeforeLoss(terminal, yes, 'Restore that?')
+  }
   const former = await asRefusal(file, () =>
-    replaceData({ directory, command, from: basename(file), lock, database, data, sources, other }),
+    terminal.during('Restoring', () =>
+      replaceData({ directory, command, from: basename(file), lock, database, data, sources, other }),
+    ),
   )
   return {
     kind: 'application',
     generation: lock.generation,
-    restored: [DATA, LOCK, ...(withConfig ? [CONFIG] : []), ...(withSecret ? [SECRET] : [])],
+    restored: [DATA, LOCK, ...replaced],
     former,
     missing: missingIn(directory, lock),
   }
@@ -119,11 +146,19 @@ async function restorePurged(
   const sets = await storedMigrations(directory)
   try {
     const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets, record))
-    return { kind: 'module', ...restored }
+    return { kind: 'module', ...restored, spec: await lastSpec(directory, restored.module) }
   } catch (error) {
     if (error instanceof StorageBusyError) await assertStopped(directory)
     throw error
   }
+}
+
+async function lastSpec(directory: string, module: string): Promise<string | null> {
+  const { known } = await readGenerations(directory, await lastLock(directory))
+  const found = known.findLast(({ lock }) => Object.hasOwn(lock.modules, module))
+  const spec = found?.lock.modules[module]?.spec
+  if (spec === undefined) return null
+  return spec.startsWith('file:') ? resolve(directory, spec.slice('file:'.length)) : spec
 }
 
 async function asRefusal<Result>(file: string, work: () => Promise<Result>): Promise<Result> {

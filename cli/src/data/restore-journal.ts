@@ -126,7 +126,7 @@ function hostRunning(cause?: Error): Failure {
     'refused',
     'host-running',
     `A host runs this application, and data are restored only into one that is stopped${cause ? `: ${cause.message}` : ''}.`,
-    'Stop it, then give the same command again.',
+    'Nothing was changed. Stop it, then run the command again.',
     { cause },
   )
 }

@@ -34,10 +34,12 @@ export interface SnapshotRestoration {
   readonly terminal: Terminal
   /** Do not ask. */
   readonly yes: boolean
+  /** Only say what would be lost. */
+  readonly dryRun: boolean
 }
 
 export interface RestoredSnapshot {
-  /** Of the lock from now on. */
+  /** Of the lock from now on; the present one of a dry run. */
   readonly generation: number
   /** When the snapshot was taken: what was written since is lost. RFC 3339, UTC. */
   readonly at: string
@@ -74,10 +76,15 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   if (snapshot === undefined) throw noSnapshot(target.generation)
   const { at } = snapshot
   const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
+  const present = await readLock(directory)
+  if (restoration.dryRun) {
+    restoration.terminal.note(lossOf(snapshot, tables))
+    return { generation: present.generation, at, tables, former: null }
+  }
   await agreed(restoration, lossOf(snapshot, tables))
 
   const copy = await copied(directory, snapshot)
-  const generation = (await readLock(directory)).generation + 1
+  const generation = present.generation + 1
   const lock: Lock = { ...target, generation }
   const from = relative(directory, snapshot.file)
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
@@ -167,7 +174,7 @@ async function agreed({ directory, terminal, yes }: SnapshotRestoration, loss: s
 }
 
 function declined(loss: string, hint: string): Failure {
-  const message = `The snapshot was not put back: it was not confirmed. ${loss}`
+  const message = `Nothing was changed: it was not confirmed. ${loss}`
   return new Failure('refused', 'declined', message, hint)
 }
 
@@ -176,7 +183,7 @@ function noSnapshot(generation: number): Failure {
     'refused',
     'no-snapshot',
     `Generation ${generation} cannot be gone back to: no snapshot is left of a database that fits it.`,
-    'Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
+    'Nothing was changed. Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
   )
 }
 

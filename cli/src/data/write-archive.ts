@@ -57,8 +57,8 @@ async function removeLeft(file: string): Promise<void> {
   for (const name of (await readdir(dirname(file))).filter(isLeft)) await rm(join(dirname(file), name))
 }
 
-/** @throws {Failure} */
-export async function assertFree(file: string): Promise<void> {
+/** @throws {Failure} where the folder is missing (3) */
+export async function assertFolder(file: string): Promise<void> {
   const folder = await stat(dirname(file)).catch(() => undefined)
   if (folder?.isDirectory() !== true) {
     throw new Failure(
@@ -68,6 +68,11 @@ export async function assertFree(file: string): Promise<void> {
       'Make it first, or name another file.',
     )
   }
+}
+
+/** @throws {Failure} where the folder is missing (3), or the file exists (4) */
+export async function assertFree(file: string): Promise<void> {
+  await assertFolder(file)
   if ((await stat(file).catch(() => undefined)) !== undefined) throw exists(file)
 }
 

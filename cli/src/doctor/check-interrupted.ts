@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, readRestoration } from '../data/restore-journal.ts'
 import { completeInterrupted } from '../install/apply-change.ts'
 import { readJournal } from '../install/journal.ts'
@@ -47,8 +48,9 @@ async function journalTrouble(directory: string): Promise<Trouble[]> {
       hint: 'Repeat it, or run "app doctor --fix": either completes it.',
       async mend() {
         try {
-          await completeInterrupted(directory)
-          return `Completed "app ${command}".`
+          const archive = (await completeInterrupted(directory))?.archive
+          const way = archive ? ` To bring back what it dropped: ${restoreCommand(directory, archive)}` : ''
+          return `Completed "app ${command}".${way}`
         } catch (error) {
           if ((await readJournal(directory)) !== undefined) throw error
           return `It could not be completed, and was taken back. ${(error as Error).message}`

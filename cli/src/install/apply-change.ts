@@ -1,13 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { changeRecord } from '../audit/change-record.ts'
+import { restoreCommand } from '../data/archives.ts'
 import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
   configFile,
-  hostMigrations,
   type Lock,
   type LockedPackage,
   leaveRecord,
@@ -15,18 +15,18 @@ import {
   type Outcome,
   readLock,
   replaceFile,
-  StillNeededError,
   StorageBusyError,
-  undoMigrations as undoAlone,
   writeLock,
 } from '../host.ts'
 import { readGenerations, recordGeneration } from './generations.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
+import { isOfHost, type Undone, undoMigrations } from './undo-migrations.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → the running host switches → what goes back is undone → on record → journal gone. Before the
+// lock (the commit point) → the running host switches → archive of what goes back → that is undone → on record → journal
+// gone. Before the
 // commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
 // found is completed.
 
@@ -53,8 +53,8 @@ export interface Switched {
   readonly live: boolean
   /** The migrations that were applied: `api-cart/001-cart`. */
   readonly migrations: readonly string[]
-  /** Why what was to be undone stays: another host of the database needs it. The last of them undoes it. */
-  readonly stays?: string
+  /** What came of the migrations that were to be undone. */
+  readonly undone?: Undone
 }
 
 /** @throws {Failure} refused before the commit (4), or undone after it (5) */
@@ -79,21 +79,25 @@ export async function applyChange({
 
 /**
  * Completes the change that a killed command has left.
- * @returns the command that it was, undefined where there was none
+ * @returns the command that it was, and the archive of what it has undone; undefined where there was none
  */
-export async function completeInterrupted(directory: string): Promise<string | undefined> {
+export async function completeInterrupted(directory: string): Promise<Completed | undefined> {
   const journal = await readJournal(directory)
   if (journal === undefined) return undefined
-  await carryOut(directory, journal)
-  return journal.command
+  const { undone } = await carryOut(directory, journal)
+  return { command: journal.command, archive: undone?.archive }
+}
+
+export interface Completed {
+  readonly command: string
+  /** Relative to the application folder. */
+  readonly archive: string | undefined
 }
 
 /** Whether the change that a killed command has left keeps the host from starting. */
 export async function blocksStart(directory: string): Promise<boolean> {
   return (await readJournal(directory))?.undo.some(isOfHost) === true
 }
-
-const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { former, next, command } = journal
@@ -127,10 +131,10 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const outcome = await activate(directory)
   if (outcome !== 'served' && outcome !== 'no host')
     throw await takeBack(directory, journal, migrations, outcome.reason)
-  const stays = journal.undo.length > 0 ? await undoMigrations(directory, journal.undo) : undefined
+  const undone = journal.undo.length > 0 ? await undoMigrations(directory, former, journal.undo) : {}
   await end(directory, journal, 'done')
   const live = outcome === 'served'
-  return { generation: next.generation, live, migrations: namesOf(migrations), ...(stays && { stays }) }
+  return { generation: next.generation, live, migrations: namesOf(migrations), undone }
 }
 
 /** Killed in between, the same record is left again. */
@@ -164,7 +168,7 @@ async function takeBack(
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
   const outcome = await activate(directory)
-  const schema = await undoneOrSaid(directory, migrated)
+  const schema = await undoneOrSaid(directory, former, migrated)
   await end(directory, journal, 'taken back')
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
@@ -176,14 +180,19 @@ async function takeBack(
   )
 }
 
-async function undoneOrSaid(directory: string, migrated: Applied): Promise<string> {
+async function undoneOrSaid(directory: string, former: Lock, migrated: Applied): Promise<string> {
+  if (migrated.length === 0) return AS_BEFORE
   try {
-    const stays = migrated.length > 0 ? await undoMigrations(directory, migrated) : undefined
-    return stays === undefined ? 'Data and former modules are as they were.' : ahead(stays)
+    const { stays, archive } = await undoMigrations(directory, former, migrated)
+    if (stays !== undefined) return ahead(stays)
+    if (archive === undefined) return AS_BEFORE
+    return `${AS_BEFORE} An archive of the database from before its migrations were undone is kept: ${restoreCommand(directory, archive)}`
   } catch (error) {
     return ahead((error as Error).message)
   }
 }
+
+const AS_BEFORE = 'Data and former modules are as they were.'
 
 const ahead = (reason: string) =>
   `The schema stays ahead of the former modules, which does no harm: ${reason}`
@@ -230,43 +239,6 @@ async function migrateAlone(directory: string, modules: Lock['modules']): Promis
     const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
     if (answer?.status !== 200) throw error
     return (answer.body as { applied: Applied }).applied
-  }
-}
-
-/**
- * The requests that began before the change may still need what is undone: they are waited for. A host needs its
- * own tables until it ends.
- * @returns why they stay, where another host needs them
- */
-async function undoMigrations(
-  directory: string,
-  migrations: readonly AppliedMigration[],
-): Promise<string | undefined> {
-  if (migrations.some(isOfHost)) return await undoOrStay(directory, migrations)
-  await callRunningHost(directory, { method: 'POST', path: '/retired' })
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/undo', body: { migrations } })
-  if (answer === undefined) return await undoOrStay(directory, migrations)
-  if (answer.status === 200) return undefined
-  const { reason, stillNeeded } = answer.body as { reason?: string; stillNeeded?: boolean }
-  if (stillNeeded) return reason
-  throw new Failure(
-    'unexpected',
-    'undo-failed',
-    `The former modules serve, but migrations could not be undone: ${reason ?? `the host answered ${answer.status}`}.`,
-    'The schema stays ahead of them, which does no harm. The next command that changes the application tries again.',
-  )
-}
-
-async function undoOrStay(
-  directory: string,
-  migrations: readonly AppliedMigration[],
-): Promise<string | undefined> {
-  try {
-    await undoAlone(directory, migrations)
-    return undefined
-  } catch (error) {
-    if (error instanceof StillNeededError) return error.message
-    throw error
   }
 }
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import ssri from 'ssri'
 import { create } from 'tar'
+import { assertFolder } from '../data/write-archive.ts'
 import { Failure } from '../failure.ts'
 import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath } from '../host.ts'
 import { hostEntry, lockEntry, moduleEntry } from './bundle-file.ts'
@@ -28,6 +29,8 @@ export interface Bundled {
  * @throws {Failure} where the store is not what the lock says, or `file` is something else already
  */
 export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
+  await assertFolder(file)
+  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw taken(file)
   const lock = await readLock(directory)
   const names = await namesOf(directory, lock)
   const temporary = `${file}.${process.pid}.tmp`

@@ -2,6 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deliverRecords } from '../audit/deliver-records.ts'
+import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
 import { readLock } from '../host.ts'
@@ -17,10 +18,14 @@ import { removeLeftovers } from './staging.ts'
 async function completeOrSay(directory: string, terminal: Terminal): Promise<void> {
   try {
     const completed = await completeInterrupted(directory)
-    if (completed !== undefined) terminal.note(`Completed "${completed}", which had been interrupted.`)
+    if (completed === undefined) return
+    const { command, archive } = completed
+    terminal.note(`Completed "${command}", which had been interrupted.`)
+    if (archive) terminal.note(`To bring back what it dropped: ${restoreCommand(directory, archive)}`)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    terminal.note(`A change that had been interrupted was taken back. ${error.message}`)
+    const outcome = (await readJournal(directory)) === undefined ? 'was taken back' : 'is not complete'
+    terminal.note(`A change that had been interrupted ${outcome}. ${error.message}`)
   }
 }
 

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
+import { askBeforeLoss } from '../ask-before-loss.ts'
+import { assertArchivable } from '../data/archives.ts'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
 import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
-  hostMigrations,
   type Lock,
   lockedPackages,
   nameOfHost,
@@ -20,10 +21,13 @@ import {
   readLedger,
 } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
+import { changesBetween } from './changes-between.ts'
 import { type Generation, type Generations, KEPT, readGenerations } from './generations.ts'
 import { npmOptions } from './npm-options.ts'
-import { restoreStore } from './restore-store.ts'
+import { type Drop, dropText, planUndo } from './plan-undo.ts'
+import { missingInStore, restoreStore } from './restore-store.ts'
 import { sayUnreadable } from './say-unreadable.ts'
+import { isOfHost } from './undo-migrations.ts'
 
 export interface Rollback {
   readonly directory: string
@@ -36,6 +40,10 @@ export interface Rollback {
   readonly withSnapshot: boolean
   /** Do not ask. */
   readonly yes: boolean
+  /** Only plan: change nothing. */
+  readonly dryRun: boolean
+  /** A folder for what is rehearsed; whoever made it removes it. */
+  readonly staging: string
 }
 
 export interface RolledBack {
@@ -43,38 +51,54 @@ export interface RolledBack {
   readonly generation: number
   /** The generation whose modules are installed again. */
   readonly to: number
+  readonly plan: RollbackPlan
   /** The migrations that were undone: `api-cart/002-note`. */
   readonly undone: readonly string[]
+  /** The database before they were, for `app restore`; relative to the application folder. */
+  readonly archive: string | null
   /** Why they were not: another host of the database needs them. */
   readonly stays: string | null
   /** What came back instead, and what was lost. */
   readonly snapshot: Omit<RestoredSnapshot, 'generation'> | null
 }
 
+export interface RollbackPlan {
+  /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
+  readonly changes: readonly string[]
+  /** The migrations that are undone: `api-cart/002-note`. */
+  readonly undo: readonly string[]
+  readonly drops: readonly Drop[]
+}
+
 /**
  * Installs what a former generation had. The migrations that its packages do not have are undone by what the ledger
  * recorded of them, so no module's code is needed. Data of modules that it does not have stay, as when they are
- * removed. Run it while the application is locked.
+ * removed. Says first what goes, and asks on a terminal; an archive of the database precedes what is undone. Run it while
+ * the application is locked.
  *
  * @throws {Failure} where there is no such generation (3), or a migration in between cannot be undone (4)
  */
 export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
-  const { directory, command, withSnapshot } = rollback
+  const { directory, command, withSnapshot, dryRun, terminal } = rollback
   const lock = await readLock(directory)
   const generations = await readGenerations(directory, lock)
   sayUnreadable(generations, rollback.terminal)
   const target = find(generations, lock, rollback.generation).lock
   const { modules, host = null, generation: to } = target
+  const changes = changesBetween(lock, target).map(({ text }) => text)
   const nothing = {
     switched: undefined,
     generation: lock.generation,
     to,
+    plan: { changes, undo: [], drops: [] },
     undone: [],
+    archive: null,
     stays: null,
     snapshot: null,
   }
   if (isSame(target, lock)) return nothing
-  await fetchAgain(directory, target)
+  if (dryRun) await assertInStore(directory, target)
+  else await fetchAgain(directory, target)
   const names = await lockMigrationNames(directory, target)
   const undo = migrationsBeyond(names, await readLedger(directory))
   if (withSnapshot && undo.length > 0) {
@@ -83,18 +107,46 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   }
   const stuck = undo.find(({ down }) => down === null)
   if (stuck) throw await irreversible(directory, to, stuck, names)
-  if (undo.some(({ module }) => module === hostMigrations.module)) await assertStopped(directory, to)
-  const switched = await applyChange({
-    directory,
-    command,
-    former: lock,
-    modules,
-    host,
-    undo: undo.map(({ module, name }) => ({ module, name })),
-  })
-  const { stays = null, generation } = switched
-  const undone = stays === null ? undo.map(({ module, name }) => `${module}/${name}`) : []
-  return { ...nothing, switched, generation, undone, stays }
+  if (undo.some(isOfHost)) await assertStopped(directory, to)
+  const migrations = undo.map(({ module, name }) => ({ module, name }))
+  const plan = {
+    changes,
+    undo: migrations.map(({ module, name }) => `${module}/${name}`),
+    drops: await planUndo(directory, migrations, rollback.staging),
+  }
+  if (dryRun) return { ...nothing, plan }
+  terminal.note(planText(to, plan))
+  if (undo.length > 0) {
+    await assertArchivable(directory, 'undone')
+    await askBeforeLoss(terminal, rollback.yes, 'Undo that?')
+  }
+  const switched = await terminal.during('Going back', () =>
+    applyChange({ directory, command, former: lock, modules, host, undo: migrations }),
+  )
+  const { archive = null, stays = null } = switched.undone ?? {}
+  const { generation } = switched
+  return { ...nothing, switched, generation, plan, undone: archive === null ? [] : plan.undo, archive, stays }
+}
+
+/** For people. */
+export function planText(to: number, { changes, undo, drops }: RollbackPlan): string {
+  return [
+    `Back to generation ${to}: ${changes.join(', ')}`,
+    ...undo.map((migration) => `  undoes the migration ${migration}`),
+    ...drops.map((drop) => `  drops ${dropText(drop)}`),
+    ...(undo.length > 0 ? ['An archive of the database precedes it.'] : []),
+  ].join('\n')
+}
+
+async function assertInStore(directory: string, target: Lock): Promise<void> {
+  const missing = await missingInStore(directory, target, [...lockedPackages(target).keys()])
+  if (missing.length === 0) return
+  throw new Failure(
+    'refused',
+    'store-incomplete',
+    `A dry run fetches nothing, and the store does not have all of generation ${target.generation}: ${missing.join(', ')}.`,
+    'Nothing was changed. Run it without --dry-run on a terminal: it fetches them, shows the plan and asks.',
+  )
 }
 
 /** What is older than the last generations may have left the store. */
@@ -126,8 +178,8 @@ async function irreversible(
     'irreversible',
     `Generation ${to} cannot be gone back to: the migration ${name} of ${module} cannot be undone.`,
     snapshot === undefined
-      ? `Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
-      : `Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
+      ? `Nothing was changed. Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
+      : `Nothing was changed. Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
   )
 }
 
@@ -170,6 +222,6 @@ async function assertStopped(directory: string, to: number): Promise<void> {
     'refused',
     'host-running',
     `Generation ${to} has a former host, and the tables of a newer one are needed until that ends: ${who}.`,
-    'Stop it, give the same command again, then start the application. One that was killed counts for half a minute.',
+    'Nothing was changed. Stop it, run the command again, then start the application. One that was killed counts for half a minute.',
   )
 }

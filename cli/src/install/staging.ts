@@ -45,6 +45,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
     ...(await namesIn(own, isTemporary)),
     ...(await namesIn(join(own, 'generations'), isTemporary)),
     ...(await namesIn(join(own, 'purged'), isTemporary)),
+    ...(await namesIn(join(own, 'undone'), isTemporary)),
     ...(await namesIn(join(own, 'audit'), isTemporary)),
     ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
   ]
@@ -160,7 +161,8 @@ async function namesIn(folder: string, matches: (name: string) => boolean): Prom
   try {
     return (await readdir(folder)).filter(matches).map((name) => join(folder, name))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
     throw error
   }
 }

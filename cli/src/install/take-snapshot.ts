@@ -48,7 +48,8 @@ export async function assertRoom(folder: string, bytes: number): Promise<void> {
   if (bytes > bavail * bsize) throw new Error(`it needs ${bytes} bytes, and ${bavail * bsize} are free`)
 }
 
-async function sizeOf(databaseFile: string): Promise<number> {
+/** Of a SQLite database with its log, in bytes; 0 where there is none. */
+export async function sizeOf(databaseFile: string): Promise<number> {
   const files = [databaseFile, `${databaseFile}-wal`]
   const sizes = await Promise.all(files.map(async (file) => (await stat(file).catch(() => undefined))?.size))
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)

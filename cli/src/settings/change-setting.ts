@@ -161,6 +161,6 @@ function wrongSetting(clauses: readonly string[], value: string | undefined): Fa
     `app.config.json would be wrong: ${clauses.join('; ')}.`,
     value === undefined
       ? 'Nothing was changed. Set it to another value instead.'
-      : 'Nothing was changed. "app config get" shows what each setting is for.',
+      : 'Nothing was changed. Give it such a value; "app config get" shows the present ones and the defaults.',
   )
 }

@@ -77,6 +77,13 @@ t.test(
     await writeFile(file, 'mine')
     t.match(await staging.run('bundle', file), { exitCode: 4, json: { error: { code: 'file-exists' } } })
     t.equal(await readFile(file, 'utf8'), 'mine')
+    t.match(await staging.run('bundle', staging.root), { json: { error: { code: 'file-exists' } } })
+    for (const command of ['bundle', 'backup'])
+      t.match(
+        await staging.run(command, join(staging.root, 'none', 'shop.tgz')),
+        { exitCode: 3, json: { error: { code: 'no-folder', hint: /Make it first/ } } },
+        `${command} into a folder that is not there`,
+      )
     t.notOk((await readdir(staging.root)).some((name) => name.endsWith('.tmp')))
   },
 )

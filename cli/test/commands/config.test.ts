@@ -82,7 +82,10 @@ t.test('a running host takes a setting up, as a generation of the history', asyn
   const lock = await readLock(directory)
   t.match((await readGenerations(directory, lock)).known.at(-1), { command: 'config set note.keepFor' })
 
-  t.match(await run('config', 'set', 'note.keepFor', '7d'), { exitCode: 0, json: { changed: false } })
+  t.match(await run('config', 'set', 'note.keepFor', '7d'), {
+    exitCode: 0,
+    json: { changed: false, live: true },
+  })
   const { records } = (await run('audit')).json
   t.match(records, [{ action: 'config', object: 'note.keepFor' }, { action: 'module-install' }])
   t.notMatch(JSON.stringify(records), /7d/)

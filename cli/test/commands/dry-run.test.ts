@@ -33,6 +33,7 @@ const dry: Record<string, readonly (readonly string[])[]> = {
   'module-install': [[], ['<other>'], ['<tarball>', 'mine'], ['mine', '--frozen']],
   'module-upgrade': [[], ['mine']],
   'host-upgrade': [['1.1.0']],
+  'module-rollback': [[], ['0'], ['1'], ['0', '--restore-snapshot']],
 }
 
 t.test('every command that has --dry-run is tried here', async (t) => {

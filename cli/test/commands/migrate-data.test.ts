@@ -97,7 +97,9 @@ t.test('a target that somebody has is refused, and an application that cannot mo
   await execute('DROP TABLE theirs')
   await fails('usage', /begin with postgres/, run('migrate-data', '--to', 'data/other.db'))
   await fails('usage', /must be given/, run('migrate-data'))
-  await fails('database-unreachable', /cannot be/, run('migrate-data', '--to', 'postgres://x@127.0.0.1:1/x'))
+  const unreachable = run('migrate-data', '--to', 'postgres://x@127.0.0.1:1/x')
+  await fails('database-unreachable', /cannot be/, unreachable)
+  t.match((await unreachable).json.error.hint, /correct --to/)
   process.env.APP_DATABASE = 'data/app.db'
   t.teardown(() => delete process.env.APP_DATABASE)
   await fails('database-overridden', /APP_DATABASE/)

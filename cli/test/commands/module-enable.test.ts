@@ -11,12 +11,16 @@ t.test('a module is switched off and on while the host runs, by id or package na
   t.match(await run('module-disable', 'hello'), { exitCode: 0, json: { changed: ['hello'], live: true } })
   t.equal((await get(running, '/hello')).status, 404)
   t.match((await run('module-list')).json.modules, [{ id: 'hello', state: 'disabled' }])
-  t.match(await run('module-disable', 'hello'), { exitCode: 0, json: { changed: [], unchanged: ['hello'] } })
+  t.match(await run('module-disable', 'hello'), {
+    exitCode: 0,
+    json: { changed: [], unchanged: ['hello'], live: true },
+  })
   t.match(await run('module-enable', '@acme/hello'), {
     exitCode: 0,
     json: { changed: ['hello'], live: true },
   })
   t.match(await get(running, '/hello'), { status: 200 })
+  t.match(await run('module-enable', 'hello'), { json: { changed: [], live: true } })
 })
 
 t.test('what is not installed is not found', async (t) => {

@@ -1,14 +1,11 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { cp, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { app } from '../../src/app.ts'
 import { Application, readConfig, readFileContents, readLock } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
 import { noteVersions, versionsOfNote } from '../note-versions.ts'
-import { copiesOf } from '../run-app.ts'
+import { copiesOf, runOnTerminal } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 
@@ -94,19 +91,25 @@ t.test('nothing is lost that nobody has agreed to', async (t) => {
     ['y', 0],
   ] as const) {
     t.strictSame(await readLock(directory), lock)
-    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-    const said = text(stderr)
-    stdin.end(`${answer}\n`)
-    const streams = {
-      stdin: Object.assign(stdin, { isTTY: true }),
-      stdout,
-      stderr: Object.assign(stderr, { isTTY: true }),
-    }
-    t.equal(await app(['module-rollback', '--restore-snapshot', '--dir', directory], streams), exitCode)
-    stderr.end()
-    t.match(await said, /note 5 \(then 2\).*Put the snapshot back\? \[y\/N\]/s)
+    t.match(await runOnTerminal(answer, 'module-rollback', '--restore-snapshot', '--dir', directory), {
+      exitCode,
+      said: /note 5 \(then 2\).*Put the snapshot back\? \[y\/N\]/s,
+    })
   }
   t.equal(await count(directory), 2)
+})
+
+t.test('a dry run says what would be lost, and changes nothing', async (t) => {
+  const { directory, run } = await upgraded(t)
+  const lock = await readLock(directory)
+  const done = await run('module-rollback', '--restore-snapshot', '--dry-run')
+  t.match(done, {
+    exitCode: 0,
+    json: { dryRun: true, generation: 2, snapshot: { tables: [{ now: 5, snapshot: 2 }] } },
+  })
+  t.match(done.stderr, /note 5 \(then 2\)/)
+  t.strictSame(await readLock(directory), lock)
+  t.equal(await count(directory), 5)
 })
 
 t.test('a running host is told of, after what would be lost, and goes on', async (t) => {

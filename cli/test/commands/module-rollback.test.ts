@@ -22,7 +22,7 @@ t.test('the former version is back at once, its schema too, and the data stay', 
   t.strictSame((await get(running, '/note')).body, { version: '1.0.0', notes: [{ body: 'kept' }] })
   t.match(await run('module-rollback', '2'), { json: { to: 2, generation: 4, undone: [] } })
   t.match((await get(running, '/note')).body, { version: '2.0.0', notes: [{ body: 'kept', colour: 'none' }] })
-  t.match(await run('module-rollback', '2'), { exitCode: 0, json: { generation: 4, live: false } })
+  t.match(await run('module-rollback', '2'), { exitCode: 0, json: { generation: 4, live: true } })
 })
 
 t.test('without a running host too, and down to nothing', async (t) => {

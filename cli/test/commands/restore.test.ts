@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { databaseSchema, readConfig, readLock } from '../../src/host.ts'
 import { backedUp, count } from '../backed-up.ts'
+import { runOnTerminal } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -23,6 +24,25 @@ t.test('restoring replaces data and lock by a further generation, and keeps what
   t.match((await run('module-history')).json.generations.at(-1), { generation: 3, command: /^restore / })
   t.notOk((await readdir(directory)).some((name) => name.endsWith('.restored')))
   t.match(await run('restore', file), { exitCode: 0, json: { generation: 4 } })
+  t.equal(await count(t, directory), 3)
+})
+
+t.test('on a terminal it asks before it replaces data; no changes nothing', async (t) => {
+  const { directory, file } = await backedUp(t)
+  for (const [answer, exitCode, rows] of [
+    ['n', 4, 5],
+    ['y', 0, 3],
+  ] as const) {
+    const asked = await runOnTerminal(answer, 'restore', file, '--dir', directory)
+    t.match(asked, { exitCode, said: /is kept beside.*Restore that\? \[y\/N\]/s })
+    t.equal(await count(t, directory), rows)
+  }
+  await rm((await readConfig(directory)).databaseFile ?? '')
+  t.notMatch(
+    (await runOnTerminal('n', 'restore', file, '--dir', directory)).said,
+    /\[y\/N\]/,
+    'nothing to lose',
+  )
   t.equal(await count(t, directory), 3)
 })
 
@@ -68,7 +88,7 @@ t.test('the configuration comes back only where that is asked for', async (t) =>
   t.equal(await count(t, directory), 3)
   t.match(await run('restore', file, '--with-secret'), {
     exitCode: 4,
-    json: { error: { message: /holds no secret/ } },
+    json: { error: { message: /holds no secret/, hint: /^Nothing was changed\. Leave --with-secret out/ } },
   })
 })
 

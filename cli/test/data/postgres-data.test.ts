@@ -93,6 +93,24 @@ t.test('what is purged on PostgreSQL comes back from its archive', { skip }, asy
   t.equal(await count(), 3)
 })
 
+t.test('the archive before a down brings the rows back', { skip }, async (t) => {
+  const application = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
+  const { directory, run, v1, v2 } = application
+  const { url, execute } = await temporarySchema(t)
+  await useDatabase(directory, url)
+  await run('module-install', v1)
+  await run('module-install', v2)
+  await execute(`INSERT INTO note (body, colour) VALUES ('kept', 'red'), ('kept', 'green')`)
+  const drops = [{ table: 'note', column: 'colour', rows: 2 }]
+  t.match(await run('module-rollback', '--dry-run'), { json: { plan: { drops } } })
+  const { json } = await run('module-rollback')
+  t.match(json, { undone: ['note/002-colour'], archive: '.app/undone/2.tgz' })
+  t.notMatch(await execute('SELECT * FROM note'), [{ colour: 'red' }])
+  t.match(await run('restore', join(directory, json.archive)), { exitCode: 0 })
+  t.match(await execute('SELECT * FROM note ORDER BY colour'), [{ colour: 'green' }, { colour: 'red' }])
+  t.equal((await readLock(directory)).modules.note?.version, '2.0.0')
+})
+
 t.test('the snapshot before a migration brings data and modules back', { skip }, async (t) => {
   const { directory, run, v2, write, count, schema } = await notes(t)
   await write(2)

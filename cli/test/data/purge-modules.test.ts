@@ -1,11 +1,15 @@
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { readLock } from '../../src/host.ts'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
-import { testApplication } from '../run-app.ts'
+import { noteVersions } from '../note-versions.ts'
+import { temporarySchema, useDatabase } from '../postgres-schema.ts'
+import { runApp, runOnTerminal, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
+import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const TABLES = ['entry', 'entry_twin']
 
@@ -96,6 +100,86 @@ t.test('modules that refer to each other are not purged, and not removed', async
   })
   t.strictSame(Object.keys((await readLock(directory)).modules), ['one', 'two'])
 })
+
+t.test('where no archive can be written, nothing is removed', async (t) => {
+  const { directory, run } = await backedUp(t)
+  await writeFile(join(directory, '.app', 'purged'), '')
+  t.match(await run('module-remove', '--purge', 'entry'), {
+    exitCode: 4,
+    json: { error: { code: 'archive-failed', message: /\.app\/purged/, hint: /^Nothing was changed/ } },
+  })
+  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry'])
+  t.ok(await hasTables(directory))
+})
+
+t.test('on a terminal it asks; no removes nothing', async (t) => {
+  const { directory } = await backedUp(t)
+  for (const [answer, exitCode] of [
+    ['n', 4],
+    ['y', 0],
+  ] as const) {
+    t.ok(await hasTables(directory))
+    const asked = await runOnTerminal(answer, 'module-remove', '--purge', 'entry', '--dir', directory)
+    t.match(asked, { exitCode, said: /entry \(5 rows\), entry_twin \(5 rows\).*Drop that\? \[y\/N\]/s })
+    t.equal(Object.hasOwn((await readLock(directory)).modules, 'entry'), answer === 'n')
+  }
+  t.notOk(await hasTables(directory))
+})
+
+t.test('the command that the output names brings the tables back', async (t) => {
+  const { directory } = await backedUp(t)
+  const { stdout } = await runApp('module-remove', '--purge', 'entry', '--dir', directory)
+  const words = /: app (restore .*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
+  const { exitCode, stdout: said } = await runApp(...words)
+  t.equal(exitCode, 0)
+  t.equal(await count(t, directory), 5)
+  const next = /Next: app (module-install .*)$/m.exec(said)?.[1]?.split(' ') ?? []
+  t.match(await runApp(...next, '--dir', directory), { exitCode: 0 }, next.join(' '))
+})
+
+t.test(
+  'another host of the database that serves it is in the way before anything is removed',
+  {
+    skip: skipPostgres,
+  },
+  async (t) => {
+    const { directory, root, run, v1 } = await noteVersions(t, undefined)
+    await usePostgres(t, directory)
+    await run('module-install', v1)
+    const copy = join(root, 'copy')
+    await cp(directory, copy, { recursive: true })
+    const other = await runningHost(t, copy)
+    const refused = { exitCode: 4, json: { error: { code: 'still-served', hint: /^Nothing was changed/ } } }
+    t.match(await run('module-remove', '--purge', 'note'), refused, 'while no host runs here')
+    const host = await runningHost(t, directory)
+    t.match(await run('module-remove', '--purge', 'note'), refused, 'while one runs here')
+    t.match((await get(host, '/note')).status, 200)
+    await other.close()
+    t.match(await run('module-remove', '--purge', 'note'), {
+      exitCode: 0,
+      json: { purged: [{ module: 'note' }] },
+    })
+  },
+)
+
+t.test(
+  'a view that somebody has made on PostgreSQL is in the way before anything is removed',
+  { skip: skipPostgres },
+  async (t) => {
+    const { directory, run, v1 } = await noteVersions(t, undefined)
+    const { url, execute } = await temporarySchema(t)
+    await useDatabase(directory, url)
+    await run('module-install', v1)
+    await execute('CREATE VIEW report AS SELECT count(*) FROM note')
+    t.match(await run('module-remove', '--purge', 'note'), {
+      exitCode: 4,
+      json: { error: { code: 'not-purgeable', message: /other objects depend on it/ } },
+    })
+    t.strictSame(Object.keys((await readLock(directory)).modules), ['note'])
+    await execute('DROP VIEW report')
+    t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
+  },
+)
 
 t.test('without --purge the data stay, and are found again', async (t) => {
   const { root, directory, run } = await backedUp(t)

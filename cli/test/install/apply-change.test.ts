@@ -150,6 +150,7 @@ t.test(
         error: {
           code: 'activation-failed',
           message: /note: its route GET \/note answers 500 in the self-check/,
+          hint: /app restore \S+\.app\/undone\/1\.tgz/,
         },
       },
     })

@@ -98,7 +98,8 @@ interface ControlledApplication {
  * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`; 409 `{ reason, stillNeeded }` where another
  *   host of the database needs them
  * - `POST /backup` `{ file }`: writes a copy of the database, as of one moment, to that absolute path → `{}`
- * - `POST /retired`: answers `{}` when nobody is served by a former generation any more
+ * - `POST /retired` `{ modules }`: answers `{}` when nobody is served by a former generation any more, here or, of these
+ *   modules, by another host of the database; 409 `{ reason, stillNeeded }` where one goes on
  * - `POST /purge` `{ module, record }`: drops the tables of a module that is not installed, on record → `{ module, tables }`
  * - `POST /audit` `{ limit, before }`: takes in what the application folder has for the audit trail, and answers the
  *   newest of it → `{ records }`
@@ -168,8 +169,11 @@ export function createControl(
     await application.storage.copyTo((request.body as Static<typeof Backup>).file)
     return {}
   })
-  app.post('/retired', async (_request, reply) => {
-    if (await settlesWithin(RETIRING_TIMEOUT, application.installed.retired())) return {}
+  app.post('/retired', async (request, reply) => {
+    if (await settlesWithin(RETIRING_TIMEOUT, application.installed.retired())) {
+      await assertUnneeded((request.body as { modules?: string[] } | null)?.modules ?? [])
+      return {}
+    }
     const reason = `requests that began before the change are still not answered after ${RETIRING_TIMEOUT / 1000} s`
     return reply.code(409).send({ reason })
   })

@@ -6,4 +6,5 @@ export type { Reconciled } from './postgres/reconcile.ts'
 export const postgresData = async () => ({
   ...(await import('./postgres/move.ts')),
   ...(await import('./postgres/replace-schema.ts')),
+  ...(await import('./postgres/try-purge.ts')),
 })

@@ -34,7 +34,7 @@ export async function checkNotRequired(
     'refused',
     'required',
     `${going.join(', ')} cannot be ${what}: ${caused.module} requires the contract "${caused.contract}" of it.`,
-    `Name ${caused.module} in the same command, or do it to that one before.`,
+    `Nothing was changed. Name ${caused.module} in the same command, or do it to that one before.`,
   )
 }
 

@@ -59,7 +59,7 @@ async function pathsIn(directory: string): Promise<string[]> {
 /** What an application consists of, but for the files whose number grows with each change. */
 export async function steadyPaths(directory: string): Promise<string[]> {
   return (await pathsIn(directory)).filter(
-    (path) => !/^\.app\/(generations|purged)\/[^/]+\.(json|tgz)$/.test(path),
+    (path) => !/^\.app\/(generations|purged|undone)\/[^/]+\.(json|tgz)$/.test(path),
   )
 }
 

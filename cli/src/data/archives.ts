@@ -1,0 +1,69 @@
+import { constants, existsSync } from 'node:fs'
+import { access, mkdir } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { findApplication } from '../application.ts'
+import { Failure } from '../failure.ts'
+import { readConfig, syncPath } from '../host.ts'
+import { assertRoom, sizeOf } from '../install/take-snapshot.ts'
+
+// What a command is about to drop is archived first: the data of purged modules in `.app/purged/`, the database before
+// migrations are undone in `.app/undone/`. An archive stays until somebody deletes it.
+
+export type ArchiveFolder = 'purged' | 'undone'
+
+const folderOf = (directory: string, name: ArchiveFolder) => join(directory, '.app', name)
+
+/**
+ * Makes the folder of archives, and checks that this user may write there and that the disk has room for a copy of the
+ * database and an archive of it. The size of a PostgreSQL is not known before.
+ * @throws {Failure} nothing has changed then
+ */
+export async function assertArchivable(directory: string, name: ArchiveFolder): Promise<void> {
+  const folder = folderOf(directory, name)
+  try {
+    await makeFolder(folder)
+    await access(folder, constants.W_OK | constants.X_OK)
+    const { databaseFile } = await readConfig(directory)
+    if (databaseFile !== undefined) await assertRoom(folder, 2 * (await sizeOf(databaseFile)))
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'archive-failed',
+      `Data would be dropped, and the archive that goes before cannot be written to ${folder}: ${(error as Error).message}`,
+      'Nothing was changed. Make room, or let this user write there, then try again.',
+      { cause: error },
+    )
+  }
+}
+
+/** @returns the path of a file that is not there, relative to the application folder */
+export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
+  await makeFolder(folderOf(directory, folder))
+  for (let number = 1; ; number++) {
+    const path = join('.app', folder, `${name}${number === 1 ? '' : `-${number}`}.tgz`)
+    if (!existsSync(join(directory, path))) return path
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await syncPath(dirname(folder))
+}
+
+/** The command that brings back what an archive holds, to be run where this one was run. */
+export function restoreCommand(directory: string, archive: string): string {
+  const file = join(directory, archive)
+  if (!isFoundFrom(process.cwd(), directory)) return `app restore ${quoted(file)} --dir ${quoted(directory)}`
+  return `app restore ${quoted(relative(process.cwd(), file))}`
+}
+
+function isFoundFrom(folder: string, directory: string): boolean {
+  try {
+    return findApplication(undefined, folder) === directory
+  } catch {
+    return false
+  }
+}
+
+/** As one word for a shell. */
+const quoted = (path: string) => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

@@ -1,0 +1,29 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import { MigrationError } from '../storage.ts'
+import { changeSchema } from './change-schema.ts'
+import { purgeModule } from './purge.ts'
+import { withPlace } from './with-place.ts'
+
+/**
+ * Purges modules in a transaction that is rolled back: what others have made in the schema, such as a view for reports,
+ * shows only there. Hosts may serve meanwhile.
+ * @param modules those that others refer to last
+ * @throws {MigrationError} where they cannot be purged
+ * @throws {StorageUnreachableError}
+ */
+export async function tryPurge(url: string, modules: readonly string[]): Promise<void> {
+  try {
+    await withPlace(url, (client) =>
+      changeSchema(client, async (query) => {
+        for (const module of modules) await purgeModule(query, module, async () => {})
+        throw new RolledBack()
+      }),
+    )
+  } catch (error) {
+    if (error instanceof RolledBack) return
+    if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
+    throw new MigrationError(`the tables are in use: ${error.message}`, { cause: error })
+  }
+}
+
+class RolledBack extends Error {}
