@@ -122,7 +122,7 @@ function notPurgeable(cause: MigrationError): Failure {
 
 /** The ids of modules that are installed, or were once, under these names. */
 async function idsOf(directory: string, lock: Lock, names: readonly string[]): Promise<string[]> {
-  const locks = [lock, ...(await readGenerations(directory, lock)).map((past) => past.lock).toReversed()]
+  const locks = [lock, ...(await readGenerations(directory)).map((past) => past.lock).toReversed()]
   const ids = names.map((name) => {
     for (const past of locks) {
       const id = installedId(past, name)

@@ -17,6 +17,7 @@ import {
   secretFile,
   storedModule,
 } from '../host.ts'
+import { inForce, nextGeneration } from '../install/in-force.ts'
 import { makeStaging } from '../install/staging.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
@@ -72,7 +73,8 @@ async function restoreApplication(
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
-  const lock: Lock = { ...archivedLock, generation: (await readLock(directory)).generation + 1 }
+  const generation = nextGeneration(await readLock(directory), await inForce(directory))
+  const lock: Lock = { ...archivedLock, generation }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))

@@ -7,6 +7,7 @@ import {
   type AppliedMigration,
   callRunningHost,
   configFile,
+  emptyLock,
   hostMigrations,
   type Lock,
   type LockedPackage,
@@ -20,15 +21,17 @@ import {
   undoMigrations as undoAlone,
   writeLock,
 } from '../host.ts'
-import { readGenerations, recordGeneration } from './generations.ts'
+import { type Generation, readGenerations, recordGeneration } from './generations.ts'
+import { assertInForce, generationOf, inForce, isSame, nextGeneration } from './in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → the running host switches → what goes back is undone → on record → journal gone. Before the
+// lock (the commit point) → on record → the running host switches → what goes back is undone → journal gone. Before the
 // commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
-// found is completed.
+// found is completed. A lock that came from outside is there before the journal and is never written: its commit point
+// is its record, once the running host has switched.
 
 export interface Change {
   readonly directory: string
@@ -45,6 +48,8 @@ export interface Change {
   readonly undo?: readonly AppliedMigration[]
   /** What is changed, where that is a setting. */
   readonly object?: string
+  /** Whether `former` may have come from outside, and was never in force. */
+  readonly anyLock?: boolean
 }
 
 export interface Switched {
@@ -67,12 +72,30 @@ export async function applyChange({
   config,
   undo = [],
   object,
+  anyLock = false,
 }: Change): Promise<Switched> {
-  await recordUnrecorded(directory, former)
+  if (!anyLock) await assertInForce(directory)
+  const present = await recordUnrecorded(directory, former)
   const { lockVersion } = former
-  const next = { lockVersion, generation: former.generation + 1, ...(host && { host }), modules }
+  const generation = nextGeneration(former, present)
+  const next = { lockVersion, generation, ...(host && { host }), modules }
   const record = changeRecord(command, former, next, object)
   const journal = { command, record, former, next, config, undo }
+  await writeJournal(directory, journal)
+  return await carryOut(directory, journal)
+}
+
+/**
+ * Puts in force what modules.lock.json names, where that came from outside; the file stays as it is. Its packages lie in
+ * the store, and were checked and probed.
+ * @throws {Failure} as `applyChange`: what was in force before still is
+ */
+export async function applyFromOutside(directory: string, command: string, next: Lock): Promise<Switched> {
+  const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLock))
+  const { lock: former } = present
+  const outside = generationOf(next, present)
+  const record = changeRecord(command, former, next, undefined, outside)
+  const journal = { command, record, former, next, outside, undo: [] }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
@@ -96,41 +119,73 @@ export async function blocksStart(directory: string): Promise<boolean> {
 const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
-  const { former, next, command } = journal
+  const { next, command, outside } = journal
   const lock = await readLock(directory)
-  const { generation } = lock
-  // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
-  if (generation > next.generation) {
-    const past = await readGenerations(directory, lock)
-    const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
-    await end(directory, journal, isTakenBack ? 'taken back' : 'done')
-    return { generation, live: false, migrations: [] }
-  }
-  let migrations: Applied = []
-  if (generation < next.generation) {
-    const fresh = freshIn(next, former)
-    let isCopied = false
-    try {
-      isCopied = await takeSnapshot(directory, former.generation, fresh)
-      migrations = await migrate(directory, fresh)
-    } catch (error) {
-      if (isCopied && asFailure(error).exitCode === exitCodes.refused) {
-        await removeSnapshot(directory, former.generation)
-      }
-      await removeJournal(directory)
-      throw error
-    }
-    await recordGeneration(directory, command, next)
+  const reached = await reachedBy(directory, journal, lock)
+  if (reached === 'past') return await endPast(directory, journal, lock)
+  const generation = outside ?? next.generation
+  const migrations = reached === 'begun' ? await prepare(directory, journal) : []
+  const isWritten = outside === undefined
+  if (isWritten && reached === 'begun') {
     if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
     await writeLock(directory, next)
   }
+  if (isWritten) await recordGeneration(directory, command, next)
   const outcome = await activate(directory)
-  if (outcome !== 'served' && outcome !== 'no host')
-    throw await takeBack(directory, journal, migrations, outcome.reason)
+  if (outcome !== 'served' && outcome !== 'no host') {
+    throw isWritten
+      ? await takeBack(directory, journal, migrations, outcome.reason)
+      : await leaveLock(directory, journal, migrations, outcome.reason)
+  }
+  if (!isWritten) await recordGeneration(directory, command, next, undefined, generation)
   const stays = journal.undo.length > 0 ? await undoMigrations(directory, journal.undo) : undefined
   await end(directory, journal, 'done')
   const live = outcome === 'served'
-  return { generation: next.generation, live, migrations: namesOf(migrations), ...(stays && { stays }) }
+  return { generation, live, migrations: namesOf(migrations), ...(stays && { stays }) }
+}
+
+/**
+ * How far a change has got: `begun` before its commit, `committed` after it; `past` where modules.lock.json is another
+ * one since, because it was taken back or somebody replaced the file.
+ */
+async function reachedBy(
+  directory: string,
+  { former, next, outside }: Journal,
+  lock: Lock,
+): Promise<'begun' | 'committed' | 'past'> {
+  if (!isDeepStrictEqual(lock, next)) {
+    return outside === undefined && isDeepStrictEqual(lock, former) ? 'begun' : 'past'
+  }
+  if (outside === undefined) return 'committed'
+  return (await inForce(directory))?.generation === outside ? 'committed' : 'begun'
+}
+
+async function endPast(directory: string, journal: Journal, lock: Lock): Promise<Switched> {
+  const { command, next, outside } = journal
+  const back = backOf(journal)
+  if (outside === undefined && isDeepStrictEqual(lock, back)) {
+    await recordGeneration(directory, takenBack(command), back, next.generation)
+  }
+  const past = await readGenerations(directory)
+  const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
+  const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
+  await end(directory, journal, isRecorded && !isTakenBack ? 'done' : 'taken back')
+  return { generation: lock.generation, live: false, migrations: [] }
+}
+
+/** All that comes before the commit. Where it fails, what was in force stays so. */
+async function prepare(directory: string, { former, next }: Journal): Promise<Applied> {
+  const fresh = freshIn(next, former)
+  const present = (await inForce(directory))?.generation ?? former.generation
+  let isCopied = false
+  try {
+    isCopied = await takeSnapshot(directory, present, fresh)
+    return await migrate(directory, fresh)
+  } catch (error) {
+    if (isCopied && asFailure(error).exitCode === exitCodes.refused) await removeSnapshot(directory, present)
+    await removeJournal(directory)
+    throw error
+  }
 }
 
 /** Killed in between, the same record is left again. */
@@ -158,11 +213,11 @@ async function takeBack(
   migrated: Applied,
   reason: string,
 ): Promise<Failure> {
-  const { command, former, next, config } = journal
-  const back = { ...former, generation: next.generation + 1 }
-  await recordGeneration(directory, `${command} (taken back)`, back, next.generation)
+  const { command, next, config } = journal
+  const back = backOf(journal)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
+  await recordGeneration(directory, takenBack(command), back, next.generation)
   const outcome = await activate(directory)
   const schema = await undoneOrSaid(directory, migrated)
   await end(directory, journal, 'taken back')
@@ -172,6 +227,26 @@ async function takeBack(
     'activation',
     'activation-failed',
     `The running host could not take up the change: ${reason}. ${where}`,
+    `Correct what it says, then try again. ${schema}`,
+  )
+}
+
+const backOf = ({ former, next }: Journal): Lock => ({ ...former, generation: next.generation + 1 })
+const takenBack = (command: string) => `${command} (taken back)`
+
+/** A lock from outside stays; what was migrated for it is undone where it can be. */
+async function leaveLock(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const schema = await undoneOrSaid(directory, migrated)
+  await end(directory, journal, 'taken back')
+  return new Failure(
+    'activation',
+    'activation-failed',
+    `The running host could not take up the change: ${reason}. It goes on serving the former modules.`,
     `Correct what it says, then try again. ${schema}`,
   )
 }
@@ -189,10 +264,12 @@ const ahead = (reason: string) =>
   `The schema stays ahead of the former modules, which does no harm: ${reason}`
 
 /** The first change of an application that has no history yet also records what it had before. */
-async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
-  const known = await readGenerations(directory, lock)
-  if (known.at(-1)?.lock.generation === lock.generation) return
-  await recordGeneration(directory, lock.generation === 0 ? 'init' : 'unrecorded', lock)
+async function recordUnrecorded(directory: string, lock: Lock): Promise<Generation> {
+  const present = await inForce(directory)
+  if (present !== undefined && isSame(present.lock, lock)) return present
+  const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
+  await recordGeneration(directory, command, lock, undefined, generationOf(lock, present))
+  return (await inForce(directory)) as Generation
 }
 
 async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
@@ -264,7 +341,7 @@ async function undoOrStay(
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
-async function activate(directory: string): Promise<Activation> {
+export async function activate(directory: string): Promise<Activation> {
   try {
     const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
     if (answer === undefined) return 'no host'

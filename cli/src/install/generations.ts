@@ -1,10 +1,16 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Lock, lockedPackages, storeDirectory, storedModule, writeDurably } from '../host.ts'
 import { readSnapshots } from './snapshots.ts'
 
-/** What was installed once, and the command that made it so. */
+/** What was in force once, and the command that made it so. */
 export interface Generation {
+  /**
+   * Counts up in this application. That of its lock, unless that lock came from elsewhere, which counts its own: it may
+   * be lower then, or one that another lock had here.
+   */
+  readonly generation: number
   /** RFC 3339, UTC. */
   readonly at: string
   readonly command: string
@@ -18,35 +24,42 @@ export const KEPT = 5
 
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
 
-/** Written before the lock: a generation above the lock's was never in force. */
+/** Written once it is in force, so the last one on record is what is in force. Repeating it changes nothing. */
 export async function recordGeneration(
   directory: string,
   command: string,
   lock: Lock,
   takesBack?: number,
+  generation = lock.generation,
 ): Promise<void> {
   const folder = folderOf(directory)
   await mkdir(folder, { recursive: true })
-  const generation: Generation = {
+  const file = join(folder, `${generation}.json`)
+  if (existsSync(file)) return
+  const record: Omit<Generation, 'generation'> = {
     at: new Date().toISOString(),
     command,
     lock,
     ...(takesBack !== undefined && { takesBack }),
   }
-  await writeDurably(join(folder, `${lock.generation}.json`), `${JSON.stringify(generation, null, 2)}\n`)
+  await writeDurably(file, `${JSON.stringify(record, null, 2)}\n`)
 }
 
-/** All that were in force, up to that of `lock`, oldest first. */
-export async function readGenerations(directory: string, lock: Lock): Promise<Generation[]> {
+/** All that were in force, oldest first. */
+export async function readGenerations(directory: string): Promise<Generation[]> {
   const folder = folderOf(directory)
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
-  const past = numbers.filter((number) => number <= lock.generation).sort((one, other) => one - other)
   return Promise.all(
-    past.map(async (number) => JSON.parse(await readFile(join(folder, `${number}.json`), 'utf8'))),
+    numbers
+      .sort((one, other) => one - other)
+      .map(async (generation) => ({
+        ...JSON.parse(await readFile(join(folder, `${generation}.json`), 'utf8')),
+        generation,
+      })),
   )
 }
 
@@ -57,7 +70,7 @@ export async function pruneStore(directory: string, lock: Lock): Promise<void> {
 
 /** The packages in the store, and the snapshots, that none of the last generations has. */
 export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
-  const last = (await readGenerations(directory, lock)).slice(-KEPT)
+  const last = (await readGenerations(directory)).slice(-KEPT)
   const locks = [lock, ...last.map((generation) => generation.lock)]
   const kept = new Set(
     locks.flatMap((kept) =>
@@ -71,7 +84,7 @@ export async function unreachable(directory: string, lock: Lock): Promise<string
   return [
     ...folders.filter((folder) => !kept.has(folder)),
     ...snapshots.flatMap(({ generation, file }) =>
-      locks.some((past) => past.generation === generation) ? [] : [file],
+      last.some((past) => past.generation === generation) ? [] : [file],
     ),
   ]
 }

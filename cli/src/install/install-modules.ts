@@ -18,6 +18,7 @@ import { checkEntry } from './checks/entry.ts'
 import { checkSignatureKept } from './checks/signature.ts'
 import { formerOf } from './former.ts'
 import { type HostPlan, hostPlanOf, hostPlanText } from './host-plan.ts'
+import { assertInForce, inForce } from './in-force.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText, probedText } from './plan.ts'
@@ -68,7 +69,7 @@ export interface Installed {
  * @throws {Failure}
  */
 export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
-  const { directory, command, terminal, dryRun, offline } = request
+  const { directory, terminal, dryRun, offline } = request
   const lock = await readLock(directory)
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
@@ -85,8 +86,10 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const sound = pinned.filter((id) => !restored.includes(id))
   const unchanged = [...new Set([...sound, ...outcome.unchanged])]
   if (dryRun || outcome.installed.length > 0 || outcome.host) return { ...outcome, unchanged, restored }
-  const switched = await takeUpRestored(directory, command, lock, restored)
-  return { ...outcome, switched, generation: switched?.generation ?? lock.generation, unchanged, restored }
+  const live = await takeUpRestored(directory, restored)
+  const { generation } = outcome
+  const switched = live === undefined ? undefined : { generation, live, migrations: [] }
+  return { ...outcome, switched, unchanged, restored }
 }
 
 /**
@@ -100,6 +103,7 @@ export async function installSources(
   sources: readonly Source[],
   hostSource?: Source,
 ): Promise<Installed> {
+  await assertInForce(directory)
   const config = await readConfig(directory)
   const npm = await npmOptions(directory, process.env, offline)
   const staged = await stageAll(sources, hostSource, { directory: staging, npm }, terminal)
@@ -112,7 +116,8 @@ export async function installSources(
     else fresh.push(candidate)
   }
   const host = await freshHost(staged.host, lock, directory)
-  const nothing = { switched: undefined, generation: lock.generation, disabled: [], unchanged, restored: [] }
+  const present = (await inForce(directory))?.generation ?? lock.generation
+  const nothing = { switched: undefined, generation: present, disabled: [], unchanged, restored: [] }
   if (fresh.length === 0 && host === undefined) return { ...nothing, installed: [] }
 
   const beside = await installedBeside(fresh, lock, directory)
@@ -164,7 +169,11 @@ export async function installSources(
 }
 
 /** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
-function noteUnheardOf(planned: readonly Plan[], beside: readonly ModulePackage[], terminal: Terminal): void {
+export function noteUnheardOf(
+  planned: readonly Plan[],
+  beside: readonly ModulePackage[],
+  terminal: Terminal,
+): void {
   const manifests = beside.map(({ manifest }) => manifest)
   const emitted = new Set([...planned, ...manifests].flatMap(({ events = [] }) => events))
   for (const { id, listensTo } of planned) {
@@ -177,7 +186,7 @@ function noteUnheardOf(planned: readonly Plan[], beside: readonly ModulePackage[
 }
 
 /** The plan with what the probe has found, which is said. */
-function completePlan(
+export function completePlan(
   plan: Plan,
   replaced: readonly ModulePackage[],
   { former, next }: ProbedChange,

@@ -1,10 +1,19 @@
 import { Failure } from '../failure.ts'
-import { callRunningHost, type Lock, type LockedPackage, lockedPackages, storedModule } from '../host.ts'
-import { applyChange, type Switched } from './apply-change.ts'
-import { stage } from './candidate.ts'
+import {
+  type Lock,
+  type LockedModule,
+  type LockedPackage,
+  lockedPackages,
+  readLock,
+  storedModule,
+} from '../host.ts'
+import { activate } from './apply-change.ts'
+import { type Candidate, stage } from './candidate.ts'
+import { cameFromOutside, inForce } from './in-force.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { lockedSource } from './source.ts'
 import { stageHost } from './stage-host.ts'
+import type { StageOptions } from './stage-package.ts'
 import { holds, moveToStore } from './staging.ts'
 
 /**
@@ -24,28 +33,43 @@ export async function restoreStore(
   const missing = await missingInStore(directory, lock, names)
   for (const name of missing) {
     const locked = lockedPackages(lock).get(name) as LockedPackage
-    const place = storedModule(directory, locked)
-    const { integrity, dependencies } = locked
     const staging = locked === lock.host ? stageHost : stage
-    const candidate = await staging(lockedSource(locked, directory), {
-      directory,
-      npm,
-      integrity,
-      dependencies,
-    })
-    if (candidate.tree !== locked.tree) {
-      throw new Failure(
-        'refused',
-        'integrity',
-        `${locked.package} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
-        locked === lock.host
-          ? `Install it on purpose to accept them: app host-upgrade ${locked.version}`
-          : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
-      )
-    }
-    await moveToStore(candidate.package.directory, place, locked.tree)
+    const candidate = await staging(lockedSource(locked, directory), asLocked(locked, directory, npm))
+    checkLockedTree(candidate.tree, name, locked, locked === lock.host)
+    await moveToStore(candidate.package.directory, storedModule(directory, locked), locked.tree)
   }
   return missing
+}
+
+/** Fetches a module that the lock names, to the byte, into the store of `folder`. @throws {Failure} */
+export async function stageLocked(
+  id: string,
+  locked: LockedModule,
+  directory: string,
+  folder: string,
+  npm: NpmOptions,
+): Promise<Candidate> {
+  const candidate = await stage(lockedSource(locked, directory), asLocked(locked, folder, npm))
+  checkLockedTree(candidate.tree, id, locked, false)
+  return candidate
+}
+
+const asLocked = (
+  { integrity, dependencies }: LockedPackage,
+  directory: string,
+  npm: NpmOptions,
+): StageOptions => ({ directory, npm, integrity, dependencies })
+
+function checkLockedTree(tree: string, name: string, locked: LockedPackage, isHost: boolean): void {
+  if (tree === locked.tree) return
+  throw new Failure(
+    'refused',
+    'integrity',
+    `${locked.package} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
+    isHost
+      ? `Install it on purpose to accept them: app host-upgrade ${locked.version}`
+      : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
+  )
 }
 
 /** Those of `names` that the store has not, or not as they were installed. */
@@ -64,16 +88,24 @@ export async function missingInStore(
 }
 
 /**
- * A running host goes by the generation: it looks at what was restored in the next one.
- * @returns undefined where nothing was restored, or no host runs
+ * Has the running host try again the modules that have failed in it. The lock stays as it is.
+ * @returns whether it serves them; undefined where nothing was restored, no host runs, or the lock came from outside,
+ *   which is taken up with a snapshot only
+ * @throws {Failure} where one of them does not answer
  */
 export async function takeUpRestored(
   directory: string,
-  command: string,
-  lock: Lock,
   restored: readonly string[],
-): Promise<Switched | undefined> {
+): Promise<boolean | undefined> {
   if (restored.length === 0) return undefined
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return undefined
-  return await applyChange({ directory, command, former: lock, modules: lock.modules })
+  if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
+  const outcome = await activate(directory)
+  if (outcome === 'no host') return undefined
+  if (outcome === 'served') return true
+  throw new Failure(
+    'activation',
+    'activation-failed',
+    `The store is in line with the lock again, but the running host could not take that up: ${outcome.reason}. It serves as before.`,
+    'Correct what it says, then restart the host.',
+  )
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
@@ -20,6 +19,7 @@ import {
 } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { type Generation, KEPT, readGenerations } from './generations.ts'
+import { isSame } from './in-force.ts'
 import { npmOptions } from './npm-options.ts'
 import { restoreStore } from './restore-store.ts'
 
@@ -59,18 +59,19 @@ export interface RolledBack {
 export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { directory, command, withSnapshot } = rollback
   const lock = await readLock(directory)
-  const target = find(await readGenerations(directory, lock), lock, rollback.generation).lock
-  const { modules, host = null, generation: to } = target
+  const generations = await readGenerations(directory)
+  const { generation: to, lock: target } = find(generations, lock, rollback.generation)
+  const { modules, host = null } = target
   const nothing = {
     switched: undefined,
-    generation: lock.generation,
+    generation: generations.at(-1)?.generation ?? lock.generation,
     to,
     undone: [],
     stays: null,
     snapshot: null,
   }
   if (isSame(target, lock)) return nothing
-  await fetchAgain(directory, target)
+  await fetchAgain(directory, to, target)
   const names = await lockMigrationNames(directory, target)
   const undo = migrationsBeyond(names, await readLedger(directory))
   if (withSnapshot && undo.length > 0) {
@@ -86,6 +87,7 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
     former: lock,
     modules,
     host,
+    anyLock: true,
     undo: undo.map(({ module, name }) => ({ module, name })),
   })
   const { stays = null, generation } = switched
@@ -94,7 +96,7 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
 }
 
 /** What is older than the last generations may have left the store. */
-async function fetchAgain(directory: string, target: Lock): Promise<void> {
+async function fetchAgain(directory: string, to: number, target: Lock): Promise<void> {
   try {
     await restoreStore(directory, target, [...lockedPackages(target).keys()], await npmOptions(directory))
   } catch (error) {
@@ -102,7 +104,7 @@ async function fetchAgain(directory: string, target: Lock): Promise<void> {
     throw new Failure(
       error.exitCode === exitCodes.refused ? 'refused' : 'notFound',
       error.code,
-      `Generation ${target.generation} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
+      `Generation ${to} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
       `Put back what it came from, or install another version. The store keeps the last ${KEPT} generations.`,
       { cause: error },
     )
@@ -132,8 +134,8 @@ function find(generations: readonly Generation[], lock: Lock, number: number | u
   const failed = generations.map(({ takesBack }) => takesBack)
   const found =
     number === undefined
-      ? generations.findLast((past) => !failed.includes(past.lock.generation) && !isSame(past.lock, lock))
-      : generations.find((past) => past.lock.generation === number)
+      ? generations.findLast((past) => !failed.includes(past.generation) && !isSame(past.lock, lock))
+      : generations.find((past) => past.generation === number)
   if (found) return found
   throw new Failure(
     'notFound',
@@ -144,8 +146,6 @@ function find(generations: readonly Generation[], lock: Lock, number: number | u
     'See what there was: app module-history',
   )
 }
-
-const isSame = (one: Lock, other: Lock) => isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
 /** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
 async function assertStopped(directory: string, to: number): Promise<void> {
