@@ -16,6 +16,7 @@ import {
   StorageUnreachableError,
   storedModule,
 } from '../host.ts'
+import { isInForce } from '../install/in-force.ts'
 import type { Trouble } from './finding.ts'
 
 /** The database file, and its schema against the packages that are active. A running host is not disturbed. */
@@ -42,7 +43,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ...damageTrouble(found, config.databaseFile ?? 'The database'),
     ...orphanTrouble(found),
     ...unlikeTrouble(found),
-    ...pendingTrouble(found, directory),
+    ...((await isInForce(directory)) ? pendingTrouble(found, directory) : []),
     ...aheadTrouble(found),
     ...deadTrouble(found),
   ]

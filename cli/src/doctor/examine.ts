@@ -4,6 +4,7 @@ import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFiles } from './check-files.ts'
 import { checkInterrupted } from './check-interrupted.ts'
+import { checkLock } from './check-lock.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
 import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
@@ -14,6 +15,7 @@ const checks: readonly Check[] = [
   checkInterrupted,
   checkFiles,
   checkConfiguration,
+  checkLock,
   checkStore,
   checkDatabase,
   checkRunningHost,
@@ -25,7 +27,7 @@ const checks: readonly Check[] = [
  * the application is locked.
  */
 export async function examine(directory: string, fix: boolean): Promise<Finding[]> {
-  const unreadable = await checkLock(directory)
+  const unreadable = await checkReadable(directory)
   const findings: Finding[] = []
   for (const check of unreadable.length > 0 ? [async () => unreadable, checkFiles] : checks) {
     for (const trouble of await check(directory)) findings.push(await settled(trouble, fix))
@@ -47,7 +49,7 @@ async function settled({ mend, ...trouble }: Trouble, fix: boolean): Promise<Fin
 }
 
 /** Without it nothing can be said of what is installed. */
-async function checkLock(directory: string): Promise<Trouble[]> {
+async function checkReadable(directory: string): Promise<Trouble[]> {
   try {
     await readLock(directory)
     return []

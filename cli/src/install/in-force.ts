@@ -17,6 +17,12 @@ export async function inForce(directory: string): Promise<Generation | undefined
 export const cameFromOutside = (lock: Lock, present: Generation | undefined): boolean =>
   !isSame(lock, present?.lock ?? emptyLock)
 
+/** Whether what modules.lock.json names was put in force by a command, or there is no record of any. */
+export async function isInForce(directory: string): Promise<boolean> {
+  const present = await inForce(directory)
+  return present === undefined || !cameFromOutside(await readLock(directory), present)
+}
+
 export const isSame = (one: Lock, other: Lock): boolean =>
   isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
@@ -36,12 +42,12 @@ export function changesFromOutside(lock: Lock, present: Generation | undefined):
 
 /** @throws {Failure} where modules.lock.json came from outside */
 export async function assertInForce(directory: string): Promise<void> {
+  if (await isInForce(directory)) return
   const [lock, present] = [await readLock(directory), await inForce(directory)]
-  if (present === undefined || !cameFromOutside(lock, present)) return
   throw new Failure(
     'refused',
     'lock-changed',
-    `Nothing was changed: modules.lock.json is not what generation ${present.generation} has, which is in force here. Somebody changed it without a command, by git pull for example: ${changesFromOutside(lock, present)}.`,
+    `Nothing was changed: modules.lock.json is not what generation ${present?.generation} has, which is in force here. Somebody changed it without a command, by git pull for example: ${changesFromOutside(lock, present)}.`,
     'Run "app module-install" first, which puts it in force; or go back: app module-rollback',
   )
 }

@@ -22,7 +22,7 @@ import { holds, moveToStore } from './staging.ts'
  *
  * @param names the packages to look after, as `lockedPackages` has them
  * @returns those that were fetched
- * @throws {Failure}
+ * @throws {Failure} the first; the others are fetched all the same
  */
 export async function restoreStore(
   directory: string,
@@ -31,14 +31,20 @@ export async function restoreStore(
   npm: NpmOptions,
 ): Promise<string[]> {
   const missing = await missingInStore(directory, lock, names)
+  const failures: unknown[] = []
   for (const name of missing) {
-    const locked = lockedPackages(lock).get(name) as LockedPackage
-    const staging = locked === lock.host ? stageHost : stage
-    const candidate = await staging(lockedSource(locked, directory), asLocked(locked, directory, npm))
-    checkLockedTree(candidate.tree, name, locked, locked === lock.host)
-    await moveToStore(candidate.package.directory, storedModule(directory, locked), locked.tree)
+    await restorePackage(directory, lock, name, npm).catch((error) => failures.push(error))
   }
+  if (failures.length > 0) throw failures[0]
   return missing
+}
+
+async function restorePackage(directory: string, lock: Lock, name: string, npm: NpmOptions): Promise<void> {
+  const locked = lockedPackages(lock).get(name) as LockedPackage
+  const staging = locked === lock.host ? stageHost : stage
+  const candidate = await staging(lockedSource(locked, directory), asLocked(locked, directory, npm))
+  checkLockedTree(candidate.tree, name, locked, locked === lock.host)
+  await moveToStore(candidate.package.directory, storedModule(directory, locked), locked.tree)
 }
 
 /** Fetches a module that the lock names, to the byte, into the store of `folder`. @throws {Failure} */
