@@ -131,7 +131,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
     await writeLock(directory, next)
   }
   if (isWritten) await recordGeneration(directory, command, next)
-  const outcome = await activate(directory)
+  // A lock from outside may be served already, by a host that was started on it without its packages.
+  const outcome = await activate(directory, !isWritten)
   if (outcome !== 'served' && outcome !== 'no host') {
     throw isWritten
       ? await takeBack(directory, journal, migrations, outcome.reason)
@@ -341,9 +342,10 @@ async function undoOrStay(
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
-export async function activate(directory: string): Promise<Activation> {
+/** @param again whether modules that have failed are tried once more */
+export async function activate(directory: string, again = false): Promise<Activation> {
   try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: { again } })
     if (answer === undefined) return 'no host'
     if (answer.status === 200) return 'served'
     const { module, reason } = answer.body as { module?: string; reason?: string }

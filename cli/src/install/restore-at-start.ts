@@ -35,10 +35,9 @@ export async function restoreAtStart(
     if (exitCode === exitCodes.busy) await pause(BUSY_PAUSE, undefined, { signal }).catch(() => {})
     else if (exitCode === 0) return terminal.note('The store is in line with the lock again.')
     else {
-      terminal.note(said)
       // Others may be there.
       await takeUpRestored(directory, missing)
-      return
+      return terminal.note(said)
     }
   }
 }

@@ -105,7 +105,7 @@ export async function takeUpRestored(
 ): Promise<boolean | undefined> {
   if (restored.length === 0) return undefined
   if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
-  const outcome = await activate(directory)
+  const outcome = await activate(directory, true)
   if (outcome === 'no host') return undefined
   if (outcome === 'served') return true
   throw new Failure(

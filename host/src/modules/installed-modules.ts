@@ -103,19 +103,25 @@ export class InstalledModules {
 
   /**
    * Makes modules.lock.json, as it is when its turn comes, what is served: builds the next generation beside
-   * the present one, checks it, switches. Where it is served already, modules that have failed are tried again. Answers
-   * the generation that serves.
+   * the present one, checks it, switches. Answers the generation that serves.
    *
    * @param options.probed whether a command has tried the modules in a child process, and migrated, already
+   * @param options.again whether modules that have failed are tried once more where it is served already
    * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
    *   same now; nothing has changed then
    */
-  async activate({ probed }: { readonly probed: boolean }): Promise<number> {
+  async activate({
+    probed,
+    again = false,
+  }: {
+    readonly probed: boolean
+    readonly again?: boolean
+  }): Promise<number> {
     await this.#generations.replace(async () => {
       const former = this.#serving
       const lock = await readLock(this.#parts.config.directory)
       const hasFailed = former.modules.some(({ state }) => state === 'failed')
-      if (isDeepStrictEqual(lock, former.lock) && !(probed && hasFailed)) return undefined
+      if (isDeepStrictEqual(lock, former.lock) && !(again && hasFailed)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) {
         await this.#assertMigrated(lock)
