@@ -4,51 +4,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lockFile, readFileContents } from '../../src/host.ts'
 import { readJournal } from '../../src/install/journal.ts'
-import { killBefore } from '../kill-before.ts'
-import { versionsOfNote } from '../note-versions.ts'
-import { copiesOf, runApp } from '../run-app.ts'
+import { checkOut, commits, frozen, lockText, type Place, production, snapshot } from '../deployed-by-git.ts'
+import { runApp } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
-
-const frozen = ['module-install', '--frozen'] as const
-
-/** The locks that staging has committed, one after the other. */
-const commits = (root: string, name: 'v1' | 'v2' | 'other') => join(root, `${name}.lock.json`)
-
-/** A production where staging's first commit is deployed. */
-const production = copiesOf(async (application) => {
-  const { root, run } = application
-  const staging = join(root, 'staging')
-  await runApp('init', staging, '--json')
-  const { v1, v2 } = await versionsOfNote(application, 'ALTER TABLE note DROP COLUMN colour')
-  const other = await sampleTarball(join(root, 'other.tgz'), { id: 'other' })
-  for (const [name, spec] of Object.entries({ v1, v2, other })) {
-    const { exitCode, stdout } = await runApp('module-install', spec, '--dir', staging, '--json')
-    if (exitCode !== 0) throw new Error(stdout)
-    await writeFile(commits(root, name as 'v1'), await readFile(lockFile(staging)))
-  }
-  await checkOut(application, 'v1')
-  const { exitCode, stdout } = await run(...frozen)
-  if (exitCode !== 0) throw new Error(stdout)
-})
-
-interface Place {
-  readonly root: string
-  readonly directory: string
-}
-
-/** As git does: the former file goes, and another one comes. */
-async function checkOut({ root, directory }: Place, name: 'v1' | 'v2' | 'other'): Promise<string> {
-  const text = await readFile(commits(root, name), 'utf8')
-  await rm(lockFile(directory), { force: true })
-  await writeFile(lockFile(directory), text)
-  return text
-}
-
-const lockText = ({ directory }: Place) => readFile(lockFile(directory), 'utf8')
-const snapshot = ({ directory }: Place, generation: number) =>
-  join(directory, '.app', 'snapshots', `${generation}.db`)
 
 /** A host in this process, or none: `version` is what it serves of `note`. */
 async function host(t: Test, { directory }: Place, isRunning: boolean) {
@@ -241,24 +201,4 @@ t.test('a start on a lock that came from outside takes a snapshot and puts it on
     exitCode: 0,
     json: { to: 1, undone: ['note/002-colour'], live: true },
   })
-})
-
-t.test('killed at any moment, the next command completes the deployment', async (t) => {
-  for (let count = 1; ; count += 1) {
-    const application = await production(t)
-    const { directory, run } = application
-    const text = await checkOut(application, 'v2')
-    const killed = startApp(t, [...frozen, '--dir', directory, '--json'], killBefore(count))
-    const end = await killed.ended
-    t.match(await run(...frozen), { exitCode: 0, json: { generation: 2 } }, `killed before step ${count}`)
-    t.equal(await lockText(application), text)
-    t.match((await run('module-history')).json.generations.slice(1), [
-      { generation: 1 },
-      { generation: 2, changes: ['~ note 1.0.0 → 2.0.0'], present: true },
-    ])
-    t.match((await run('audit')).json.records.length, 2)
-    t.equal(await readJournal(directory), undefined)
-    t.ok(existsSync(snapshot(application, 1)), 'the snapshot precedes the migration')
-    if (end !== 'SIGKILL') break
-  }
 })
