@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { readJournal } from '../../src/install/journal.ts'
 import { checkOut, frozen, lockText, production, snapshot } from '../deployed-by-git.ts'
-import { killBefore } from '../kill-before.ts'
+import { killBeforeNaming } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
 
-t.test('killed at any moment, the next command completes the deployment', async (t) => {
-  for (let count = 1; ; count += 1) {
+t.test('killed at its turning points, the next command completes the deployment', async (t) => {
+  for (const path of ['journal.json', 'snapshots/1.db', 'generations/2.json']) {
     const application = await production(t)
     const { directory, run } = application
     const text = await checkOut(application, 'v2')
-    const killed = startApp(t, [...frozen, '--dir', directory, '--json'], killBefore(count))
-    const end = await killed.ended
-    t.match(await run(...frozen), { exitCode: 0, json: { generation: 2 } }, `killed before step ${count}`)
+    const preload = killBeforeNaming(join(directory, '.app', path))
+    const killed = startApp(t, [...frozen, '--dir', directory, '--json'], preload)
+    t.equal(await killed.ended, 'SIGKILL')
+    t.match(await run(...frozen), { exitCode: 0, json: { generation: 2 } }, `killed before ${path}`)
     t.equal(await lockText(application), text)
     t.match((await run('module-history')).json.generations.slice(1), [
       { generation: 1 },
@@ -21,6 +23,5 @@ t.test('killed at any moment, the next command completes the deployment', async 
     t.match((await run('audit')).json.records.length, 2)
     t.equal(await readJournal(directory), undefined)
     t.ok(existsSync(snapshot(application, 1)), 'the snapshot precedes the migration')
-    if (end !== 'SIGKILL') break
   }
 })
