@@ -37,7 +37,7 @@ export async function runInstallation(
     : await changeApplication(directory, command, terminal, () => work({ ...request, staging: directory }))
   if (!dryRun) await writeConfigSchema(directory)
   const { switched, ...rest } = result
-  const live = switched?.live ?? (await isServed(directory, result.generation))
+  const live = switched?.live ?? (await isServed(directory))
   const migrations = switched?.migrations ?? []
   const lagging = switched?.live ? await differingHosts(directory) : []
   const elsewhere = lagging.map((host) => `Not yet on ${describeHost(host)}`)

@@ -1,5 +1,13 @@
 import { retainedPackages } from './doctor/retained-code.ts'
-import { type ApplicationState, callRunningHost, readLock, readPackage, storedModule } from './host.ts'
+import {
+  type ApplicationState,
+  callRunningHost,
+  type Lock,
+  readLock,
+  readPackage,
+  storedModule,
+} from './host.ts'
+import { cameFromOutside, inForce } from './install/in-force.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */
 export interface InstalledState {
@@ -42,16 +50,24 @@ export async function installedStates(directory: string): Promise<InstalledState
       }
     }),
   )
+  const isBehind = running !== undefined && running.generation !== lock.generation
   return {
     url: running?.url ?? null,
-    generation: running?.generation ?? lock.generation,
+    generation: isBehind ? running.generation : await presentGeneration(directory, lock),
     retainedPackages: running ? retainedPackages(running) : null,
     modules,
   }
 }
 
-/** Whether a running host serves the modules of `generation`. */
-export async function isServed(directory: string, generation: number): Promise<boolean> {
+/** The number that the history has for `lock`; its own where it is not on record. */
+async function presentGeneration(directory: string, lock: Lock): Promise<number> {
+  const present = await inForce(directory)
+  return present === undefined || cameFromOutside(lock, present) ? lock.generation : present.generation
+}
+
+/** Whether a running host serves what modules.lock.json names. */
+export async function isServed(directory: string): Promise<boolean> {
+  const { generation } = await readLock(directory)
   const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
   return answer?.status === 200 && (answer.body as ApplicationState).generation === generation
 }

@@ -12,6 +12,7 @@ import { type ControlAnswer, type ControlRequest, callRunningHost } from './cont
 import { type ApplicationState, createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
 import { WriteHold } from './control/write-hold.ts'
+import { withUnknownRoutes } from './create-host.ts'
 import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
@@ -207,7 +208,9 @@ export class Application {
       const notReady = () => {
         if (application?.isStopping) return 'the host is shutting down'
         if (application?.hasMoved) return MOVED
-        return storage.trouble && 'the database cannot be reached'
+        if (storage.trouble) return 'the database cannot be reached'
+        const missing = withUnknownRoutes(installed?.modules ?? [])
+        return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
       const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
@@ -373,7 +376,10 @@ export class Application {
     this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${this.#config.basePath}`
   }
 
-  /** Takes up a lock that changes without a word on the control socket: by `git pull`, say. */
+  /**
+   * Takes up a lock that changes without a word on the control socket: by `git pull`, say. One with migrations is left to
+   * a command, which takes a snapshot first.
+   */
   #watchLock(): void {
     const { directory } = this.#config
     const name = basename(lockFile(directory))

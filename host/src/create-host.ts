@@ -114,7 +114,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(problemDetails)
     await app.register(cors, config.cors)
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
-    await app.register(unknownRoutes, { basePath })
+    await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
     await app.register(accessRules)
     await app.register(requestBodies)
     await app.register(validation)
@@ -167,6 +167,10 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     throw error
   }
 }
+
+/** The ids of the modules whose routes nobody knows. */
+export const withUnknownRoutes = (modules: readonly HostModule[]): string[] =>
+  modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
 
 /** Active modules first: a failed one answers only for what nobody else has taken. */
 async function registerModules(

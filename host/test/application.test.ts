@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -146,6 +146,47 @@ t.test('a lock that changes without a word is taken up, after a probe', async (t
   await install(t, directory, oneRoute('note', 'from git'))
   while ((await ask(application, '/note')).status !== 200) await new Promise(setImmediate)
   t.equal(application.state().generation, 1)
+})
+
+t.test('a lock that changes without a word and brings migrations is left to a command', async (t) => {
+  const directory = await applicationFolder(t)
+  const application = await start(t, directory)
+  await install(t, directory, counter('tally'))
+  await t.rejects(application.installed.activate({ probed: false }), {
+    message: /migration 001-counter of tally: run "app module-install", which takes a snapshot first/,
+  })
+  t.equal((await ask(application, '/tally')).status, 404)
+  const { modules } = await readLock(directory)
+  await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
+  t.equal(
+    await application.installed.activate({ probed: false }),
+    1,
+    'once a command has migrated it is taken up',
+  )
+})
+
+t.test('while a module is missing in the store its routes, which nobody knows, answer 503', async (t) => {
+  const directory = await applicationFolder(t, { basePath: '/api' })
+  await install(t, directory, oneRoute('note', 'here'), oneRoute('other', 'here'))
+  const { note } = (await readLock(directory)).modules
+  const place = storedModule(directory, note as never)
+  await rename(place, `${place}-away`)
+  const application = await start(t, directory)
+  const unavailable = { status: 503, body: { code: 'module-unavailable', detail: /the routes of note/ } }
+  t.match(await ask(application, '/note'), unavailable)
+  t.match(await ask(application, '/anything'), unavailable)
+  t.match(await ask(application, '/note/'), { status: 404 })
+  t.equal((await fetch(new URL('/note', application.url))).status, 404, 'outside of the base path')
+  t.equal((await ask(application, '/other')).status, 200)
+  t.match(await ask(application, '/health/ready'), { status: 503, body: { detail: /missing.*: note$/ } })
+
+  await rename(`${place}-away`, place)
+  t.equal((await activate(directory))?.status, 200)
+  t.equal((await ask(application, '/note')).status, 503, 'nothing is tried again unasked')
+  await callRunningHost(directory, { method: 'POST', path: '/activate', body: { again: true } })
+  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'here' } })
+  t.equal((await ask(application, '/health/ready')).status, 200)
+  t.equal((await ask(application, '/anything')).status, 404)
 })
 
 t.test('a module that is installed gets the settings of its moment, not those of the start', async (t) => {

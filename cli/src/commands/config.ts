@@ -1,6 +1,5 @@
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { readLock } from '../host.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { isServed } from '../installed-state.ts'
 import { changeSetting } from '../settings/change-setting.ts'
@@ -79,8 +78,7 @@ async function change(
   }
   // Whether a host has read a setting of its own, it does not say.
   const isLive = !changed && owner.module !== undefined
-  const live =
-    switched?.live ?? (isLive && (await isServed(directory, (await readLock(directory)).generation)))
+  const live = switched?.live ?? (isLive && (await isServed(directory)))
   terminal.result(
     { ...state, changed, generation: switched?.generation ?? null, live },
     !changed

@@ -17,7 +17,7 @@ export const moduleDisable: Command = {
       disableModules(directory, command, names),
     )
     terminal.result(
-      { ...rest, live: switched?.live ?? (await isServed(directory, rest.generation)) },
+      { ...rest, live: switched?.live ?? (await isServed(directory)) },
       [
         ...rest.unchanged.map((id) => `Nothing to do: ${id} is disabled already.`),
         ...rest.changed.map((id) => `Disabled ${id}.`),

@@ -17,7 +17,7 @@ export const moduleEnable: Command = {
       enableModules(directory, command, names),
     )
     terminal.result(
-      { ...rest, live: switched?.live ?? (await isServed(directory, rest.generation)) },
+      { ...rest, live: switched?.live ?? (await isServed(directory)) },
       [
         ...rest.unchanged.map((id) => `Nothing to do: ${id} is enabled already.`),
         ...rest.changed.map((id) => `Enabled ${id}.`),

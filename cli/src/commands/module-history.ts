@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { emptyLock, readLock } from '../host.ts'
 import { changesBetween } from '../install/changes-between.ts'
 import { readGenerations } from '../install/generations.ts'
+import { cameFromOutside, changesFromOutside } from '../install/in-force.ts'
 import { sayUnreadable } from '../install/say-unreadable.ts'
 
 export const moduleHistory: Command = {
@@ -12,23 +13,31 @@ export const moduleHistory: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     const lock = await readLock(directory)
-    const found = await readGenerations(directory, lock)
+    const found = await readGenerations(directory)
     sayUnreadable(found, terminal)
     const generations = found.known
     const unreadable = found.unreadable.map(({ generation, file }) => ({ generation, file }))
-    const rows = generations.map(({ at, command, lock: recorded }, index) => ({
-      generation: recorded.generation,
+    const present = generations.at(-1)
+    const fromOutside = present !== undefined && cameFromOutside(lock, present)
+    const rows = generations.map(({ generation, at, command, lock: recorded }, index) => ({
+      generation,
       at,
       command,
-      present: recorded.generation === lock.generation,
+      present: generation === present?.generation,
       changes: changesBetween(generations[index - 1]?.lock ?? emptyLock, recorded).map(({ text }) => text),
     }))
     const lines = rows.map(
       ({ generation, at, command, present, changes }) =>
         `${present ? '*' : ' '} ${generation}  ${at}  ${command}${changes.map((change) => `\n      ${change}`).join('')}`,
     )
+    if (fromOutside) {
+      lines.push(
+        `modules.lock.json names something else, which is not in force: ${changesFromOutside(lock, present)}.`,
+        'Next: app module-install, or app module-rollback',
+      )
+    }
     terminal.result(
-      { generation: lock.generation, generations: rows, unreadable },
+      { generation: present?.generation ?? lock.generation, generations: rows, unreadable },
       lines.length > 0 ? lines.join('\n') : 'Nothing was changed yet. Next: app module-install api-cart',
     )
   },

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { checkFrozen } from '../install/checks/frozen.ts'
+import { deployLock } from '../install/deploy-lock.ts'
 import { installModules } from '../install/install-modules.ts'
 import { installationOptions, runInstallation } from '../installation.ts'
 
@@ -22,7 +23,7 @@ export const moduleInstall: Command = {
     const { arguments: specs, options } = call
     await runInstallation(call, 'module-install', async (request) => {
       if (options.frozen === true) await checkFrozen(request.directory, specs)
-      return await installModules(request, specs)
+      return (await deployLock(request, specs)) ?? (await installModules(request, specs))
     })
   },
 }

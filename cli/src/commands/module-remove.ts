@@ -45,7 +45,7 @@ export const moduleRemove: Command = {
     )
     await writeConfigSchema(directory)
     const generation = switched?.generation ?? (await readLock(directory)).generation
-    const live = switched?.live ?? (await isServed(directory, generation))
+    const live = switched?.live ?? (await isServed(directory))
     terminal.result(
       {
         generation,

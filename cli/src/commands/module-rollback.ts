@@ -43,7 +43,7 @@ export const moduleRollback: Command = {
       ? await planChange(directory, command, work)
       : await changeApplication(directory, command, terminal, () => inTemporaryFolder(work))
     if (!dryRun) await writeConfigSchema(directory)
-    const live = switched?.live ?? (await isServed(directory, rest.generation))
+    const live = switched?.live ?? (await isServed(directory))
     const way = rest.archive && restoreCommand(directory, rest.archive)
     const said = dryRun ? planned(rest) : described(rest, switched !== undefined, way)
     terminal.result({ ...rest, restore: way, dryRun, live }, said)

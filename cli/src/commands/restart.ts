@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { callRunningHost } from '../host.ts'
 import { whileLocked } from '../install/command-lock.ts'
+import { assertInForce } from '../install/in-force.ts'
 
 export const restart: Command = {
   name: 'restart',
@@ -11,6 +12,7 @@ export const restart: Command = {
 
   async run({ terminal, application }) {
     const directory = await application()
+    await assertInForce(directory)
     const answer = await whileLocked(directory, 'restart', () =>
       terminal.during('Replacing its processes one by one', () =>
         callRunningHost(directory, { method: 'POST', path: '/restart' }),

@@ -17,6 +17,8 @@ import {
 import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'
+import { restoreAtStart } from '../install/restore-at-start.ts'
+import { takeUpAtStart } from '../install/take-up-at-start.ts'
 import { explain } from '../lost.ts'
 import { calledFolder } from '../pinned-host.ts'
 import { isOnTerminal, StopSignals } from '../stop-signals.ts'
@@ -53,6 +55,7 @@ export const start: Command = {
     if (note !== undefined) terminal.note(note)
     if (isRestorationLeft(directory) || (await blocksStart(directory)))
       await changeApplication(directory, 'start', terminal, async () => {})
+    await takeUpAtStart(directory, terminal)
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
       workers === 1
@@ -82,7 +85,12 @@ export const start: Command = {
           : 'Next, in another terminal: app module-install api-cart',
       ].join('\n'),
     )
-    await stopped
+    const stopping = new AbortController()
+    const restored = restoreAtStart(directory, state, terminal, stopping.signal).catch((error) =>
+      terminal.note(`The store could not be looked at: ${(error as Error).message}`),
+    )
+    await stopped.finally(() => stopping.abort())
+    await restored
   },
 }
 

@@ -166,7 +166,7 @@ function notPurgeable(cause: MigrationError): Failure {
 
 /** The ids of modules that are installed, or were once, under these names. */
 async function idsOf(directory: string, lock: Lock, names: readonly string[]): Promise<string[]> {
-  const { known } = await readGenerations(directory, lock)
+  const { known } = await readGenerations(directory)
   const locks = [lock, ...known.map((past) => past.lock).toReversed()]
   const ids = names.map((name) => {
     for (const past of locks) {

@@ -20,6 +20,7 @@ import {
 } from '../host.ts'
 import { checkLockedBytes } from '../install/checks/same-bytes.ts'
 import { readGenerations } from '../install/generations.ts'
+import { inForce, nextGeneration } from '../install/in-force.ts'
 import { lastLock } from '../install/lost-lock.ts'
 import { makeStaging } from '../install/staging.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
@@ -93,7 +94,8 @@ async function restoreApplication(
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)
-  const lock: Lock = { ...archivedLock, generation: (await lastLock(directory)).generation + 1 }
+  const next = nextGeneration(await lastLock(directory), await inForce(directory))
+  const lock: Lock = { ...archivedLock, generation: next }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
@@ -154,7 +156,7 @@ async function restorePurged(
 }
 
 async function lastSpec(directory: string, module: string): Promise<string | null> {
-  const { known } = await readGenerations(directory, await lastLock(directory))
+  const { known } = await readGenerations(directory)
   const found = known.findLast(({ lock }) => Object.hasOwn(lock.modules, module))
   const spec = found?.lock.modules[module]?.spec
   if (spec === undefined) return null

@@ -15,6 +15,7 @@ import {
 } from '../host.ts'
 import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
 import { pruneStore } from '../install/generations.ts'
+import { inForce, nextGeneration } from '../install/in-force.ts'
 import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
 import { makeStaging } from '../install/staging.ts'
 import { assertRoom } from '../install/take-snapshot.ts'
@@ -84,7 +85,7 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   await agreed(restoration, lossOf(snapshot, tables))
 
   const copy = await copied(directory, snapshot)
-  const generation = present.generation + 1
+  const generation = nextGeneration(await readLock(directory), await inForce(directory))
   const lock: Lock = { ...target, generation }
   const from = relative(directory, snapshot.file)
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(

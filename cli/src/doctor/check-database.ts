@@ -21,6 +21,7 @@ import {
   StorageUnreachableError,
   storedModule,
 } from '../host.ts'
+import { isInForce } from '../install/in-force.ts'
 import { readSnapshots } from '../install/snapshots.ts'
 import type { Trouble } from './finding.ts'
 
@@ -47,7 +48,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ...damageTrouble(found, config.databaseFile ?? 'The database'),
     ...orphanTrouble(found),
     ...unlikeTrouble(found),
-    ...pendingTrouble(found, directory),
+    ...((await isInForce(directory)) ? pendingTrouble(found, directory) : []),
     ...aheadTrouble(found),
     ...deadTrouble(found),
   ]

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { readRestoration, restorationFile } from '../data/restore-journal.ts'
 import { asFailure } from '../explain.ts'
-import { readLock, readWaiting, UnreadableFileError } from '../host.ts'
+import { readWaiting, UnreadableFileError } from '../host.ts'
 import { readGenerations } from '../install/generations.ts'
 import { journalFile, readJournal } from '../install/journal.ts'
 import type { Trouble } from './finding.ts'
@@ -10,7 +10,7 @@ import type { Trouble } from './finding.ts'
 export async function checkRecords(directory: string): Promise<Trouble[]> {
   const journal = await failureOf(readJournal(directory))
   const restoration = await failureOf(readRestoration(directory))
-  const { unreadable } = await readGenerations(directory, await readLock(directory))
+  const { unreadable } = await readGenerations(directory)
   const audit: unknown[] = []
   await readWaiting(directory, (error) => audit.push(error))
   return [

@@ -1,6 +1,7 @@
 import { ownEnvironment } from '../environment.ts'
 import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
 import { hostOf } from '../install/host-package.ts'
+import { isInForce } from '../install/in-force.ts'
 import type { Trouble } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
@@ -12,7 +13,9 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
   const lock = await readLock(directory)
   const { generation } = lock
   const behind =
-    state.generation === generation ? [] : [behindTrouble(directory, state.generation, generation)]
+    state.generation === generation || !(await isInForce(directory))
+      ? []
+      : [behindTrouble(directory, state.generation, generation)]
   return [
     ...restartTrouble(state, hostOf(lock, directory).version),
     ...(await databaseTrouble(directory, state)),

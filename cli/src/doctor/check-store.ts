@@ -56,7 +56,7 @@ async function packageTrouble(
       const lock = await readLock(directory)
       try {
         const restored = await restoreStore(directory, lock, [name], await npmOptions(directory))
-        await takeUpRestored(directory, 'doctor --fix', lock, restored)
+        await takeUpRestored(directory, restored)
       } finally {
         await removeLeftovers(directory)
       }

@@ -8,6 +8,7 @@ import { checkDisk } from './check-disk.ts'
 import { checkFiles } from './check-files.ts'
 import { checkFolders } from './check-folders.ts'
 import { checkInterrupted } from './check-interrupted.ts'
+import { checkLock } from './check-lock.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
 import { checkRecords } from './check-records.ts'
 import { checkRunningHost } from './check-running-host.ts'
@@ -21,6 +22,7 @@ const checks: readonly Check[] = [
   checkInterrupted,
   checkFiles,
   checkConfiguration,
+  checkLock,
   checkStore,
   checkDisk,
   checkDatabase,
@@ -48,7 +50,7 @@ export async function examine(directory: string, { fix, busy }: Examination): Pr
       findings.push(await settled(trouble, fix))
     }
   }
-  await run(checkLock)
+  await run(checkReadable)
   const isReadable = findings.every(({ fixed }) => fixed)
   if (busy !== undefined) findings.push(commandRunning(busy))
   for (const check of isReadable ? checks : [checkFolders, checkFiles]) await run(check)
@@ -86,7 +88,7 @@ async function settled({ mend, ...trouble }: Trouble, fix: boolean): Promise<Fin
 }
 
 /** Without it nothing can be said of what is installed. */
-async function checkLock(directory: string): Promise<Trouble[]> {
+async function checkReadable(directory: string): Promise<Trouble[]> {
   try {
     await readLock(directory)
     return []

@@ -8,6 +8,7 @@ import {
   type AppliedMigration,
   callRunningHost,
   configFile,
+  emptyLock,
   type Lock,
   type LockedPackage,
   leaveRecord,
@@ -18,17 +19,18 @@ import {
   StorageBusyError,
   writeLock,
 } from '../host.ts'
-import { readGenerations, recordGeneration } from './generations.ts'
+import { type Generation, readGenerations, recordGeneration } from './generations.ts'
+import { assertInForce, generationOf, inForce, isSame, nextGeneration } from './in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 import { isOfHost, type Undone, undoMigrations } from './undo-migrations.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → the running host switches → archive of what goes back → that is undone → on record → journal
-// gone. Before the
-// commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
-// found is completed.
+// lock (the commit point) → on record → the running host switches → an archive of what goes back → that is undone → journal gone.
+// Before the commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
+// found is completed. A lock that came from outside is there before the journal and is never written: its commit point
+// is its record, once the running host has switched.
 
 export interface Change {
   readonly directory: string
@@ -45,6 +47,8 @@ export interface Change {
   readonly undo?: readonly AppliedMigration[]
   /** What is changed, where that is a setting. */
   readonly object?: string
+  /** Whether `former` may have come from outside, and was never in force. */
+  readonly anyLock?: boolean
 }
 
 export interface Switched {
@@ -67,12 +71,30 @@ export async function applyChange({
   config,
   undo = [],
   object,
+  anyLock = false,
 }: Change): Promise<Switched> {
-  await recordUnrecorded(directory, former)
+  if (!anyLock) await assertInForce(directory)
+  const present = await recordUnrecorded(directory, former)
   const { lockVersion } = former
-  const next = { lockVersion, generation: former.generation + 1, ...(host && { host }), modules }
+  const generation = nextGeneration(former, present)
+  const next = { lockVersion, generation, ...(host && { host }), modules }
   const record = changeRecord(command, former, next, object)
   const journal = { command, record, former, next, config, undo }
+  await writeJournal(directory, journal)
+  return await carryOut(directory, journal)
+}
+
+/**
+ * Puts in force what modules.lock.json names, where that came from outside; the file stays as it is. Its packages lie in
+ * the store, and were checked and probed.
+ * @throws {Failure} as `applyChange`: what was in force before still is
+ */
+export async function applyFromOutside(directory: string, command: string, next: Lock): Promise<Switched> {
+  const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLock))
+  const { lock: former } = present
+  const outside = generationOf(next, present)
+  const record = changeRecord(command, former, next, undefined, outside)
+  const journal = { command, record, former, next, outside, undo: [] }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
@@ -100,41 +122,74 @@ export async function blocksStart(directory: string): Promise<boolean> {
 }
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
-  const { former, next, command } = journal
+  const { next, command, outside } = journal
   const lock = await readLock(directory)
-  const { generation } = lock
-  // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
-  if (generation > next.generation) {
-    const { known } = await readGenerations(directory, lock)
-    const isTakenBack = known.some(({ takesBack }) => takesBack === next.generation)
-    await end(directory, journal, isTakenBack ? 'taken back' : 'done')
-    return { generation, live: false, migrations: [] }
-  }
-  let migrations: Applied = []
-  if (generation < next.generation) {
-    const fresh = freshIn(next, former)
-    let isCopied = false
-    try {
-      isCopied = await takeSnapshot(directory, former.generation, fresh)
-      migrations = await migrate(directory, fresh)
-    } catch (error) {
-      if (isCopied && asFailure(error).exitCode === exitCodes.refused) {
-        await removeSnapshot(directory, former.generation)
-      }
-      await removeJournal(directory)
-      throw error
-    }
-    await recordGeneration(directory, command, next)
+  const reached = await reachedBy(directory, journal, lock)
+  if (reached === 'past') return await endPast(directory, journal, lock)
+  const generation = outside ?? next.generation
+  const migrations = reached === 'begun' ? await prepare(directory, journal) : []
+  const isWritten = outside === undefined
+  if (isWritten && reached === 'begun') {
     if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
     await writeLock(directory, next)
   }
-  const outcome = await activate(directory)
-  if (outcome !== 'served' && outcome !== 'no host')
-    throw await takeBack(directory, journal, migrations, outcome.reason)
-  const undone = journal.undo.length > 0 ? await undoMigrations(directory, former, journal.undo) : {}
+  if (isWritten) await recordGeneration(directory, command, next)
+  // A lock from outside may be served already, by a host that was started on it without its packages.
+  const outcome = await activate(directory, !isWritten)
+  if (outcome !== 'served' && outcome !== 'no host') {
+    throw isWritten
+      ? await takeBack(directory, journal, migrations, outcome.reason)
+      : await leaveLock(directory, journal, migrations, outcome.reason)
+  }
+  if (!isWritten) await recordGeneration(directory, command, next, undefined, generation)
+  const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
   await end(directory, journal, 'done')
   const live = outcome === 'served'
-  return { generation: next.generation, live, migrations: namesOf(migrations), undone }
+  return { generation, live, migrations: namesOf(migrations), undone }
+}
+
+/**
+ * How far a change has got: `begun` before its commit, `committed` after it; `past` where modules.lock.json is another
+ * one since, because it was taken back or somebody replaced the file.
+ */
+async function reachedBy(
+  directory: string,
+  { former, next, outside }: Journal,
+  lock: Lock,
+): Promise<'begun' | 'committed' | 'past'> {
+  if (!isDeepStrictEqual(lock, next)) {
+    return outside === undefined && isDeepStrictEqual(lock, former) ? 'begun' : 'past'
+  }
+  if (outside === undefined) return 'committed'
+  return (await inForce(directory))?.generation === outside ? 'committed' : 'begun'
+}
+
+async function endPast(directory: string, journal: Journal, lock: Lock): Promise<Switched> {
+  const { command, next, outside } = journal
+  const back = backOf(journal)
+  if (outside === undefined && isDeepStrictEqual(lock, back)) {
+    await recordGeneration(directory, takenBack(command), back, next.generation)
+  }
+  const { known: past } = await readGenerations(directory)
+  const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
+  const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
+  await end(directory, journal, isRecorded && !isTakenBack ? 'done' : 'taken back')
+  return { generation: lock.generation, live: false, migrations: [] }
+}
+
+/** All that comes before the commit. Where it fails, what was in force stays so. */
+async function prepare(directory: string, { former, next }: Journal): Promise<Applied> {
+  const fresh = freshIn(next, former)
+  const present = (await inForce(directory))?.generation ?? former.generation
+  let isCopied = false
+  try {
+    isCopied = await takeSnapshot(directory, present, fresh)
+    return await migrate(directory, fresh)
+  } catch (error) {
+    if (isCopied && asFailure(error).exitCode === exitCodes.refused) await removeSnapshot(directory, present)
+    await removeJournal(directory)
+    throw error
+  }
 }
 
 /** Killed in between, the same record is left again. */
@@ -162,13 +217,13 @@ async function takeBack(
   migrated: Applied,
   reason: string,
 ): Promise<Failure> {
-  const { command, former, next, config } = journal
-  const back = { ...former, generation: next.generation + 1 }
-  await recordGeneration(directory, `${command} (taken back)`, back, next.generation)
+  const { command, next, config } = journal
+  const back = backOf(journal)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
+  await recordGeneration(directory, takenBack(command), back, next.generation)
   const outcome = await activate(directory)
-  const schema = await undoneOrSaid(directory, former, migrated)
+  const schema = await undoneOrSaid(directory, journal.former, migrated)
   await end(directory, journal, 'taken back')
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
@@ -176,6 +231,26 @@ async function takeBack(
     'activation',
     'activation-failed',
     `The running host could not take up the change: ${reason}. ${where}`,
+    `Correct what it says, then try again. ${schema}`,
+  )
+}
+
+const backOf = ({ former, next }: Journal): Lock => ({ ...former, generation: next.generation + 1 })
+const takenBack = (command: string) => `${command} (taken back)`
+
+/** A lock from outside stays; what was migrated for it is undone where it can be. */
+async function leaveLock(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const schema = await undoneOrSaid(directory, journal.former, migrated)
+  await end(directory, journal, 'taken back')
+  return new Failure(
+    'activation',
+    'activation-failed',
+    `The running host could not take up the change: ${reason}. It goes on serving the former modules.`,
     `Correct what it says, then try again. ${schema}`,
   )
 }
@@ -198,10 +273,12 @@ const ahead = (reason: string) =>
   `The schema stays ahead of the former modules, which does no harm: ${reason}`
 
 /** The first change of an application that has no history yet also records what it had before. */
-async function recordUnrecorded(directory: string, lock: Lock): Promise<void> {
-  const { known } = await readGenerations(directory, lock)
-  if (known.at(-1)?.lock.generation === lock.generation) return
-  await recordGeneration(directory, lock.generation === 0 ? 'init' : 'unrecorded', lock)
+async function recordUnrecorded(directory: string, lock: Lock): Promise<Generation> {
+  const present = await inForce(directory)
+  if (present !== undefined && isSame(present.lock, lock)) return present
+  const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
+  await recordGeneration(directory, command, lock, undefined, generationOf(lock, present))
+  return (await inForce(directory)) as Generation
 }
 
 async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
@@ -244,9 +321,10 @@ async function migrateAlone(directory: string, modules: Lock['modules']): Promis
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
-async function activate(directory: string): Promise<Activation> {
+/** @param again whether modules that have failed are tried once more */
+export async function activate(directory: string, again = false): Promise<Activation> {
   try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: { again } })
     if (answer === undefined) return 'no host'
     if (answer.status === 200) return 'served'
     const { module, reason } = answer.body as { module?: string; reason?: string }

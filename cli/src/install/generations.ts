@@ -1,7 +1,7 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  emptyLock,
   type Lock,
   lockedPackages,
   readJsonFile,
@@ -12,8 +12,13 @@ import {
 import { isLock } from './is-lock.ts'
 import { readSnapshots } from './snapshots.ts'
 
-/** What was installed once, and the command that made it so. */
+/** What was in force once, and the command that made it so. */
 export interface Generation {
+  /**
+   * Counts up in this application. That of its lock, unless that lock came from elsewhere, which counts its own: it may
+   * be lower then, or one that another lock had here.
+   */
+  readonly generation: number
   /** RFC 3339, UTC. */
   readonly at: string
   readonly command: string
@@ -28,22 +33,24 @@ export const KEPT = 5
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
 const generationFile = (directory: string, number: number) => join(folderOf(directory), `${number}.json`)
 
-/** Written before the lock: a generation above the lock's was never in force. */
+/** Written once it is in force, so the last one on record is what is in force. Repeating it changes nothing. */
 export async function recordGeneration(
   directory: string,
   command: string,
   lock: Lock,
   takesBack?: number,
+  generation = lock.generation,
 ): Promise<void> {
-  const folder = folderOf(directory)
-  await mkdir(folder, { recursive: true })
-  const generation: Generation = {
+  await mkdir(folderOf(directory), { recursive: true })
+  const file = generationFile(directory, generation)
+  if (existsSync(file)) return
+  const record: Omit<Generation, 'generation'> = {
     at: new Date().toISOString(),
     command,
     lock,
     ...(takesBack !== undefined && { takesBack }),
   }
-  await writeDurably(generationFile(directory, lock.generation), `${JSON.stringify(generation, null, 2)}\n`)
+  await writeDurably(file, `${JSON.stringify(record, null, 2)}\n`)
 }
 
 /** A generation that was in force, and of which no more is known than its number. */
@@ -59,42 +66,40 @@ export interface Generations {
   readonly unreadable: readonly UnreadableGeneration[]
 }
 
-/** All that were in force, up to that of `lock`. */
-export async function readGenerations(directory: string, lock: Lock): Promise<Generations> {
+/** All that were in force. */
+export async function readGenerations(directory: string): Promise<Generations> {
   const known: Generation[] = []
   const unreadable: UnreadableGeneration[] = []
-  for (const number of await numbersOf(directory, lock)) {
-    const file = generationFile(directory, number)
+  for (const generation of await numbersOf(directory)) {
+    const file = generationFile(directory, generation)
     try {
-      const generation = await readJsonFile(file, isGeneration)
-      if (generation !== undefined) known.push(generation)
+      const record = await readJsonFile(file, isRecord)
+      if (record !== undefined) known.push({ ...record, generation })
     } catch (error) {
-      unreadable.push({ generation: number, file, error })
+      unreadable.push({ generation, file, error })
     }
   }
   return { known, unreadable }
 }
 
-async function numbersOf(directory: string, lock: Lock): Promise<number[]> {
+async function numbersOf(directory: string): Promise<number[]> {
   const names = await readdir(folderOf(directory)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   return names
     .flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
-    .filter((number) => number <= lock.generation)
     .sort((one, other) => one - other)
 }
 
-function isGeneration(value: unknown): value is Generation {
+function isRecord(value: unknown): value is Omit<Generation, 'generation'> {
   const { at, command, lock } = (value ?? {}) as Partial<Generation>
   return typeof at === 'string' && typeof command === 'string' && isLock(lock)
 }
 
-/** The last one on record, whether it was in force or not; undefined where no record can be read. */
+/** The last one on record that can be read. */
 export async function newestGeneration(directory: string): Promise<Generation | undefined> {
-  const { known } = await readGenerations(directory, { ...emptyLock, generation: Number.POSITIVE_INFINITY })
-  return known.at(-1)
+  return (await readGenerations(directory)).known.at(-1)
 }
 
 /** Removes packages and snapshots that none of the last generations has. */
@@ -107,9 +112,10 @@ export async function pruneStore(directory: string, lock: Lock): Promise<void> {
  * has no record or cannot be read: what it had is unknown.
  */
 export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
-  const { known } = await readGenerations(directory, lock)
-  const last = known.filter((past) => past.lock.generation > lock.generation - KEPT)
-  if (last.length < Math.min(KEPT, lock.generation + 1)) return []
+  const { known } = await readGenerations(directory)
+  const newest = Math.max(lock.generation, known.at(-1)?.generation ?? 0)
+  const last = known.filter(({ generation }) => generation > newest - KEPT)
+  if (last.length < Math.min(KEPT, newest + 1)) return []
   const locks = [lock, ...last.map((generation) => generation.lock)]
   const kept = new Set(
     locks.flatMap((kept) =>
@@ -123,7 +129,7 @@ export async function unreachable(directory: string, lock: Lock): Promise<string
   return [
     ...folders.filter((folder) => !kept.has(folder)),
     ...snapshots.flatMap(({ generation, file }) =>
-      locks.some((past) => past.generation === generation) ? [] : [file],
+      last.some((past) => past.generation === generation) ? [] : [file],
     ),
   ]
 }

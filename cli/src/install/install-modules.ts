@@ -19,13 +19,14 @@ import { checkLockedBytes, checkSameBytes } from './checks/same-bytes.ts'
 import { checkSignatureKept } from './checks/signature.ts'
 import { formerOf } from './former.ts'
 import { type HostPlan, hostPlanOf, hostPlanText } from './host-plan.ts'
+import { assertInForce, inForce } from './in-force.ts'
 import { installedBeside, isInstalled, lockedModule } from './installed-packages.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Plan, planOf, planText, probedText } from './plan.ts'
 import { planRestoring } from './plan-restoring.ts'
 import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
 import { freshHost, hostThere, isPinnedAlready, leavingFor } from './replace-host.ts'
-import { missingInStore, putBack, stageLocked, takeUpRestored } from './restore-store.ts'
+import { missingInStore, putBack, type Restorable, stageLocked, takeUpRestored } from './restore-store.ts'
 import { isOwnFolder, resolveSpec, type Source } from './source.ts'
 import { stageAll } from './stage-all.ts'
 import { lockedHost } from './stage-host.ts'
@@ -75,7 +76,7 @@ export interface Installed {
  * @throws {Failure}
  */
 export async function installModules(request: InstallRequest, specs: readonly string[]): Promise<Installed> {
-  const { directory, command, terminal, dryRun } = request
+  const { directory, terminal, dryRun } = request
   const lock = await readLock(directory)
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }
@@ -88,14 +89,19 @@ export async function installModules(request: InstallRequest, specs: readonly st
   const outcome = await installSources(request, lock, sources)
   const sound = pinned.filter((id) => !restored.includes(id))
   const unchanged = [...new Set([...sound, ...outcome.unchanged])]
-  if (dryRun || outcome.installed.length > 0 || outcome.host)
+  if (dryRun || outcome.installed.length > 0 || outcome.host) {
     return { ...outcome, unchanged, restored, fetched }
-  const switched = await takeUpRestored(directory, command, lock, restored)
-  const generation = switched?.generation ?? lock.generation
-  return { ...outcome, switched, generation, unchanged, restored, fetched }
+  }
+  const live = await takeUpRestored(directory, restored)
+  const { generation } = outcome
+  const switched = live === undefined ? undefined : { generation, live, migrations: [] }
+  return { ...outcome, switched, unchanged, restored, fetched }
 }
 
-/** Fetches what is missing in the store, prints it, and puts it there once that was agreed to. */
+/**
+ * Fetches what is missing in the store, prints it, and puts it there once that was agreed to.
+ * @throws {Failure} the first; the others are there then
+ */
 async function restore(
   { directory, staging, terminal, yes, dryRun, offline }: InstallRequest,
   lock: Lock,
@@ -104,11 +110,19 @@ async function restore(
   if (missing.length === 0) return []
   await checkLockedBytes(directory, lock, missing)
   const npm = await npmOptions(directory, process.env, offline)
-  const staged = await terminal.during('Fetching what the store misses', () =>
-    stageLocked(directory, lock, missing, { directory: staging, npm }),
-  )
-  const plans = await planRestoring(directory, lock, staged, terminal, !yes && !dryRun)
+  const staged: Restorable[] = []
+  const failures: unknown[] = []
+  await terminal.during('Fetching what the store misses', async () => {
+    for (const name of missing) {
+      await stageLocked(directory, lock, [name], { directory: staging, npm }).then(
+        (found) => staged.push(...found),
+        (error) => failures.push(error),
+      )
+    }
+  })
+  const plans = await planRestoring(directory, staged, terminal, !yes && !dryRun)
   if (!dryRun) await putBack(directory, staged)
+  if (failures.length > 0) throw failures[0]
   return plans
 }
 
@@ -125,6 +139,7 @@ export async function installSources(
 ): Promise<Installed> {
   const { directory, command, terminal, yes, dryRun, staging, offline } = request
   const { disableIncompatible, failOnBreaking = false } = request
+  await assertInForce(directory)
   const config = await readConfig(directory)
   const npm = await npmOptions(directory, process.env, offline)
   const isPinned = hostSource !== undefined && (await isPinnedAlready(hostSource, lock, directory, npm))
@@ -141,9 +156,10 @@ export async function installSources(
   const host = await freshHost(staged.host, lock, directory)
   const arriving = [...fresh, ...(host ? [host] : [])]
   await checkSameBytes(directory, arriving.map(bytesOf))
+  const present = (await inForce(directory))?.generation ?? lock.generation
   const nothing = {
     switched: undefined,
-    generation: lock.generation,
+    generation: present,
     disabled: [],
     unchanged,
     restored: [],
@@ -202,7 +218,11 @@ export async function installSources(
 }
 
 /** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
-function noteUnheardOf(planned: readonly Plan[], beside: readonly ModulePackage[], terminal: Terminal): void {
+export function noteUnheardOf(
+  planned: readonly Plan[],
+  beside: readonly ModulePackage[],
+  terminal: Terminal,
+): void {
   const manifests = beside.map(({ manifest }) => manifest)
   const emitted = new Set([...planned, ...manifests].flatMap(({ events = [] }) => events))
   for (const { id, listensTo } of planned) {
@@ -215,7 +235,7 @@ function noteUnheardOf(planned: readonly Plan[], beside: readonly ModulePackage[
 }
 
 /** The plan with what the probe has found, which is said. */
-function completePlan(
+export function completePlan(
   plan: Plan,
   replaced: readonly ModulePackage[],
   { former, next }: ProbedChange,

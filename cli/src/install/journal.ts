@@ -15,8 +15,10 @@ export interface Journal {
   readonly record: BegunRecord
   /** What was installed before. */
   readonly former: Lock
-  /** What is to be installed; its generation follows that of `former`. */
+  /** What is to be installed; its generation follows that of `former`, unless it came from outside. */
   readonly next: Lock
+  /** Where `next` came from outside, and is in modules.lock.json already: the number of its record. */
+  readonly outside?: number
   /** The text of app.config.json, where the change is one of settings. */
   readonly config?: { readonly former: string; readonly next: string } | undefined
   /** Migrations to undo once nobody is served by what needs them: the way back from an upgrade. */

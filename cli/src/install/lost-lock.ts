@@ -44,4 +44,4 @@ export async function lastLock(directory: string): Promise<Lock> {
   }
 }
 
-const describe = ({ lock, command, at }: Generation) => `generation ${lock.generation} (${command}, ${at})`
+const describe = ({ generation, command, at }: Generation) => `generation ${generation} (${command}, ${at})`

@@ -1,4 +1,3 @@
-import type { Lock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
 import { readGenerations } from './generations.ts'
@@ -15,7 +14,6 @@ import { sizeOf } from './size-of.ts'
  */
 export async function planRestoring(
   directory: string,
-  lock: Lock,
   staged: readonly Restorable[],
   terminal: Terminal,
   ask: boolean,
@@ -28,7 +26,7 @@ export async function planRestoring(
     terminal.note(planText(plan))
     plans.push(plan)
   }
-  const past = await readGenerations(directory, lock)
+  const past = await readGenerations(directory)
   const known = past.known.flatMap(({ lock }) => Object.values(lock.modules))
   const modules = staged.flatMap(({ module }) => module ?? [])
   if (ask) await askAboutOrigins(modules, known, terminal, false)

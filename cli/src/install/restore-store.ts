@@ -1,14 +1,15 @@
 import { Failure } from '../failure.ts'
 import {
-  callRunningHost,
   differenceOf,
   type Lock,
   type LockedPackage,
   lockedPackages,
+  readLock,
   storedModule,
 } from '../host.ts'
-import { applyChange, type Switched } from './apply-change.ts'
+import { activate } from './apply-change.ts'
 import { type Candidate, stage } from './candidate.ts'
+import { cameFromOutside, inForce } from './in-force.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { lockedSource } from './source.ts'
 import { type HostCandidate, stageHost } from './stage-host.ts'
@@ -111,16 +112,24 @@ export async function missingInStore(
 }
 
 /**
- * A running host goes by the generation: it looks at what was restored in the next one.
- * @returns undefined where nothing was restored, or no host runs
+ * Has the running host try again the modules that have failed in it. The lock stays as it is.
+ * @returns whether it serves them; undefined where nothing was restored, no host runs, or the lock came from outside,
+ *   which is taken up with a snapshot only
+ * @throws {Failure} where one of them does not answer
  */
 export async function takeUpRestored(
   directory: string,
-  command: string,
-  lock: Lock,
   restored: readonly string[],
-): Promise<Switched | undefined> {
+): Promise<boolean | undefined> {
   if (restored.length === 0) return undefined
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) === undefined) return undefined
-  return await applyChange({ directory, command, former: lock, modules: lock.modules })
+  if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
+  const outcome = await activate(directory, true)
+  if (outcome === 'no host') return undefined
+  if (outcome === 'served') return true
+  throw new Failure(
+    'activation',
+    'activation-failed',
+    `The store is in line with the lock again, but the running host could not take that up: ${outcome.reason}. It serves as before.`,
+    'Correct what it says, then restart the host.',
+  )
 }

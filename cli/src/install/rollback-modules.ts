@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { askBeforeLoss } from '../ask-before-loss.ts'
 import { assertArchivable } from '../data/archives.ts'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
@@ -23,6 +22,7 @@ import {
 import { applyChange, type Switched } from './apply-change.ts'
 import { changesBetween } from './changes-between.ts'
 import { type Generation, type Generations, KEPT, readGenerations } from './generations.ts'
+import { isSame } from './in-force.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Drop, dropText, planUndo } from './plan-undo.ts'
 import { missingInStore, restoreStore } from './restore-store.ts'
@@ -81,14 +81,14 @@ export interface RollbackPlan {
 export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { directory, command, withSnapshot, dryRun, terminal } = rollback
   const lock = await readLock(directory)
-  const generations = await readGenerations(directory, lock)
+  const generations = await readGenerations(directory)
   sayUnreadable(generations, rollback.terminal)
-  const target = find(generations, lock, rollback.generation).lock
-  const { modules, host = null, generation: to } = target
+  const { generation: to, lock: target } = find(generations, lock, rollback.generation)
+  const { modules, host = null } = target
   const changes = changesBetween(lock, target).map(({ text }) => text)
   const nothing = {
     switched: undefined,
-    generation: lock.generation,
+    generation: generations.known.at(-1)?.generation ?? lock.generation,
     to,
     plan: { changes, undo: [], drops: [] },
     undone: [],
@@ -97,8 +97,8 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
     snapshot: null,
   }
   if (isSame(target, lock)) return nothing
-  if (dryRun) await assertInStore(directory, target)
-  else await fetchAgain(directory, target)
+  if (dryRun) await assertInStore(directory, to, target)
+  else await fetchAgain(directory, to, target)
   const names = await lockMigrationNames(directory, target)
   const undo = migrationsBeyond(names, await readLedger(directory))
   if (withSnapshot && undo.length > 0) {
@@ -121,7 +121,7 @@ export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
     await askBeforeLoss(terminal, rollback.yes, 'Undo that?')
   }
   const switched = await terminal.during('Going back', () =>
-    applyChange({ directory, command, former: lock, modules, host, undo: migrations }),
+    applyChange({ directory, command, former: lock, modules, host, anyLock: true, undo: migrations }),
   )
   const { archive = null, stays = null } = switched.undone ?? {}
   const { generation } = switched
@@ -138,19 +138,19 @@ export function planText(to: number, { changes, undo, drops }: RollbackPlan): st
   ].join('\n')
 }
 
-async function assertInStore(directory: string, target: Lock): Promise<void> {
+async function assertInStore(directory: string, to: number, target: Lock): Promise<void> {
   const missing = await missingInStore(directory, target, [...lockedPackages(target).keys()])
   if (missing.length === 0) return
   throw new Failure(
     'refused',
     'store-incomplete',
-    `A dry run fetches nothing, and the store does not have all of generation ${target.generation}: ${missing.join(', ')}.`,
+    `A dry run fetches nothing, and the store does not have all of generation ${to}: ${missing.join(', ')}.`,
     'Nothing was changed. Run it without --dry-run on a terminal: it fetches them, shows the plan and asks.',
   )
 }
 
 /** What is older than the last generations may have left the store. */
-async function fetchAgain(directory: string, target: Lock): Promise<void> {
+async function fetchAgain(directory: string, to: number, target: Lock): Promise<void> {
   try {
     await restoreStore(directory, target, [...lockedPackages(target).keys()], await npmOptions(directory))
   } catch (error) {
@@ -158,7 +158,7 @@ async function fetchAgain(directory: string, target: Lock): Promise<void> {
     throw new Failure(
       error.exitCode === exitCodes.refused ? 'refused' : 'notFound',
       error.code,
-      `Generation ${target.generation} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
+      `Generation ${to} cannot be gone back to: the store has not all of it any more, and it cannot be fetched again. ${error.message}`,
       `Put back what it came from, or install another version. The store keeps the last ${KEPT} generations.`,
       { cause: error },
     )
@@ -188,8 +188,8 @@ function find({ known, unreadable }: Generations, lock: Lock, number: number | u
   const failed = known.map(({ takesBack }) => takesBack)
   const found =
     number === undefined
-      ? known.findLast((past) => !failed.includes(past.lock.generation) && !isSame(past.lock, lock))
-      : known.find((past) => past.lock.generation === number)
+      ? known.findLast((past) => !failed.includes(past.generation) && !isSame(past.lock, lock))
+      : known.find((past) => past.generation === number)
   if (found) return found
   const broken = unreadable.find(({ generation }) => generation === number)
   if (broken) {
@@ -209,8 +209,6 @@ function find({ known, unreadable }: Generations, lock: Lock, number: number | u
     'See what there was: app module-history',
   )
 }
-
-const isSame = (one: Lock, other: Lock) => isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
 /** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
 async function assertStopped(directory: string, to: number): Promise<void> {

@@ -79,8 +79,7 @@ t.test('a running host takes a setting up, as a generation of the history', asyn
     json: { key: 'note.keepFor', value: '7d', changed: true, generation: 2, live: true },
   })
   t.match((await get(running, '/note')).body, { keepFor: '7d', most: 100 })
-  const lock = await readLock(directory)
-  t.match((await readGenerations(directory, lock)).known.at(-1), { command: 'config set note.keepFor' })
+  t.match((await readGenerations(directory)).known.at(-1), { command: 'config set note.keepFor' })
 
   t.match(await run('config', 'set', 'note.keepFor', '7d'), {
     exitCode: 0,
@@ -202,7 +201,7 @@ t.test('what a module calls writeOnly is not shown, and its value is in no histo
     t.match(stdout, /"\(set\)"/)
     t.notMatch(stdout + stderr, /hunter2/)
   }
-  const { known: generations } = await readGenerations(directory, await readLock(directory))
+  const { known: generations } = await readGenerations(directory)
   t.notMatch(JSON.stringify(generations), /hunter2/)
 })
 

@@ -247,7 +247,8 @@ t.test('a module that this host is not made for, or whose contract is missing', 
   const changed = { ...hello, tree: await hashTree(place) }
   await rename(place, storedModule(directory, changed))
   await writeLock(directory, { ...(await readLock(directory)), modules: { hello: changed } })
-  t.match(await doctor(), { exitCode: 1, findings: [{ id: 'host-range' }, { id: 'contract-missing' }] })
+  const findings = [{ id: 'lock-changed' }, { id: 'host-range' }, { id: 'contract-missing' }]
+  t.match(await doctor(), { exitCode: 1, findings })
 })
 
 t.test('a host that did not take a change up is found, and brought up to it', async (t) => {

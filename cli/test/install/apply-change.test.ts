@@ -103,13 +103,10 @@ t.test('a running host takes up what was restored', async (t) => {
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   await rm(join(directory, '.app', 'store'), { recursive: true })
   const running = await runningHost(t, directory)
-  t.equal(
-    (await fetch(`${running.url}/hello`)).status,
-    404,
-    'without its manifest not even its routes are known',
-  )
+  t.equal((await get(running, '/hello')).status, 503)
   t.match(await run('module-install'), { exitCode: 0, json: { restored: ['hello'], live: true } })
   t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
+  t.equal((await readLock(directory)).generation, 1, 'the lock stays as it is')
 })
 
 t.test(

@@ -93,7 +93,8 @@ interface ControlledApplication {
  * - `GET /environment`: the database and the secret of the host, see `HostEnvironment`
  * - `GET /openapi`: the document of what is installed
  * - `POST /migrate` `{ modules }` (as in a lock): brings the schema up for them → `{ applied }`
- * - `POST /activate`: makes modules.lock.json, as it is now, what is served → `{ generation }`
+ * - `POST /activate` `{ again }`: makes modules.lock.json, as it is now, what is served; with `again` modules that have
+ *   failed are tried once more → `{ generation }`
  * - `GET /schema`: the schema and the ledger of the database
  * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`; 409 `{ reason, stillNeeded }` where another
  *   host of the database needs them
@@ -150,8 +151,9 @@ export function createControl(
       applied: await application.installed.migrate((request.body as Pick<Lock, 'modules'>).modules),
     }),
   )
-  app.post('/activate', async () => {
-    const generation = await application.installed.activate({ probed: true })
+  app.post('/activate', async (request) => {
+    const { again } = (request.body ?? {}) as { again?: boolean }
+    const generation = await application.installed.activate({ probed: true, again: again === true })
     await hosts.call()
     return { generation }
   })

@@ -7,15 +7,17 @@ import { hostProblems } from './problems.ts'
 export interface UnknownRoutesOptions {
   /** In front of every path; '' for none. */
   readonly basePath: string
+  /** Installed modules whose routes nobody knows: a path below the base path that no route answers may be theirs. */
+  readonly unavailable?: readonly string[]
 }
 
 /**
  * Refuses what no route answers, before access, parsing and body: 405 with `Allow` for a known path with
- * another method, else 404. `/cart/` is not `/cart`, nor `/cart/item/` an item with an empty id.
+ * another method, else 404, or 503 where it may be a module's. `/cart/` is not `/cart`, nor `/cart/item/` an item with an empty id.
  * To be registered before every route, and after the plugins that put headers on every answer.
  */
 export const unknownRoutes = fp<UnknownRoutesOptions>(
-  async (app, { basePath }) => {
+  async (app, { basePath, unavailable = [] }) => {
     const known = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER })
     const methods = new Set<string>()
 
@@ -31,10 +33,19 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(
     const root = `${basePath}/`
     const isCutOff = (path: string) => path !== root && path.length > 1 && path.endsWith('/')
 
+    const mayBeModules = (path: string) =>
+      unavailable.length > 0 && !isCutOff(path) && path.startsWith(`${basePath}/`)
+
     const refuse = ({ url }: FastifyRequest): never => {
       const path = pathOf(url)
       const route = path === root ? basePath || root : path
       const allowed = isCutOff(path) ? [] : [...methods].filter((name) => known.find(name as never, route))
+      if (allowed.length === 0 && mayBeModules(path)) {
+        throw hostProblems.create(
+          'module-unavailable',
+          `No other module has this path, and the routes of ${unavailable.join(', ')} are not known now.`,
+        )
+      }
       if (allowed.length === 0) throw hostProblems.create('not-found', 'No resource has this path.')
       const allow = allowed.sort().join(', ')
       throw hostProblems.create('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } })

@@ -21,6 +21,8 @@ export interface ActiveModule extends Installed {
 export interface FailedModule extends Installed {
   readonly state: 'failed'
   readonly reason: string
+  /** Its manifest cannot be read, so nobody knows its routes: any unknown path may be one of them. */
+  readonly routesUnknown?: true
 }
 
 /** An installed module that the operator has switched off. */

@@ -110,17 +110,28 @@ export class InstalledModules {
    * Makes modules.lock.json, as it is when its turn comes, what is served: builds the next generation beside
    * the present one, checks it, switches. Answers the generation that serves.
    *
-   * @param options.probed whether the modules have been tried in a child process already
+   * @param options.probed whether a command has tried the modules in a child process, and migrated, already
+   * @param options.again whether modules that have failed are tried once more where it is served already
    * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
    *   same now; nothing has changed then
    */
-  async activate({ probed }: { readonly probed: boolean }): Promise<number> {
+  async activate({
+    probed,
+    again = false,
+  }: {
+    readonly probed: boolean
+    readonly again?: boolean
+  }): Promise<number> {
     await this.#generations.replace(async () => {
       const former = this.#serving
       const lock = await readLock(this.#parts.config.directory)
-      if (isDeepStrictEqual(lock, former.lock)) return undefined
+      const hasFailed = former.modules.some(({ state }) => state === 'failed')
+      if (isDeepStrictEqual(lock, former.lock) && !(again && hasFailed)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
-      if (!probed) await probe(parts.config, enabledModules(parts.config, lock))
+      if (!probed) {
+        await this.#assertMigrated(lock)
+        await probe(parts.config, enabledModules(parts.config, lock))
+      }
       const next = await build(parts, lock, this.#troubles)
       const isSame = ({ id }: HostModule) => isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
       try {
@@ -140,6 +151,27 @@ export class InstalledModules {
       return this.#serve(next)
     })
     return this.generation
+  }
+
+  /** @throws {ModuleError} where `lock` brings migrations, or packages that the store does not have */
+  async #assertMigrated(lock: Lock): Promise<void> {
+    const { config, storage } = this.#parts
+    for (const [id, locked] of Object.entries(lock.modules)) {
+      if (!locked.enabled) continue
+      const found = await readPackage(storedModule(config.directory, locked)).catch((error: Error) => {
+        throw new ModuleError(
+          id,
+          `the store does not have ${id} ${locked.version}: run "app module-install" (${error.message})`,
+          { cause: error },
+        )
+      })
+      const [first] = await storage.pending(moduleMigrations([found]))
+      if (first === undefined) continue
+      throw new ModuleError(
+        id,
+        `it brings the migration ${first.name} of ${id}: run "app module-install", which takes a snapshot first`,
+      )
+    }
   }
 
   /** Resolves when no generation but the one that serves is answering requests, and the former are closed. */

@@ -44,16 +44,27 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
   } catch (error) {
     const manifest = found?.manifest ?? { id, host: '*', routes: [] }
     if (!locked.enabled) return { ...installed, manifest, state: 'disabled' }
-    return { ...installed, manifest, state: 'failed', reason: (error as Error).message }
+    if (found !== undefined)
+      return { ...installed, manifest, state: 'failed', reason: (error as Error).message }
+    return {
+      ...installed,
+      manifest,
+      state: 'failed',
+      reason: unreadable(error as Error),
+      routesUnknown: true,
+    }
   }
 }
+
+const unreadable = ({ message }: Error) =>
+  `its package in the store is missing or cannot be read: run "app module-install" (${message})`
 
 async function verifyTree(id: string, directory: string, locked: LockedModule): Promise<void> {
   if (verified.has(directory)) return
   if ((await hashTree(directory)) !== locked.tree) {
     throw new ModuleError(
       id,
-      `its files in the store are not what was installed: delete ${directory} and run "app module-install"`,
+      `its files in the store are not what was installed: run "app module-install" (${directory})`,
     )
   }
   verified.add(directory)
@@ -76,6 +87,7 @@ export function failModule(modules: readonly HostModule[], error: ModuleError): 
   return modules.map((module) => {
     if (module.id !== error.module) return module
     const { id, package: name, version, manifest } = module
-    return { id, package: name, version, manifest, state: 'failed', reason: error.message }
+    const unknown = module.state === 'failed' && module.routesUnknown && { routesUnknown: true as const }
+    return { id, package: name, version, manifest, state: 'failed', reason: error.message, ...unknown }
   })
 }

@@ -92,8 +92,8 @@ async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
 }
 
 async function pastLocks(directory: string): Promise<{ where: string; lock: Lock }[]> {
-  const { known } = await readGenerations(directory, await lastLock(directory))
-  return known.map(({ lock }) => ({ where: `generation ${lock.generation}`, lock }))
+  const { known } = await readGenerations(directory)
+  return known.map(({ generation, lock }) => ({ where: `generation ${generation}`, lock }))
 }
 
 function bytesOf(dependencies: PinnedDependencies = {}): Omit<Bytes, 'source'>[] {

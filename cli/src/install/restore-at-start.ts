@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { exitCodes } from '../failure.ts'
+import { type ApplicationState, lockedPackages, readLock, storedModule } from '../host.ts'
+import { calledFolder } from '../pinned-host.ts'
+import type { Terminal } from '../terminal.ts'
+import { missingInStore, takeUpRestored } from './restore-store.ts'
+
+/** How long another command is waited for before it is tried again, in milliseconds. */
+const BUSY_PAUSE = 1000
+
+/**
+ * Fetches what the store does not have of the lock while the host serves, and has the host take it up: a process of its
+ * own does it ("app module-install --frozen"), so that no request waits for it. What cannot be fetched is said.
+ */
+export async function restoreAtStart(
+  directory: string,
+  { modules }: Pick<ApplicationState, 'modules'>,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  const failed = modules.flatMap(({ id, state }) => (state === 'failed' ? [id] : []))
+  const missing = await missingPackages(directory, failed)
+  if (missing.length === 0) return
+  terminal.note(
+    `Fetching what the store does not have: ${missing.join(', ')}. Their routes answer 503 until then.`,
+  )
+  for (;;) {
+    const { exitCode, said } = await bringInLine(directory, signal)
+    if (signal.aborted) return
+    if (exitCode === exitCodes.busy) await pause(BUSY_PAUSE, undefined, { signal }).catch(() => {})
+    else if (exitCode === 0) return terminal.note('The store is in line with the lock again.')
+    else {
+      // Others may be there.
+      await takeUpRestored(directory, missing)
+      return terminal.note(said)
+    }
+  }
+}
+
+/** Those that have failed are looked at to the byte; of the others, which the host has read, whether they are there. */
+async function missingPackages(directory: string, failed: readonly string[]): Promise<string[]> {
+  const lock = await readLock(directory)
+  const absent = [...lockedPackages(lock)].flatMap(([name, locked]) =>
+    existsSync(storedModule(directory, locked)) ? [] : [name],
+  )
+  const damaged = await missingInStore(directory, lock, failed)
+  return [...new Set([...absent, ...damaged])]
+}
+
+async function bringInLine(directory: string, signal: AbortSignal) {
+  const program = join(calledFolder(), 'bin.js')
+  const child = spawn(
+    process.execPath,
+    [program, 'module-install', '--frozen', '--json', '--dir', directory],
+    { stdio: ['ignore', 'pipe', 'ignore'], signal },
+  )
+  const ended = once(child, 'close').catch(() => [null])
+  const [output, [exitCode]] = await Promise.all([text(child.stdout), ended])
+  return { exitCode: exitCode as number | null, said: failureIn(output) }
+}
+
+function failureIn(output: string): string {
+  try {
+    const { message, hint } = JSON.parse(output).error
+    return `Not all of the store could be restored: ${message} ${hint}`
+  } catch {
+    return 'Not all of the store could be restored. See why: app module-install'
+  }
+}

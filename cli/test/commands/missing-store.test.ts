@@ -1,0 +1,139 @@
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readLock, storeDirectory, storedModule } from '../../src/host.ts'
+import { copiesOf, type TestApplication } from '../run-app.ts'
+import { startApp } from '../run-process.ts'
+import { get, runningHost } from '../running-host.ts'
+import { sampleTarball } from '../sample-module.ts'
+import { skipPostgres, usePostgres } from '../test-on-engines.ts'
+
+const installed = copiesOf(async ({ root, run }) => {
+  const files = ['hello', 'other'].map((id) => sampleTarball(join(root, `${id}.tgz`), { id }))
+  const { exitCode, stdout } = await run('module-install', ...(await Promise.all(files)))
+  if (exitCode !== 0) throw new Error(stdout)
+})
+
+async function started(t: Test, { directory }: TestApplication, ...options: string[]) {
+  const running = startApp(t, ['start', '--port', '0', '--dir', directory, '--json', ...options])
+  await running.says(/"workers": \[/)
+  const { url } = JSON.parse(running.stdout)
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}${path}`)
+    // biome-ignore lint/suspicious/noExplicitAny: whatever it answers
+    return { status: response.status, body: (await response.json()) as any }
+  }
+  return { running, ask }
+}
+
+const placeOf = async ({ directory }: TestApplication, id: string) =>
+  storedModule(directory, (await readLock(directory)).modules[id] as never)
+
+/** What may have become of the store. */
+const losses: Readonly<Record<string, (application: TestApplication) => Promise<unknown>>> = {
+  'the whole store': ({ directory }) => rm(storeDirectory(directory), { recursive: true }),
+  'one package': async (application) => rm(await placeOf(application, 'hello'), { recursive: true }),
+  'a file of a package': async (application) => rm(join(await placeOf(application, 'hello'), 'index.js')),
+  'the manifest of a package': async (application) =>
+    writeFile(join(await placeOf(application, 'hello'), 'package.json'), '{'),
+}
+
+for (const [lost, lose] of Object.entries(losses)) {
+  t.test(`a start restores ${lost}, and the lock stays as it is`, async (t) => {
+    const application = await installed(t)
+    const { directory, run } = application
+    const lock = await readLock(directory)
+    await lose(application)
+    const { running, ask } = await started(t, application)
+    await running.says(/in line with the lock again/)
+    t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
+    t.equal((await ask('/health/ready')).status, 200)
+    t.equal((await ask('/nothing')).status, 404)
+    t.strictSame(await readLock(directory), lock)
+    t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
+    t.match((await run('module-history')).json, { generation: 1 })
+  })
+}
+
+t.test('while packages are missing their routes answer 503, and the host is not ready', async (t) => {
+  const application = await installed(t)
+  const { root, directory, run } = application
+  await rename(join(root, 'hello.tgz'), join(root, 'gone.tgz'))
+  await rm(storeDirectory(directory), { recursive: true })
+  const { running, ask } = await started(t, application)
+  await running.says(/Not all of the store could be restored: .*hello\.tgz.*Check the path/)
+  t.match(await ask('/hello'), { status: 503, body: { code: 'module-unavailable' } })
+  t.match(await ask('/hello/'), { status: 404 })
+  t.match(await ask('/health/ready'), {
+    status: 503,
+    body: { code: 'not-ready', detail: /missing.*: hello$/ },
+  })
+  t.equal((await ask('/health/live')).status, 200)
+  t.match(await ask('/other'), { status: 200 }, 'what can be fetched is')
+  t.match((await run('module-list')).json.modules, [
+    { id: 'hello', state: 'failed', reason: /missing.*module-install/ },
+    { id: 'other', state: 'active' },
+  ])
+  t.match((await run('doctor')).json.findings, [{ id: 'package-missing' }, { id: 'module-failed' }])
+
+  await rename(join(root, 'gone.tgz'), join(root, 'hello.tgz'))
+  t.match(await run('module-install', '--frozen'), { exitCode: 0, json: { restored: ['hello'], live: true } })
+  t.match(await ask('/hello'), { status: 200 })
+  t.equal((await ask('/health/ready')).status, 200)
+  running.child.kill('SIGTERM')
+  t.equal(await running.ended, 0)
+})
+
+t.test('a file in place of the store is said, and the host serves what it can', async (t) => {
+  const application = await installed(t)
+  const { directory } = application
+  await rm(storeDirectory(directory), { recursive: true })
+  await writeFile(storeDirectory(directory), '')
+  const { running, ask } = await started(t, application)
+  await running.says(/Not all of the store could be restored: .*\.app\/store/)
+  t.match(await ask('/hello'), { status: 503, body: { code: 'module-unavailable' } })
+  t.equal((await ask('/health/ready')).status, 503)
+})
+
+t.test('a fresh clone fetches what its lock names when it starts', async (t) => {
+  const application = await installed(t)
+  const { directory, run } = application
+  await rm(join(directory, '.app'), { recursive: true })
+  const { running, ask } = await started(t, application)
+  await running.says(/in line with the lock again/)
+  t.match(await ask('/hello'), { status: 200 })
+  t.match((await run('module-history')).json.generations.at(-1), {
+    changes: ['+ hello 1.0.0', '+ other 1.0.0'],
+  })
+})
+
+t.test('a start ends at once while it restores', async (t) => {
+  const application = await installed(t)
+  await rm(storeDirectory(application.directory), { recursive: true })
+  const { running } = await started(t, application)
+  await running.says(/Fetching what the store does not have/)
+  running.child.kill('SIGTERM')
+  t.equal(await running.ended, 0)
+  t.match(await application.run('module-install'), { exitCode: 0 })
+})
+
+t.test('the store of a host that runs is restored under it', async (t) => {
+  const { directory, run } = await installed(t)
+  const running = await runningHost(t, directory)
+  await rm(storeDirectory(directory), { recursive: true })
+  t.match(await get(running, '/hello'), { status: 200 })
+  t.match(await run('module-disable', 'other'), { exitCode: 5 }, 'the next generation could not be loaded')
+  t.match(await get(running, '/hello'), { status: 200 })
+  t.match(await run('module-install'), { exitCode: 0, json: { restored: ['hello', 'other'] } })
+  t.match(await run('module-disable', 'other'), { exitCode: 0, json: { live: true } })
+})
+
+t.test('all processes take up what is restored', { skip: skipPostgres }, async (t) => {
+  const application = await installed(t)
+  const { directory } = application
+  await usePostgres(t, directory)
+  await rm(storeDirectory(directory), { recursive: true })
+  const { running, ask } = await started(t, application, '--workers', '2')
+  await running.says(/in line with the lock again/)
+  for (let count = 0; count < 4; count += 1) t.equal((await ask('/hello')).status, 200)
+})
