@@ -29,6 +29,9 @@ import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile, storeDirectory } from './modules/lock.ts'
 import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
+import { ChangeWatch } from './settling/change-watch.ts'
+import type { LiveChange } from './settling/settling.ts'
+import { recordTakenBack } from './settling/take-back.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
 import { openTracing } from './tracing/open-tracing.ts'
@@ -88,6 +91,7 @@ export class Application {
   readonly #abandoned = new AbortController()
   readonly #control: FastifyInstance
   readonly #rollCall: RollCall | undefined
+  readonly #watch: ChangeWatch
   #url = ''
   #stopping: Promise<void> | undefined
 
@@ -98,7 +102,9 @@ export class Application {
     installed: InstalledModules,
     { metrics, limits, tracing, events }: Outliving,
     closed: PromiseWithResolvers<void>,
+    watch: ChangeWatch,
   ) {
+    this.#watch = watch
     this.#config = config
     this.#log = log
     this.#storage = storage
@@ -122,7 +128,10 @@ export class Application {
       call: async () => await this.#rollCall?.call(),
     }
     this.#control = createControl(
-      { installed, storage, hosts, state: () => this.state(), metrics: () => this.metrics() },
+      {
+        ...{ installed, storage, hosts, state: () => this.state(), metrics: () => this.metrics() },
+        settle: (generation, milliseconds) => watch.settle(generation, milliseconds, installed.generation),
+      },
       config,
       log,
     )
@@ -160,11 +169,22 @@ export class Application {
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
+    const watch = new ChangeWatch({
+      directory,
+      log: logger,
+      expel: async () => installed?.expel(),
+      async serve(lock, change) {
+        await installed?.serveFormer(lock, change)
+        if (application !== undefined) await application.#rollCall?.call()
+        await takeInRecords(directory, storage)
+      },
+    })
     const guard = ownsProcess
       ? guardProcess({
-          onTrouble: () => {
-            installed
-              ?.expel()
+          onTrouble: (folder) => {
+            const reason = guard?.troubles.get(folder) ?? ''
+            watch
+              .leaveTrouble(folder, reason)
               .catch((error) => logger.error(error, 'a module could not be taken out of service'))
           },
           onUncaught: closed.reject,
@@ -197,12 +217,15 @@ export class Application {
         metrics: figures,
         limits,
         tracing,
+        onSwitch: (change: LiveChange | undefined) => watch.begin(change),
+        onFailure: (module: string) => watch.failed(module),
       }
+      await recordTakenBack(directory)
       installed = await InstalledModules.start(parts, guard?.troubles)
       await installed.expel()
       events.wake()
       const outliving = { metrics, limits, tracing, events }
-      application = new Application(config, logger, storage, installed, outliving, closed)
+      application = new Application(config, logger, storage, installed, outliving, closed, watch)
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
       await installed.react()
@@ -337,6 +360,7 @@ export class Application {
 
   async #stop(): Promise<void> {
     this.#abandoned.abort()
+    this.#watch.end()
     this.#process.stop()
     await this.#control.close()
     this.#server.close()

@@ -12,16 +12,18 @@ export const moduleHistory: Command = {
     const directory = await application()
     const lock = await readLock(directory)
     const generations = await readGenerations(directory, lock)
-    const rows = generations.map(({ at, command, lock: recorded }, index) => ({
+    const rows = generations.map(({ at, command, lock: recorded, takesBack, reason }, index) => ({
       generation: recorded.generation,
       at,
       command,
       present: recorded.generation === lock.generation,
       changes: changesBetween(generations[index - 1]?.lock ?? emptyLock, recorded).map(({ text }) => text),
+      ...(takesBack !== undefined && { takesBack }),
+      ...(reason !== undefined && { reason }),
     }))
     const lines = rows.map(
-      ({ generation, at, command, present, changes }) =>
-        `${present ? '*' : ' '} ${generation}  ${at}  ${command}${changes.map((change) => `\n      ${change}`).join('')}`,
+      ({ generation, at, command, present, changes, reason }) =>
+        `${present ? '*' : ' '} ${generation}  ${at}  ${command}${[...changes, ...(reason ? [`reason: ${reason}`] : [])].map((change) => `\n      ${change}`).join('')}`,
     )
     terminal.result(
       { generation: lock.generation, generations: rows },

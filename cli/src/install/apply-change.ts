@@ -124,7 +124,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
     if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
     await writeLock(directory, next)
   }
-  const outcome = await activate(directory)
+  const outcome = await activate(directory, journal.config)
   if (outcome !== 'served' && outcome !== 'no host')
     throw await takeBack(directory, journal, migrations, outcome.reason)
   const stays = journal.undo.length > 0 ? await undoMigrations(directory, journal.undo) : undefined
@@ -160,7 +160,7 @@ async function takeBack(
 ): Promise<Failure> {
   const { command, former, next, config } = journal
   const back = { ...former, generation: next.generation + 1 }
-  await recordGeneration(directory, `${command} (taken back)`, back, next.generation)
+  await recordGeneration(directory, `${command} (taken back)`, back, { takesBack: next.generation, reason })
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
   const outcome = await activate(directory)
@@ -264,9 +264,11 @@ async function undoOrStay(
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
-async function activate(directory: string): Promise<Activation> {
+/** @param config what a setting has changed, for the host that watches the change */
+async function activate(directory: string, config?: Journal['config']): Promise<Activation> {
   try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
+    const body = { config }
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body })
     if (answer === undefined) return 'no host'
     if (answer.status === 200) return 'served'
     const { module, reason } = answer.body as { module?: string; reason?: string }

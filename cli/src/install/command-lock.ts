@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { acquireFileLock } from '../host.ts'
+import { acquireFileLock, commandLockFile as lockOf } from '../host.ts'
 
 /**
  * Does `work` while no other command changes the application. The lock is the operating system's, so it dies
@@ -47,7 +47,6 @@ export async function busyWith(directory: string): Promise<Failure | undefined> 
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-const lockOf = (directory: string) => join(directory, '.app', 'lock')
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
 async function busy(directory: string): Promise<Failure> {

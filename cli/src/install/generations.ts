@@ -1,54 +1,12 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, lockedPackages, storeDirectory, storedModule, writeDurably } from '../host.ts'
+import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '../host.ts'
 import { readSnapshots } from './snapshots.ts'
 
-/** What was installed once, and the command that made it so. */
-export interface Generation {
-  /** RFC 3339, UTC. */
-  readonly at: string
-  readonly command: string
-  readonly lock: Lock
-  /** The generation before it, which the running host could not take up. */
-  readonly takesBack?: number
-}
+export { type Generation, readGenerations, recordGeneration } from '../host.ts'
 
 /** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
 export const KEPT = 5
-
-const folderOf = (directory: string) => join(directory, '.app', 'generations')
-
-/** Written before the lock: a generation above the lock's was never in force. */
-export async function recordGeneration(
-  directory: string,
-  command: string,
-  lock: Lock,
-  takesBack?: number,
-): Promise<void> {
-  const folder = folderOf(directory)
-  await mkdir(folder, { recursive: true })
-  const generation: Generation = {
-    at: new Date().toISOString(),
-    command,
-    lock,
-    ...(takesBack !== undefined && { takesBack }),
-  }
-  await writeDurably(join(folder, `${lock.generation}.json`), `${JSON.stringify(generation, null, 2)}\n`)
-}
-
-/** All that were in force, up to that of `lock`, oldest first. */
-export async function readGenerations(directory: string, lock: Lock): Promise<Generation[]> {
-  const folder = folderOf(directory)
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
-  const numbers = names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
-  const past = numbers.filter((number) => number <= lock.generation).sort((one, other) => one - other)
-  return Promise.all(
-    past.map(async (number) => JSON.parse(await readFile(join(folder, `${number}.json`), 'utf8'))),
-  )
-}
 
 /** Removes packages and snapshots that none of the last generations has. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {

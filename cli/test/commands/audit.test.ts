@@ -74,7 +74,7 @@ t.test('a change whose command was killed when the former lock was back is taken
   const next = { ...former, generation: 1 }
   const back = { ...former, generation: 2 }
   await writeJournal(directory, interruptedChange('module-install b', former, next))
-  await recordGeneration(directory, 'module-install b (taken back)', back, 1)
+  await recordGeneration(directory, 'module-install b (taken back)', back, { takesBack: 1 })
   await writeLock(directory, back)
   await run('module-remove', 'nothing')
   t.strictSame(named(await recorded(run)), ['module-install the application taken back'])

@@ -12,6 +12,7 @@ export interface ControlRequest {
     | '/schema'
     | '/migrate'
     | '/activate'
+    | '/settle'
     | '/undo'
     | '/backup'
     | '/retired'

@@ -13,6 +13,7 @@ import type { InstalledModules } from '../modules/installed-modules.ts'
 import { type Lock, LockedModule } from '../modules/lock.ts'
 import { ConfigError } from '../settings.ts'
 import { settlesWithin } from '../settles-within.ts'
+import type { Verdict } from '../settling/settling.ts'
 import { EngineError, MigrationError, StillNeededError, type Storage } from '../storage/storage.ts'
 import { WriteHold } from './write-hold.ts'
 
@@ -52,6 +53,11 @@ const Discard = Type.Object({
   module: Type.Optional(Type.String()),
   record: OperatorRecord,
 })
+const Activate = Type.Union([
+  Type.Object({ config: Type.Optional(Type.Object({ former: Type.String(), next: Type.String() })) }),
+  Type.Null(),
+])
+const Settle = Type.Object({ generation: Type.Integer(), seconds: Type.Integer() })
 const Hold = Type.Object({ file: Type.String() })
 const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 
@@ -70,6 +76,8 @@ interface ControlledApplication {
   }
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
+  /** Watches the change of a generation for so long at least, in milliseconds, and waits for that. */
+  settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
 }
 
 /**
@@ -79,7 +87,10 @@ interface ControlledApplication {
  * - `GET /state`: what runs
  * - `GET /openapi`: the document of what is installed
  * - `POST /migrate` `{ modules }` (as in a lock): brings the schema up for them → `{ applied }`
- * - `POST /activate`: makes modules.lock.json, as it is now, what is served → `{ generation }`
+ * - `POST /activate` `{ config: { former, next } }`: makes modules.lock.json, as it is now, what is served →
+ *   `{ generation }`. `config` is the text of app.config.json, where a setting has changed; the body may be absent
+ * - `POST /settle` `{ generation, seconds }`: watches the change of that generation for so long at least, and answers
+ *   when that is over → `{ verdict }`: `settled`, `taken back`, `superseded`, or `watched` where it goes on longer
  * - `GET /schema`: the schema and the ledger of the database
  * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`; 409 `{ reason, stillNeeded }` where another
  *   host of the database needs them
@@ -132,10 +143,15 @@ export function createControl(
       applied: await application.installed.migrate((request.body as Pick<Lock, 'modules'>).modules),
     }),
   )
-  app.post('/activate', async () => {
-    const generation = await application.installed.activate({ probed: true })
+  app.post('/activate', { schema: { body: Activate } }, async (request) => {
+    const { config: changed } = (request.body as Static<typeof Activate> | undefined) ?? {}
+    const generation = await application.installed.activate({ probed: true, config: changed })
     await hosts.call()
     return { generation }
+  })
+  app.post('/settle', { schema: { body: Settle } }, async (request) => {
+    const { generation, seconds } = request.body as Static<typeof Settle>
+    return { verdict: await application.settle(generation, seconds * 1000) }
   })
   app.get('/hosts', async () => ({ self: hosts.self(), others: await hosts.others() }))
 

@@ -11,15 +11,21 @@ declare module 'fastify' {
     /** The responses of a route that are problems, by status: for the document alone. */
     problems?: Readonly<Record<string, TSchema>>
   }
+  interface FastifyRequest {
+    /** The code of the problem that was thrown. */
+    problem: string | undefined
+  }
 }
 
 /** Answers whatever a request throws with problem details (RFC 9457), and logs what is the server's fault. */
 export const problemDetails = fp(
   async (app) => {
     app.addSchema(ProblemDetails)
+    app.decorateRequest('problem', undefined)
     app.addHook('onRoute', setProblemsAside)
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
+      request.problem = problem.code
       if (problem.code === 'internal-error')
         request.log.error({ ...routeOf(request), err: error }, 'a request failed')
       // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.
