@@ -75,6 +75,7 @@ export {
   openStorage,
   otherHosts,
   overrideFromEnvironment,
+  type PendingSetting,
   type ProbeReport,
   parsePostgresUrl,
   placeOfDatabase,

@@ -23,6 +23,7 @@ export {
 } from './control/call-running-host.ts'
 export type { ApplicationState } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
+export type { PendingSetting } from './control/pending-settings.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
 export type {

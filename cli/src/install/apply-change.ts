@@ -77,6 +77,19 @@ export async function applyChange({
   return await carryOut(directory, journal)
 }
 
+/** Changes the text of app.config.json alone, on record: what is installed stays, and no host takes anything up. */
+export async function applyConfig(
+  directory: string,
+  config: NonNullable<Journal['config']>,
+  record: Journal['record'],
+): Promise<void> {
+  const lock = await readLock(directory)
+  const command = String(record.details.command)
+  const journal = { command, record, former: lock, next: lock, config, undo: [] }
+  await writeJournal(directory, journal)
+  await carryOut(directory, journal)
+}
+
 /**
  * Completes the change that a killed command has left.
  * @returns the command that it was, undefined where there was none
@@ -99,6 +112,11 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const { former, next, command } = journal
   const lock = await readLock(directory)
   const { generation } = lock
+  if (journal.former.generation === next.generation) {
+    if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
+    await end(directory, journal, 'done')
+    return { generation, live: false, migrations: [] }
+  }
   // Whatever has become the lock since is newer than this change: it was committed, and perhaps taken back.
   if (generation > next.generation) {
     const past = await readGenerations(directory, lock)

@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { type AuditRecord, readLock, readWaiting, writeLock } from '../../src/host.ts'
@@ -52,7 +52,7 @@ testOnEngines('what operators do is on record, and stays there', async (t, { roo
     details: { generation: 1, changes: ['+ hello 1.0.0', '+ note 1.0.0'] },
   })
   t.match(records[3]?.details, { archive: '.app/purged/note-3.tgz', tables: ['note'] })
-  t.same(records[5]?.details, { scope: 'admin', expiresIn: '30d' })
+  t.same(records[5]?.details, { scope: 'admin', expiresIn: '30d', machine: hostname() })
   t.notOk(JSON.stringify(records).includes(token))
   const seqs = records.map(({ seq }) => seq as number)
   t.strictSame(
@@ -122,7 +122,7 @@ t.test('people get a line each, the newest first, and pages', async (t) => {
   const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
   t.match(
     stdout,
-    new RegExp(`^3  ${time}  ${actor}  token  cid       done  \\{"scope":null,"expiresIn":"1h"\\}\n2  `),
+    new RegExp(`^3  ${time}  ${actor}  token  cid       done  \\{"scope":null,"expiresIn":"1h","machine":"[^"]+"\\}\n2  `),
   )
   t.equal(stdout.trim().split('\n').length, 2)
   t.match((await run('audit', '--before', '2')).json.records, [{ seq: 1, object: 'ann' }])

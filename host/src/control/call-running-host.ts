@@ -24,6 +24,7 @@ export interface ControlRequest {
     | '/switch'
     | '/hosts'
     | '/metrics'
+    | '/settings'
     | '/restart'
   readonly body?: unknown
 }

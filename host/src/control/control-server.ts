@@ -15,6 +15,7 @@ import { ConfigError } from '../settings.ts'
 import { settlesWithin } from '../settles-within.ts'
 import type { Verdict } from '../settling/settling.ts'
 import { EngineError, MigrationError, StillNeededError, type Storage } from '../storage/storage.ts'
+import { pendingSettings } from './pending-settings.ts'
 import { WriteHold } from './write-hold.ts'
 
 /** What runs, for the `app` command. */
@@ -108,6 +109,7 @@ interface ControlledApplication {
  * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
  *   the end of the process: the configuration names another database now → `{}`
  * - `GET /hosts`: the hosts that serve from the same database → `{ self, others }`
+ * - `GET /settings`: the settings of the host that wait for its next start → `{ pending }`, see `PendingSetting`
  * - `GET /metrics`: what this process has counted, see `MetricFamily`
  * - `POST /restart`: replaces the processes that serve, one by one → `{ workers }`, how many
  *
@@ -156,6 +158,7 @@ export function createControl(
   app.get('/hosts', async () => ({ self: hosts.self(), others: await hosts.others() }))
 
   app.get('/metrics', () => application.metrics())
+  app.get('/settings', async () => ({ pending: await pendingSettings(config) }))
   app.get('/schema', async () => application.storage.schema())
   app.post('/undo', { schema: { body: Undo } }, async (request) => {
     const { migrations } = request.body as Static<typeof Undo>
