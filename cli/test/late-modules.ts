@@ -39,7 +39,10 @@ export async function started(t: Test, { directory }: TestApplication, options: 
   const running = startApp(t, ['start', '--port', '0', '--dir', directory], options)
   await running.says(/Serving (\S+)/)
   const [, url = ''] = /Serving (\S+)/.exec(running.stdout) ?? []
-  return Object.assign(running, { url, hello: async () => (await fetch(`${url}/hello`)).json() })
+  return Object.assign(running, {
+    url,
+    hello: async () => (await (await fetch(`${url}/hello`)).json()) as { version: string },
+  })
 }
 
 /** Waits until `what` is so, for a minute at most. */
