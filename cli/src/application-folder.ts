@@ -10,6 +10,7 @@ import {
   type Identity,
   identityFile,
   lockFile,
+  newestGeneration,
   newIdentity,
   readConfig,
   readIdentity,
@@ -22,7 +23,6 @@ import {
   writeIdentity,
   writeLock,
 } from './host.ts'
-import { newestGeneration } from './install/generations.ts'
 
 // An application folder: app.config.json and modules.lock.json, which are committed; `.app/` and `data/`, which are
 // not. `.app/` is therefore missing in a fresh clone, and what is missing is made again: no file that exists is ever

@@ -4,6 +4,7 @@ import { changeApplication, planChange } from './install/change-application.ts'
 import type { Installed, InstallRequest } from './install/install-modules.ts'
 import { isServed } from './installed-state.ts'
 import { describeHost, differingHosts } from './other-hosts.ts'
+import { secondsToSettle, settledText, settleOption, waitUntilSettled } from './settled.ts'
 
 /** The options of every command that installs. */
 export const installationOptions = [
@@ -17,6 +18,7 @@ export const installationOptions = [
   ],
   ['--dry-run', 'print the plan and change nothing'],
   ['--offline', "no network: folders, files, bundles, directories of tarballs, and npm's cache"],
+  settleOption,
 ] as const
 
 /** Does the work of a command that installs, and answers what came of it. */
@@ -25,6 +27,7 @@ export async function runInstallation(
   name: string,
   work: (request: InstallRequest) => Promise<Installed>,
 ): Promise<void> {
+  const seconds = secondsToSettle(options.settle)
   const directory = await application()
   const command = [name, ...words].join(' ')
   const dryRun = options.dryRun === true
@@ -43,8 +46,10 @@ export async function runInstallation(
   const elsewhere = lagging.map((host) => `Not yet on ${describeHost(host)}`)
   if (lagging.length > 0)
     elsewhere.push('Those that share this folder follow by themselves; give the others the same command.')
-  const text = [describe(result, dryRun), ...elsewhere].join('\n')
-  terminal.result({ ...rest, dryRun, live, migrations, differingHosts: lagging }, text)
+  const settled = await waitUntilSettled(directory, switched, seconds, terminal)
+  const text = [describe(result, dryRun), ...elsewhere, ...settledText(settled)].join('\n')
+  const document = { ...rest, dryRun, live, migrations, differingHosts: lagging }
+  terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 
 /** What came of it, for people. */

@@ -35,6 +35,9 @@ import { lockFile, storeDirectory } from './modules/lock.ts'
 import { openApplicationStorage } from './open-application-storage.ts'
 import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
+import { ChangeWatch } from './settling/change-watch.ts'
+import type { LiveChange } from './settling/settling.ts'
+import { recordTakenBack } from './settling/take-back.ts'
 import type { Storage } from './storage/storage.ts'
 import { tellRefusals } from './storage/tell-refusals.ts'
 import { openTracing } from './tracing/open-tracing.ts'
@@ -103,6 +106,7 @@ export class Application {
   readonly #hold: WriteHold
   readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
+  readonly #watch: ChangeWatch
   #url = ''
   #cut = 0
   #stopping: Promise<void> | undefined
@@ -114,7 +118,9 @@ export class Application {
     installed: InstalledModules,
     { metrics, limits, tracing, events }: Outliving,
     closed: PromiseWithResolvers<void>,
+    watch: ChangeWatch,
   ) {
+    this.#watch = watch
     this.#config = config
     this.#log = log
     this.#storage = storage
@@ -147,6 +153,7 @@ export class Application {
         state: () => this.state(),
         metrics: () => this.metrics(),
         hold: this.#hold,
+        settle: (generation, milliseconds) => watch.settle(generation, milliseconds, installed.generation),
       },
       config,
       log,
@@ -189,11 +196,22 @@ export class Application {
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
+    const watch = new ChangeWatch({
+      directory,
+      log: logger,
+      expel: async () => installed?.expel(),
+      async serve(lock, change) {
+        await installed?.serveFormer(lock, change)
+        if (application !== undefined) await application.#rollCall?.call()
+        await takeInRecords(directory, storage)
+      },
+    })
     const guard = ownsProcess
       ? guardProcess({
-          onTrouble: () => {
-            installed
-              ?.expel()
+          onTrouble: (folder) => {
+            const reason = guard?.troubles.get(folder) ?? ''
+            watch
+              .leaveTrouble(folder, reason)
               .catch((error) => logger.error(error, 'a module could not be taken out of service'))
           },
           onUncaught: closed.reject,
@@ -230,13 +248,16 @@ export class Application {
         metrics: figures,
         limits,
         tracing,
+        onSwitch: (change: LiveChange | undefined) => watch.begin(change),
+        onFailure: (module: string) => watch.failed(module),
       }
+      await recordTakenBack(directory)
       installed = await InstalledModules.start(parts, guard?.troubles)
       await remember(config, storage)
       await installed.expel()
       events.wake()
       const outliving = { metrics, limits, tracing, events }
-      application = new Application(config, logger, storage, installed, outliving, closed)
+      application = new Application(config, logger, storage, installed, outliving, closed, watch)
       signal?.throwIfAborted()
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
@@ -432,6 +453,7 @@ export class Application {
   async #end(): Promise<number> {
     this.#abandoned.abort()
     this.#stopTelling()
+    this.#watch.end()
     this.#process.stop()
     this.#server.close()
     await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))

@@ -34,6 +34,7 @@ import type { HostModule } from './modules/host-module.ts'
 import { LOAD_TIMEOUT } from './modules/load-plugin.ts'
 import { registerFailedModule } from './modules/register-failed-module.ts'
 import { type Lent, registerModule } from './modules/register-module.ts'
+import { type AnswerCountingOptions, answerCounting } from './operations/answer-counting.ts'
 import { docsPage } from './operations/docs-page.ts'
 import { health } from './operations/health.ts'
 import { type MetricsOptions, metrics } from './operations/metrics.ts'
@@ -64,6 +65,8 @@ export interface HostParts {
   readonly tokens: TokenVerifier
   /** Those of the process; an instance without counts for nobody. */
   readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
+  /** Those of this instance; without, nothing of it is counted. */
+  readonly counting?: AnswerCountingOptions | undefined
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
   /** That of the process; without, nothing is traced. */
@@ -110,6 +113,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
     await app.register(requestTimes, { requests })
+    if (parts.counting) await app.register(answerCounting, parts.counting)
     await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)

@@ -25,6 +25,7 @@ export {
 } from './control/call-running-host.ts'
 export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
+export type { PendingSetting } from './control/pending-settings.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
 export type {
@@ -50,8 +51,16 @@ export {
 } from './identity.ts'
 export { createLogger, linesForPeople } from './logger.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
+export {
+  type Generation,
+  type Generations,
+  newestGeneration,
+  readGenerations,
+  recordGeneration,
+} from './modules/generation-records.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'
+export { isLock } from './modules/is-lock.ts'
 export { lentPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
@@ -99,6 +108,7 @@ export type { JsonSchema, OpenapiDocument, Operation } from './operations/openap
 export { parseJson, readJsonFile, UnreadableFileError } from './read-json-file.ts'
 export { readOptionalText, readText } from './read-text.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
+export { commandLockFile } from './settling/take-back.ts'
 export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'
 export { type Column, describeTables, type Table } from './storage/describe-tables.ts'

@@ -5,6 +5,7 @@ import { isServed } from '../installed-state.ts'
 import { changeSetting } from '../settings/change-setting.ts'
 import { readConfigText } from '../settings/config-text.ts'
 import { allSettings, findSettings } from '../settings/find-settings.ts'
+import { pendingSettings } from '../settings/pending-settings.ts'
 import { type SettingState, settingState } from '../settings/setting-state.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -46,19 +47,26 @@ async function get(directory: string, key: string | undefined, terminal: Termina
     key === undefined
       ? { settings: await allSettings(directory), single: false }
       : await findSettings(directory, key)
-  const states = settings.map((setting) => settingState(setting, file))
+  const pending = await pendingSettings(directory)
+  const states = settings.map((setting) => settingState(setting, file, pending))
   const [first] = states
   if (single && first) {
+    if (first.inForce !== undefined) terminal.note(`${waiting(first)}.`)
     terminal.result(first, typeof first.value === 'string' ? first.value : JSON.stringify(first.value))
   } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} takes no settings.`)
 }
 
-function line({ key, value, source, default: standard }: SettingState): string {
+const waiting = ({ inForce }: SettingState) =>
+  `The running host goes on with ${inForce === null ? 'none' : JSON.stringify(inForce)} until it is restarted`
+
+function line(state: SettingState): string {
+  const { key, value, source, default: standard, inForce } = state
   const from =
     source === 'default' || source === 'none'
       ? source
       : `${source}; default ${standard === null ? 'none' : JSON.stringify(standard)}`
-  return `${key} = ${source === 'none' ? '' : JSON.stringify(value)} (${from})`
+  const waits = inForce === undefined ? '' : `. ${waiting(state)}`
+  return `${key} = ${source === 'none' ? '' : JSON.stringify(value)} (${from})${waits}`
 }
 
 async function change(
@@ -71,7 +79,7 @@ async function change(
   const { owner, setting, changed, switched } = await changeApplication(directory, command, terminal, () =>
     changeSetting({ directory, command, key, value, terminal }),
   )
-  const state = settingState(setting, await readConfigText(directory))
+  const state = settingState(setting, await readConfigText(directory), await pendingSettings(directory))
   const is = `${setting.key} is ${state.source === 'none' ? 'not set' : JSON.stringify(state.value)}`
   if (state.source === 'environment') {
     terminal.note(`${state.variable} is set here, and wins over app.config.json.`)
@@ -85,6 +93,8 @@ async function change(
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
       : switched?.live
         ? `${is}. The running host serves with it.`
-        : `${is}. ${owner.module === undefined || !switched ? 'The host reads it when it is started.' : 'Next: app start'}`,
+        : state.inForce !== undefined
+          ? `${is}. ${waiting(state)}.`
+          : `${is}. ${owner.module === undefined || !switched ? 'The host reads it when it is started.' : 'Next: app start'}`,
   )
 }

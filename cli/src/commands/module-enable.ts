@@ -2,25 +2,34 @@ import type { Command } from '../command.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { enableModules } from '../install/enable-modules.ts'
 import { isServed } from '../installed-state.ts'
+import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../settled.ts'
 
 export const moduleEnable: Command = {
   name: 'module-enable',
   summary: 'switch installed modules on again',
   arguments: '<name...>',
-  examples: ['app module-enable api-purchase'],
+  options: [settleOption],
+  examples: ['app module-enable api-purchase', 'app module-enable api-purchase --settle 10'],
   changes: true,
 
-  async run({ arguments: names, terminal, application }) {
+  async run({ arguments: names, options, terminal, application }) {
+    const seconds = secondsToSettle(options.settle)
     const directory = await application()
     const command = ['module-enable', ...names].join(' ')
     const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
       enableModules(directory, command, names),
     )
+    const settled = await waitUntilSettled(directory, switched, seconds, terminal)
     terminal.result(
-      { ...rest, live: switched?.live ?? (await isServed(directory)) },
+      {
+        ...rest,
+        live: switched?.live ?? (await isServed(directory)),
+        ...(settled !== undefined && { settled }),
+      },
       [
         ...rest.unchanged.map((id) => `Nothing to do: ${id} is enabled already.`),
         ...rest.changed.map((id) => `Enabled ${id}.`),
+        ...settledText(settled),
       ].join('\n'),
     )
   },

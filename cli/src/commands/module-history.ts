@@ -1,7 +1,6 @@
 import type { Command } from '../command.ts'
-import { emptyLock, readLock } from '../host.ts'
+import { emptyLock, readGenerations, readLock } from '../host.ts'
 import { changesBetween } from '../install/changes-between.ts'
-import { readGenerations } from '../install/generations.ts'
 import { cameFromOutside, changesFromOutside } from '../install/in-force.ts'
 import { sayUnreadable } from '../install/say-unreadable.ts'
 
@@ -19,16 +18,18 @@ export const moduleHistory: Command = {
     const unreadable = found.unreadable.map(({ generation, file }) => ({ generation, file }))
     const present = generations.at(-1)
     const fromOutside = present !== undefined && cameFromOutside(lock, present)
-    const rows = generations.map(({ generation, at, command, lock: recorded }, index) => ({
+    const rows = generations.map(({ generation, at, command, lock: recorded, takesBack, reason }, index) => ({
       generation,
       at,
       command,
       present: generation === present?.generation,
       changes: changesBetween(generations[index - 1]?.lock ?? emptyLock, recorded).map(({ text }) => text),
+      ...(takesBack !== undefined && { takesBack }),
+      ...(reason !== undefined && { reason }),
     }))
     const lines = rows.map(
-      ({ generation, at, command, present, changes }) =>
-        `${present ? '*' : ' '} ${generation}  ${at}  ${command}${changes.map((change) => `\n      ${change}`).join('')}`,
+      ({ generation, at, command, present, changes, reason }) =>
+        `${present ? '*' : ' '} ${generation}  ${at}  ${command}${[...changes, ...(reason ? [`reason: ${reason}`] : [])].map((change) => `\n      ${change}`).join('')}`,
     )
     if (fromOutside) {
       lines.push(

@@ -12,8 +12,8 @@ import {
   readText,
   secretFile,
 } from '../host.ts'
-import { interrupted } from '../install/change-application.ts'
 import { busyWith } from '../install/command-lock.ts'
+import { interrupted } from '../install/interrupted.ts'
 import { readJournal } from '../install/journal.ts'
 import { whileBackingUp } from '../install/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'

@@ -16,10 +16,10 @@ import {
   purgeModule,
   readConfig,
   readContents,
+  readGenerations,
   readLock,
   type Storage,
 } from '../host.ts'
-import { readGenerations } from '../install/generations.ts'
 import { installedId } from '../install/source.ts'
 import { makeStaging } from '../install/staging.ts'
 import { assertServedNowhereElse } from '../other-hosts.ts'

@@ -12,6 +12,7 @@ import {
   MigrationError,
   placeOfDatabase,
   readConfig,
+  readGenerations,
   readLock,
   restoreModule,
   StorageBusyError,
@@ -19,7 +20,6 @@ import {
   storedModule,
 } from '../host.ts'
 import { checkLockedBytes } from '../install/checks/same-bytes.ts'
-import { readGenerations } from '../install/generations.ts'
 import { inForce, nextGeneration } from '../install/in-force.ts'
 import { lastLock } from '../install/lost-lock.ts'
 import { makeStaging } from '../install/staging.ts'

@@ -9,20 +9,20 @@ import {
   configFile,
   type DatabasePlace,
   databaseLockFile,
+  isLock,
   type Lock,
   leaveRecord,
   lockFile,
   postgresData,
   readConfig,
   readJsonFile,
+  recordGeneration,
   StorageBusyError,
   StorageUnreachableError,
   secretFile,
   syncPath,
   writeDurably,
 } from '../host.ts'
-import { recordGeneration } from '../install/generations.ts'
-import { isLock } from '../install/is-lock.ts'
 
 // A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
 // complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which

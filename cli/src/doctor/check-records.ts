@@ -1,8 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { readRestoration, restorationFile } from '../data/restore-journal.ts'
 import { asFailure } from '../explain.ts'
-import { readWaiting, UnreadableFileError } from '../host.ts'
-import { readGenerations } from '../install/generations.ts'
+import { readGenerations, readWaiting, UnreadableFileError } from '../host.ts'
 import { journalFile, readJournal } from '../install/journal.ts'
 import type { Trouble } from './finding.ts'
 

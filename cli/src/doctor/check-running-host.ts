@@ -2,6 +2,7 @@ import { ownEnvironment } from '../environment.ts'
 import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
 import { hostOf } from '../install/host-package.ts'
 import { isInForce } from '../install/in-force.ts'
+import { pendingSettings } from '../settings/pending-settings.ts'
 import type { Trouble } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
@@ -12,13 +13,15 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
   const state = answer.body as ApplicationState
   const lock = await readLock(directory)
   const { generation } = lock
+  const database = await databaseTrouble(directory, state)
   const behind =
     state.generation === generation || !(await isInForce(directory))
       ? []
       : [behindTrouble(directory, state.generation, generation)]
   return [
     ...restartTrouble(state, hostOf(lock, directory).version),
-    ...(await databaseTrouble(directory, state)),
+    ...database,
+    ...(await settingsTrouble(directory, state, database.length > 0)),
     ...behind,
     ...failedTrouble(state),
     ...retainedCode(state),
@@ -46,6 +49,27 @@ async function databaseTrouble(directory: string, { pid, engine }: ApplicationSt
       id: 'database-changed',
       severity: 'error',
       message: `Process ${pid} goes on with the former database, and app.config.json names another. After "app migrate-data" it refuses writes.`,
+      hint: 'Restart it.',
+    },
+  ]
+}
+
+/** @param knowsDatabase whether that the database is another is said already */
+async function settingsTrouble(
+  directory: string,
+  { pid }: ApplicationState,
+  knowsDatabase: boolean,
+): Promise<Trouble[]> {
+  const pending = (await pendingSettings(directory)).filter(({ key }) => key !== 'database' || !knowsDatabase)
+  if (pending.length === 0) return []
+  const each = pending.map(
+    ({ key, inForce, next }) => `${key} (${JSON.stringify(inForce)}, next ${JSON.stringify(next)})`,
+  )
+  return [
+    {
+      id: 'settings-pending',
+      severity: 'warning',
+      message: `Process ${pid} goes on with the settings that it was started with: ${each.join(', ')}.`,
       hint: 'Restart it.',
     },
   ]

@@ -9,17 +9,19 @@ import {
   callRunningHost,
   configFile,
   emptyLock,
+  type Generation,
   type Lock,
   type LockedPackage,
   leaveRecord,
   migrateApplication,
   type Outcome,
+  readGenerations,
   readLock,
+  recordGeneration,
   replaceFile,
   StorageBusyError,
   writeLock,
 } from '../host.ts'
-import { type Generation, readGenerations, recordGeneration } from './generations.ts'
 import { assertInForce, generationOf, inForce, isSame, nextGeneration } from './in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
@@ -27,9 +29,9 @@ import { takeSnapshot } from './take-snapshot.ts'
 import { isOfHost, type Undone, undoMigrations } from './undo-migrations.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → on record → the running host switches → an archive of what goes back → that is undone → journal gone.
-// Before the commit the application runs as before, on a schema that may be ahead of it; after it as changed. A journal that is
-// found is completed. A lock that came from outside is there before the journal and is never written: its commit point
+// lock (the commit point) → on record → the running host switches → an archive of what goes back → that is undone →
+// journal gone. Before the commit the application runs as before, on a schema that may be ahead of it; after it as
+// changed. A journal that is found is completed. A lock that came from outside is there before the journal and is never written: its commit point
 // is its record, once the running host has switched.
 
 export interface Change {
@@ -84,6 +86,19 @@ export async function applyChange({
   return await carryOut(directory, journal)
 }
 
+/** Changes the text of app.config.json alone, on record: what is installed stays, and no host takes anything up. */
+export async function applyConfig(
+  directory: string,
+  config: NonNullable<Journal['config']>,
+  record: Journal['record'],
+): Promise<void> {
+  const lock = await readLock(directory)
+  const command = String(record.details.command)
+  const journal = { command, record, former: lock, next: lock, config, undo: [] }
+  await writeJournal(directory, journal)
+  await carryOut(directory, journal)
+}
+
 /**
  * Puts in force what modules.lock.json names, where that came from outside; the file stays as it is. Its packages lie in
  * the store, and were checked and probed.
@@ -124,6 +139,11 @@ export async function blocksStart(directory: string): Promise<boolean> {
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { next, command, outside } = journal
   const lock = await readLock(directory)
+  if (outside === undefined && isDeepStrictEqual(journal.former, next)) {
+    if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
+    await end(directory, journal, 'done')
+    return { generation: next.generation, live: false, migrations: [] }
+  }
   const reached = await reachedBy(directory, journal, lock)
   if (reached === 'past') return await endPast(directory, journal, lock)
   const generation = outside ?? next.generation
@@ -135,13 +155,13 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   }
   if (isWritten) await recordGeneration(directory, command, next)
   // A lock from outside may be served already, by a host that was started on it without its packages.
-  const outcome = await activate(directory, !isWritten)
+  const outcome = await activate(directory, { again: !isWritten, config: journal.config })
   if (outcome !== 'served' && outcome !== 'no host') {
     throw isWritten
       ? await takeBack(directory, journal, migrations, outcome.reason)
       : await leaveLock(directory, journal, migrations, outcome.reason)
   }
-  if (!isWritten) await recordGeneration(directory, command, next, undefined, generation)
+  if (!isWritten) await recordGeneration(directory, command, next, { generation })
   const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
   await end(directory, journal, 'done')
   const live = outcome === 'served'
@@ -168,7 +188,7 @@ async function endPast(directory: string, journal: Journal, lock: Lock): Promise
   const { command, next, outside } = journal
   const back = backOf(journal)
   if (outside === undefined && isDeepStrictEqual(lock, back)) {
-    await recordGeneration(directory, takenBack(command), back, next.generation)
+    await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation })
   }
   const { known: past } = await readGenerations(directory)
   const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
@@ -221,7 +241,7 @@ async function takeBack(
   const back = backOf(journal)
   if (config) await replaceConfig(directory, config.next, config.former)
   await writeLock(directory, back)
-  await recordGeneration(directory, takenBack(command), back, next.generation)
+  await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation, reason })
   const outcome = await activate(directory)
   const schema = await undoneOrSaid(directory, journal.former, migrated)
   await end(directory, journal, 'taken back')
@@ -277,7 +297,7 @@ async function recordUnrecorded(directory: string, lock: Lock): Promise<Generati
   const present = await inForce(directory)
   if (present !== undefined && isSame(present.lock, lock)) return present
   const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
-  await recordGeneration(directory, command, lock, undefined, generationOf(lock, present))
+  await recordGeneration(directory, command, lock, { generation: generationOf(lock, present) })
   return (await inForce(directory)) as Generation
 }
 
@@ -321,10 +341,16 @@ async function migrateAlone(directory: string, modules: Lock['modules']): Promis
 
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
-/** @param again whether modules that have failed are tried once more */
-export async function activate(directory: string, again = false): Promise<Activation> {
+/**
+ * @param how.again whether modules that have failed are tried once more
+ * @param how.config what a setting has changed, for the host that watches the change
+ */
+export async function activate(
+  directory: string,
+  how: { readonly again?: boolean; readonly config?: Journal['config'] } = {},
+): Promise<Activation> {
   try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: { again } })
+    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: how })
     if (answer === undefined) return 'no host'
     if (answer.status === 200) return 'served'
     const { module, reason } = answer.body as { module?: string; reason?: string }

@@ -10,6 +10,7 @@ import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
 import { pruneStore } from './generations.ts'
+import { interrupted } from './interrupted.ts'
 import { readJournal } from './journal.ts'
 import { namingFullFolder } from './naming-full-folder.ts'
 import { removeLeftovers } from './staging.ts'
@@ -74,16 +75,6 @@ export async function planChange<Result>(
     if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
     return await inTemporaryFolder((folder) => namingFullFolder(directory, () => work(folder)))
   })
-}
-
-/** For what completes nothing itself, and cannot go on without. */
-export function interrupted(): Failure {
-  return new Failure(
-    'refused',
-    'interrupted',
-    'A command was interrupted, and its change is to be completed first.',
-    'Run "app doctor --fix", which completes it, then try again.',
-  )
 }
 
 /** Does `work` in a folder outside of any application, which is gone afterwards. */

@@ -4,7 +4,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
-import { acquireFileLock } from '../host.ts'
+
+import { acquireFileLock, commandLockFile as lockOf } from '../host.ts'
 import { assertUsable, writtenFolders } from './usable-folders.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
@@ -105,7 +106,6 @@ export async function assertLockFile(directory: string): Promise<void> {
   if (existsSync(lockOf(directory))) take(directory)?.release()
 }
 
-const lockOf = (directory: string) => join(directory, '.app', 'lock')
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
 async function busy(directory: string): Promise<Failure> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exitCodes, Failure } from '../failure.ts'
+import type { Generation } from '../host.ts'
 import {
   type Config,
   emptyLock,
@@ -20,7 +21,6 @@ import { checkLockedBytes } from './checks/same-bytes.ts'
 import { checkSignatureKept } from './checks/signature.ts'
 import { readPackageJson } from './dependencies.ts'
 import { formerOf } from './former.ts'
-import type { Generation } from './generations.ts'
 import { cameFromOutside, changesFromOutside, inForce } from './in-force.ts'
 import { completePlan, type Installed, type InstallRequest, noteUnheardOf } from './install-modules.ts'
 import { lockedModule, readInstalled } from './installed-packages.ts'

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../failure.ts'
-import { emptyLock, type Lock, lockedPackages, readLock } from '../host.ts'
+import { emptyLock, type Generation, type Lock, lockedPackages, readGenerations, readLock } from '../host.ts'
 import { changesBetween } from './changes-between.ts'
-import { type Generation, readGenerations } from './generations.ts'
 
 // What is in force is the last generation on record. modules.lock.json names something else after `git pull`, say: it
 // came from outside then. `app module-install` without a name puts it in force and leaves the file as it is, and so

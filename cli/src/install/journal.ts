@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
-import { type AppliedMigration, type Lock, readJsonFile, writeDurably } from '../host.ts'
-import { isLock } from './is-lock.ts'
+import { type AppliedMigration, isLock, type Lock, readJsonFile, writeDurably } from '../host.ts'
 
 /**
  * A change that has been decided and is being carried out. All that can refuse it has been asked before: what is

@@ -2,8 +2,16 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { emptyLock, type Lock, LockError, lockFile, readLock, writeLock } from '../host.ts'
-import { type Generation, newestGeneration } from './generations.ts'
+import {
+  emptyLock,
+  type Generation,
+  type Lock,
+  LockError,
+  lockFile,
+  newestGeneration,
+  readLock,
+  writeLock,
+} from '../host.ts'
 
 /** Why a command refuses an application whose lock is missing or broken, and the way back. */
 export async function lostLock({ directory, message }: LockError): Promise<Failure> {
@@ -32,6 +40,17 @@ export async function restoreLock(directory: string, error: LockError): Promise<
   await writeLock(directory, newest.lock)
   const kept = isBroken ? ` The broken file is kept as ${broken}.` : ''
   return `Restored ${basename(file)} from the record of ${describe(newest)}.${kept}`
+}
+
+/** Restores the lock where it is lost. @returns what was done; undefined where it is not lost. @throws {Failure} */
+export async function restoreLostLock(directory: string): Promise<string | undefined> {
+  try {
+    await readLock(directory)
+    return undefined
+  } catch (error) {
+    if (error instanceof LockError) return await restoreLock(directory, error)
+    throw error
+  }
 }
 
 /** The lock, or the newest record of one that is lost: for what replaces both data and lock. */

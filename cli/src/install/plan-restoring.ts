@@ -1,6 +1,6 @@
+import { readGenerations } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
-import { readGenerations } from './generations.ts'
 import { type Plan, planOf, planText } from './plan.ts'
 import type { Restorable } from './restore-store.ts'
 import { sizeOf } from './size-of.ts'

@@ -123,7 +123,7 @@ export async function takeUpRestored(
 ): Promise<boolean | undefined> {
   if (restored.length === 0) return undefined
   if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
-  const outcome = await activate(directory, true)
+  const outcome = await activate(directory, { again: true })
   if (outcome === 'no host') return undefined
   if (outcome === 'served') return true
   throw new Failure(

@@ -6,10 +6,13 @@ import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
+  type Generation,
+  type Generations,
   type Lock,
   lockedPackages,
   nameOfHost,
   otherHosts,
+  readGenerations,
   readLock,
 } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
@@ -21,8 +24,9 @@ import {
 } from './applied-migrations.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { changesBetween } from './changes-between.ts'
-import { type Generation, type Generations, KEPT, readGenerations } from './generations.ts'
+import { KEPT } from './generations.ts'
 import { isSame } from './in-force.ts'
+import { restoreLostLock } from './lost-lock.ts'
 import { npmOptions } from './npm-options.ts'
 import { type Drop, dropText, planUndo } from './plan-undo.ts'
 import { missingInStore, restoreStore } from './restore-store.ts'
@@ -80,10 +84,17 @@ export interface RollbackPlan {
  */
 export async function rollbackModules(rollback: Rollback): Promise<RolledBack> {
   const { directory, command, withSnapshot, dryRun, terminal } = rollback
+  const restored = dryRun ? undefined : await restoreLostLock(directory)
+  if (restored !== undefined) terminal.note(restored)
   const lock = await readLock(directory)
   const generations = await readGenerations(directory)
   sayUnreadable(generations, rollback.terminal)
-  const { generation: to, lock: target } = find(generations, lock, rollback.generation)
+  // A lock that was lost is back: that is the way back which was asked for.
+  const wanted =
+    restored === undefined
+      ? rollback.generation
+      : (rollback.generation ?? generations.known.at(-1)?.generation)
+  const { generation: to, lock: target } = find(generations, lock, wanted)
   const { modules, host = null } = target
   const changes = changesBetween(lock, target).map(({ text }) => text)
   const nothing = {

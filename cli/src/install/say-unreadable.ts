@@ -1,6 +1,6 @@
 import { asFailure } from '../explain.ts'
+import type { Generations } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
-import type { Generations } from './generations.ts'
 
 /** Names the generations that are left out since their records cannot be read, and why. */
 export function sayUnreadable({ unreadable }: Generations, terminal: Terminal): void {

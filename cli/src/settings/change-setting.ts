@@ -1,8 +1,8 @@
-import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { type BegunRecord, beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
-import { configFile, readConfig, readLock, writeDurably } from '../host.ts'
-import { applyChange, type Switched } from '../install/apply-change.ts'
+import { configFile, readConfig, readLock } from '../host.ts'
+import { applyChange, applyConfig, type Switched } from '../install/apply-change.ts'
 import { readInstalled } from '../install/installed-packages.ts'
 import { probeCandidates } from '../install/probe-candidates.ts'
 import type { Terminal } from '../terminal.ts'
@@ -10,7 +10,7 @@ import { type ConfigText, parseConfig, readConfigText, valueAt } from './config-
 import { setInJson, unsetInJson } from './edit-json.ts'
 import { findSettings } from './find-settings.ts'
 import { parseValue } from './parse-value.ts'
-import type { Setting, SettingsOwner } from './setting.ts'
+import { type Setting, type SettingsOwner, shown } from './setting.ts'
 import { moduleProblems, settingProblems } from './setting-problems.ts'
 
 export interface SettingRequest {
@@ -54,7 +54,8 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   const left = [...others, ...(await problemsOfOthers(directory, owner, next))]
   for (const clause of left) terminal.note(`Still wrong in app.config.json: ${clause}`)
   if (owner.module === undefined || left.length > 0) {
-    await writeDurably(await realpath(configFile(directory)), next.text)
+    const config = { former: former.text, next: next.text }
+    await applyConfig(directory, config, recordOf(request, owner, setting, [former.json, next.json]))
     return { owner, setting, changed: true, switched: undefined }
   }
   await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
@@ -70,6 +71,18 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
     }),
   )
   return { owner, setting, changed: true, switched }
+}
+
+/** With the values of a setting of the host, other than secrets. Those of modules are on no record. */
+function recordOf(
+  { command }: SettingRequest,
+  { module, schema }: SettingsOwner,
+  setting: Setting,
+  texts: readonly [former: unknown, next: unknown],
+): BegunRecord {
+  const [from = null, to = null] = texts.map((json) => shown(valueAt(json, setting.path), setting.schema))
+  const isOfHost = module === undefined && schema !== undefined
+  return beginRecord('config', setting.key, { command, ...(isOfHost && { from, to }) })
 }
 
 async function findOne(

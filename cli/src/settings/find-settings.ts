@@ -50,6 +50,9 @@ export async function findSettings(directory: string, key: string): Promise<Foun
   return { owner, settings, single }
 }
 
+/** All settings of the host. */
+export const hostSettings = (): Setting[] => settingsBelow(host, []) ?? []
+
 /** All settings of the host and of what is installed. What the store lacks has none to show. */
 export async function allSettings(directory: string): Promise<Setting[]> {
   const { modules } = await readLock(directory)

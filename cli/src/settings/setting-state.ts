@@ -1,4 +1,4 @@
-import { variableOf } from '../host.ts'
+import { type PendingSetting, variableOf } from '../host.ts'
 import { type ConfigText, valueAt } from './config-text.ts'
 import { parseValue } from './parse-value.ts'
 import { type Setting, shown } from './setting.ts'
@@ -12,9 +12,16 @@ export interface SettingState {
   /** The environment variable that wins over the file. */
   readonly variable: string
   readonly description: string | null
+  /** What the running host goes on with until it is restarted, where that is another value. */
+  readonly inForce?: unknown
 }
 
-export function settingState({ key, path, schema }: Setting, { json }: ConfigText): SettingState {
+export function settingState(
+  { key, path, schema }: Setting,
+  { json }: ConfigText,
+  pending: readonly PendingSetting[] = [],
+): SettingState {
+  const waits = pending.find((setting) => setting.key === key && path[0] !== 'modules')
   const variable = variableOf(path)
   const text = process.env[variable]
   const written = valueAt(json, path)
@@ -32,5 +39,6 @@ export function settingState({ key, path, schema }: Setting, { json }: ConfigTex
     default: visible(schema.default),
     variable,
     description: schema.description ?? null,
+    ...(waits && { inForce: waits.inForce ?? null }),
   }
 }

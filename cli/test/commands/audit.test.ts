@@ -1,8 +1,7 @@
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type AuditRecord, readLock, readWaiting, writeLock } from '../../src/host.ts'
-import { recordGeneration } from '../../src/install/generations.ts'
+import { type AuditRecord, readLock, readWaiting, recordGeneration, writeLock } from '../../src/host.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { type Outcome, runApp, testApplication } from '../run-app.ts'
@@ -52,7 +51,7 @@ testOnEngines('what operators do is on record, and stays there', async (t, { roo
     details: { generation: 1, changes: ['+ hello 1.0.0', '+ note 1.0.0'] },
   })
   t.match(records[3]?.details, { archive: '.app/purged/note-3.tgz', tables: ['note'] })
-  t.same(records[5]?.details, { scope: 'admin', expiresIn: '30d' })
+  t.same(records[5]?.details, { scope: 'admin', expiresIn: '30d', machine: hostname() })
   t.notOk(JSON.stringify(records).includes(token))
   const seqs = records.map(({ seq }) => seq as number)
   t.strictSame(
@@ -74,7 +73,7 @@ t.test('a change whose command was killed when the former lock was back is taken
   const next = { ...former, generation: 1 }
   const back = { ...former, generation: 2 }
   await writeJournal(directory, interruptedChange('module-install b', former, next))
-  await recordGeneration(directory, 'module-install b (taken back)', back, 1)
+  await recordGeneration(directory, 'module-install b (taken back)', back, { takesBack: 1 })
   await writeLock(directory, back)
   await run('module-remove', 'nothing')
   t.strictSame(named(await recorded(run)), ['module-install the application taken back'])
@@ -122,7 +121,9 @@ t.test('people get a line each, the newest first, and pages', async (t) => {
   const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
   t.match(
     stdout,
-    new RegExp(`^3  ${time}  ${actor}  token  cid       done  \\{"scope":null,"expiresIn":"1h"\\}\n2  `),
+    new RegExp(
+      `^3  ${time}  ${actor}  token  cid       done  \\{"scope":null,"expiresIn":"1h","machine":"[^"]+"\\}\n2  `,
+    ),
   )
   t.equal(stdout.trim().split('\n').length, 2)
   t.match((await run('audit', '--before', '2')).json.records, [{ seq: 1, object: 'ann' }])

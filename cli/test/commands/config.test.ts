@@ -1,8 +1,8 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { configFile, readLock } from '../../src/host.ts'
-import { readGenerations } from '../../src/install/generations.ts'
+import { configFile, readGenerations, readLock } from '../../src/host.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, testApplication } from '../run-app.ts'
@@ -266,6 +266,69 @@ t.test('a setting of the host waits for its next start; the file keeps who may r
   t.equal((await stat(configFile(directory))).mode & 0o777, 0o640)
   t.equal((await readLock(directory)).generation, 1)
 })
+
+t.test(
+  'a setting of the host that waits for the next start of the running one is told everywhere',
+  async (t) => {
+    const { directory, run } = await withNote(t)
+    const running = await runningHost(t, directory)
+    const finding = async () =>
+      (await run('doctor')).json.findings.find(({ id }: { id: string }) => id === 'settings-pending')
+    t.equal(await finding(), undefined)
+    t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, inForce: 3000 } })
+    t.match(await run('config', 'get', 'server.port'), {
+      json: { value: 8080, inForce: 3000 },
+      stderr: /goes on with 3000 until it is restarted/,
+    })
+    t.match(await finding(), { severity: 'warning', message: /server\.port \(3000, next 8080\)/ })
+    await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
+    for (const argv of [['config', 'get', 'database'], ['doctor']]) {
+      t.notMatch((await run(...argv)).stdout, /hidden/)
+    }
+    await run('config', 'unset', 'database')
+    await running.close()
+    await runningHost(t, directory)
+    t.equal(await finding(), undefined)
+    t.notOk('inForce' in (await run('config', 'get', 'server.port')).json)
+  },
+)
+
+t.test('a setting of the host is on record with its values, and a secret is not', async (t) => {
+  const { directory, run } = await withNote(t)
+  await run('config', 'set', 'server.port', '8080')
+  await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
+  await run('config', 'unset', 'database')
+  await runningHost(t, directory)
+  const { json, stdout } = await run('audit')
+  t.match(json.records, [
+    { action: 'config', object: 'database', details: { command: 'config unset database', to: null } },
+    { action: 'config', object: 'database', details: { to: 'postgres://shop:(set)@127.0.0.1:1/shop' } },
+    {
+      actor: /^os:/,
+      object: 'server.port',
+      outcome: 'done',
+      details: { machine: hostname(), command: 'config set server.port', from: null, to: 8080 },
+    },
+    { action: 'module-install' },
+  ])
+  t.notMatch(stdout, /hidden/)
+})
+
+t.test(
+  'a setting of the host whose command was killed is completed by the next one, on record',
+  async (t) => {
+    const { directory, run, text } = await withNote(t)
+    const lock = await readLock(directory)
+    const former = await text()
+    const next = JSON.stringify({ ...JSON.parse(former), server: { port: 8080 } })
+    const journal = interruptedChange('config set server.port', lock, lock)
+    await writeJournal(directory, { ...journal, config: { former, next } })
+    t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set server.port"/ })
+    t.equal(await text(), next)
+    t.strictSame(await readLock(directory), lock)
+    t.match((await run('audit')).json.records[0], { action: 'config', outcome: 'done' })
+  },
+)
 
 t.test('a setting of the host in a file that leaves all others out', async (t) => {
   const { run } = await testApplication(t)

@@ -13,6 +13,7 @@ export interface ControlRequest {
     | '/schema'
     | '/migrate'
     | '/activate'
+    | '/settle'
     | '/undo'
     | '/backup'
     | '/retired'
@@ -24,6 +25,7 @@ export interface ControlRequest {
     | '/switch'
     | '/hosts'
     | '/metrics'
+    | '/settings'
     | '/restart'
   readonly body?: unknown
 }

@@ -14,7 +14,9 @@ import type { InstalledModules } from '../modules/installed-modules.ts'
 import { type Lock, LockedModule } from '../modules/lock.ts'
 import { ConfigError } from '../settings.ts'
 import { settlesWithin } from '../settles-within.ts'
+import type { Verdict } from '../settling/settling.ts'
 import { EngineError, MigrationError, StillNeededError, type Storage } from '../storage/storage.ts'
+import { pendingSettings } from './pending-settings.ts'
 import type { WriteHold } from './write-hold.ts'
 
 /** What runs, for the `app` command. */
@@ -53,6 +55,14 @@ const Discard = Type.Object({
   module: Type.Optional(Type.String()),
   record: OperatorRecord,
 })
+const Activate = Type.Union([
+  Type.Object({
+    again: Type.Optional(Type.Boolean()),
+    config: Type.Optional(Type.Object({ former: Type.String(), next: Type.String() })),
+  }),
+  Type.Null(),
+])
+const Settle = Type.Object({ generation: Type.Integer(), seconds: Type.Integer() })
 const Hold = Type.Object({ file: Type.String() })
 const Switch = Type.Object({ former: Type.String(), next: Type.String() })
 
@@ -83,6 +93,8 @@ interface ControlledApplication {
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
   readonly hold: WriteHold
+  /** Watches the change of a generation for so long at least, in milliseconds, and waits for that. */
+  settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
 }
 
 /**
@@ -93,8 +105,11 @@ interface ControlledApplication {
  * - `GET /environment`: the database and the secret of the host, see `HostEnvironment`
  * - `GET /openapi`: the document of what is installed
  * - `POST /migrate` `{ modules }` (as in a lock): brings the schema up for them → `{ applied }`
- * - `POST /activate` `{ again }`: makes modules.lock.json, as it is now, what is served; with `again` modules that have
- *   failed are tried once more → `{ generation }`
+ * - `POST /activate` `{ again, config: { former, next } }`: makes modules.lock.json, as it is now, what is served →
+ *   `{ generation }`. With `again` modules that have failed are tried once more: the lock came from outside, or packages
+ *   are back in the store. `config` is the text of app.config.json, where a setting has changed; the body may be absent
+ * - `POST /settle` `{ generation, seconds }`: watches the change of that generation for so long at least, and answers
+ *   when that is over → `{ verdict }`: `settled`, `taken back`, `superseded`, or `watched` where it goes on longer
  * - `GET /schema`: the schema and the ledger of the database
  * - `POST /undo` `{ migrations }`: undoes those that are applied → `{}`; 409 `{ reason, stillNeeded }` where another
  *   host of the database needs them
@@ -113,6 +128,7 @@ interface ControlledApplication {
  * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
  *   the end of the process: the configuration names another database now → `{}`
  * - `GET /hosts`: the hosts that serve from the same database → `{ self, others }`
+ * - `GET /settings`: the settings of the host that wait for its next start → `{ pending }`, see `PendingSetting`
  * - `GET /metrics`: what this process has counted, see `MetricFamily`
  * - `POST /restart`: replaces the processes that serve, one by one → `{ workers }`, how many
  *
@@ -151,15 +167,20 @@ export function createControl(
       applied: await application.installed.migrate((request.body as Pick<Lock, 'modules'>).modules),
     }),
   )
-  app.post('/activate', async (request) => {
-    const { again } = (request.body ?? {}) as { again?: boolean }
-    const generation = await application.installed.activate({ probed: true, again: again === true })
+  app.post('/activate', { schema: { body: Activate } }, async (request) => {
+    const { again, config: changed } = (request.body as Static<typeof Activate> | undefined) ?? {}
+    const generation = await application.installed.activate({ probed: true, again, config: changed })
     await hosts.call()
     return { generation }
+  })
+  app.post('/settle', { schema: { body: Settle } }, async (request) => {
+    const { generation, seconds } = request.body as Static<typeof Settle>
+    return { verdict: await application.settle(generation, seconds * 1000) }
   })
   app.get('/hosts', async () => ({ self: hosts.self(), others: await hosts.others() }))
 
   app.get('/metrics', () => application.metrics())
+  app.get('/settings', async () => ({ pending: await pendingSettings(config) }))
   app.get('/schema', async () => application.storage.schema())
   app.post('/undo', { schema: { body: Undo } }, async (request) => {
     const { migrations } = request.body as Static<typeof Undo>

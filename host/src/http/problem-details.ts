@@ -12,6 +12,10 @@ declare module 'fastify' {
     /** The responses of a route that are problems, by status: for the document alone. */
     problems?: Readonly<Record<string, TSchema>>
   }
+  interface FastifyRequest {
+    /** The code of the problem that was thrown. */
+    problem: string | undefined
+  }
   interface FastifyReply {
     /** Whether it says what is told elsewhere, and so is not logged: that no writes are taken for a while, say. */
     refused?: boolean
@@ -23,9 +27,11 @@ export const problemDetails = fp(
   async (app) => {
     app.addSchema(ProblemDetails)
     app.decorateReply('refused', false)
+    app.decorateRequest('problem', undefined)
     app.addHook('onRoute', setProblemsAside)
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
+      request.problem = problem.code
       reply.refused ||= isRefusal(problem.cause)
       if (problem.code === 'internal-error')
         request.log.error({ ...routeOf(request), err: error }, 'a request failed')

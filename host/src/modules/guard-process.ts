@@ -1,5 +1,8 @@
-/** What modules have done outside of requests that would have ended the process: reason by store folder. */
-export type Troubles = ReadonlyMap<string, string>
+/**
+ * What modules have done outside of requests that would have ended the process: reason by store folder. One that is taken
+ * out begins anew.
+ */
+export type Troubles = Map<string, string>
 
 export interface ProcessGuard {
   readonly troubles: Troubles
@@ -8,8 +11,8 @@ export interface ProcessGuard {
 }
 
 export interface GuardOptions {
-  /** Called when a module has got into trouble; `troubles` has the reason already. */
-  readonly onTrouble: () => void
+  /** Called with the store folder of a module that has got into trouble; `troubles` has the reason already. */
+  readonly onTrouble: (folder: string) => void
   /** Called for an error that no module's code threw and nobody caught. The process should end. */
   readonly onUncaught: (error: unknown) => void
   /** Called for a rejection that nobody handled and no module's code made. */
@@ -28,7 +31,7 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOption
     if (root === undefined) return false
     if (!troubles.has(root)) {
       troubles.set(root, `it threw outside of a request: ${(error as Error).message}`)
-      onTrouble()
+      onTrouble(root)
     }
     return true
   }

@@ -4,7 +4,11 @@ import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
 import type { ServingHost } from '../hosts/serving-host.ts'
+import { AnswerCounts } from '../settling/answer-counts.ts'
+import type { LiveChange } from '../settling/settling.ts'
+import type { Change } from '../settling/take-back.ts'
 import type { AppliedMigration, Storage } from '../storage/storage.ts'
+import { newestGeneration } from './generation-records.ts'
 import { Generations } from './generations.ts'
 import type { Troubles } from './guard-process.ts'
 import { type HostModule, ModuleError } from './host-module.ts'
@@ -16,7 +20,12 @@ import { probe } from './probe.ts'
 import { readPackage } from './read-package.ts'
 import { selfCheck } from './self-check.ts'
 
-type Parts = Omit<HostParts, 'modules'>
+type Parts = Omit<HostParts, 'modules' | 'counting'> & {
+  /** Told of each switch to another lock, before a request comes to it; undefined where it brings nothing to watch. */
+  readonly onSwitch?: (change: LiveChange | undefined) => void
+  /** Told the module of each answer that is its failure. */
+  readonly onFailure?: (module: string) => void
+}
 
 interface Built {
   readonly lock: Lock
@@ -24,6 +33,7 @@ interface Built {
   readonly app: FastifyInstance
   /** The migrations that it took. */
   readonly applied: readonly AppliedMigration[]
+  readonly answers: AnswerCounts
 }
 
 /** What modules.lock.json names, as it serves: the present generation and the way to the next. */
@@ -112,16 +122,18 @@ export class InstalledModules {
    *
    * @param options.probed whether a command has tried the modules in a child process, and migrated, already
    * @param options.again whether modules that have failed are tried once more where it is served already
+   * @param options.config the text of app.config.json before and after, where a setting has changed
    * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
    *   same now; nothing has changed then
    */
   async activate({
     probed,
     again = false,
+    config,
   }: {
     readonly probed: boolean
-    readonly again?: boolean
-  }): Promise<number> {
+    readonly again?: boolean | undefined
+  } & Pick<Change, 'config'>): Promise<number> {
     await this.#generations.replace(async () => {
       const former = this.#serving
       const lock = await readLock(this.#parts.config.directory)
@@ -147,10 +159,23 @@ export class InstalledModules {
         await next.app.close()
         throw error
       }
-      this.#switches += 1
-      return this.#serve(next)
+      const outside = again || !probed
+      const change = { ...changeTo(parts.config.directory, next, former, config), config, outside }
+      const isWatched = Object.keys(change.fresh).length > 0 && !(await takesBack(parts.config, lock))
+      const app = this.#serve(next)
+      parts.onSwitch?.(isWatched ? change : undefined)
+      return app
     })
     return this.generation
+  }
+
+  /** Serves what was installed before a change, in whatever state that is. The troubles of the change are forgotten. */
+  async serveFormer(lock: Lock, { fresh }: Change): Promise<void> {
+    await this.#generations.replace(async () => {
+      for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      return this.#serve(await build(parts, lock, this.#troubles))
+    })
   }
 
   /** @throws {ModuleError} where `lock` brings migrations, or packages that the store does not have */
@@ -192,6 +217,7 @@ export class InstalledModules {
 
   #serve(next: Built): FastifyInstance {
     logServing(this.#parts, next, this.#applied.splice(0))
+    if (next.lock.generation !== this.generation) this.#switches += 1
     this.#serving = next
     return next.app
   }
@@ -210,6 +236,34 @@ export class InstalledModules {
   close(): Promise<void> {
     return this.#generations.close()
   }
+}
+
+/** What a switch changes: a module whose entry in the lock is another, or whose settings are. */
+function changeTo(
+  directory: string,
+  next: Built,
+  former: Built,
+  config: Change['config'],
+): Omit<LiveChange, 'config' | 'outside'> {
+  const before = new Map(former.modules.map((module) => [module.id, module]))
+  const isFresh = (module: HostModule) => {
+    if (!isDeepStrictEqual(next.lock.modules[module.id], former.lock.modules[module.id])) return true
+    return config !== undefined && !isDeepStrictEqual(settingsOf(before.get(module.id)), settingsOf(module))
+  }
+  const fresh = next.modules
+    .filter((module) => module.state === 'active' && isFresh(module))
+    .map(({ id }) => [id, storedModule(directory, next.lock.modules[id] as LockedModule)] as const)
+  const answers = { former: former.answers, next: next.answers }
+  return { former: former.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
+}
+
+const settingsOf = (module: HostModule | undefined) =>
+  module?.state === 'active' ? module.settings : undefined
+
+/** Whether a lock is that of a change which was taken back: what it has, had served. */
+async function takesBack({ directory }: Config, lock: Lock): Promise<boolean> {
+  const made = await newestGeneration(directory)
+  return made?.takesBack !== undefined && isDeepStrictEqual(made.lock, lock)
 }
 
 /** Settings make a module fail as well as its code: one that had served and is the same is no exception. */
@@ -251,7 +305,9 @@ const enabledModules = ({ directory }: Config, { modules }: Lock) =>
     .filter(([, locked]) => locked.enabled)
     .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
 
-async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
+async function build(given: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
+  const answers = new AnswerCounts()
+  const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
   let modules = await loadModules(parts.config, lock)
   const applied: AppliedMigration[] = []
   for (const { id, state } of modules) {
@@ -269,7 +325,7 @@ async function build(parts: Parts, lock: Lock, troubles: Troubles): Promise<Buil
     // What a module let go while it was registered is reported within this turn of the event loop.
     await setImmediate()
     if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
-      return { lock, applied, ...created }
+      return { lock, applied, answers, ...created }
     await created.app.close()
     modules = [...created.modules]
   }
@@ -293,7 +349,7 @@ function inTrouble(
  * built again without it: Fastify keeps what a failed module had registered until then.
  */
 async function createChecked(
-  parts: Parts,
+  parts: Omit<HostParts, 'modules'>,
   modules: readonly HostModule[],
 ): Promise<Pick<Built, 'app' | 'modules'>> {
   try {
@@ -311,7 +367,11 @@ async function createChecked(
  * Which module is to blame for an error that came when all were registered, in an onReady hook say: the one
  * whose addition to those before it brings the error about. Rethrows where the host fails by itself.
  */
-async function blame(parts: Parts, modules: readonly HostModule[], error: Error): Promise<ModuleError> {
+async function blame(
+  parts: Omit<HostParts, 'modules'>,
+  modules: readonly HostModule[],
+  error: Error,
+): Promise<ModuleError> {
   for (const [index, { id, state }] of modules.entries()) {
     if (state !== 'active') continue
     try {

@@ -54,6 +54,7 @@ async function ask(pool: ControlledPool, request: ControlRequest): Promise<Contr
       return { status: 200, body: mergeFamilies(families as MetricFamily[][]) }
     }
     case '/activate':
+    case '/settle':
     case '/retired': {
       const answers = await pool.askAll(request)
       return answers.find(({ status }) => status !== 200) ?? answers[0] ?? nobody

@@ -1,7 +1,6 @@
 import { Failure } from '../../failure.ts'
-import { type Lock, type LockedPackage, lockedPackages } from '../../host.ts'
+import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '../../host.ts'
 import type { PinnedDependencies } from '../dependencies.ts'
-import { readGenerations } from '../generations.ts'
 import { lastLock } from '../lost-lock.ts'
 import type { Source } from '../source.ts'
 

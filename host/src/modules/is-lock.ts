@@ -1,4 +1,4 @@
-import type { Lock } from '../host.ts'
+import type { Lock } from './lock.ts'
 
 /** Whether a record of the application's own holds a lock, as far as every version reads it. */
 export function isLock(value: unknown): value is Lock {

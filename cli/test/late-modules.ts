@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { copiesOf, type TestApplication } from './run-app.ts'
+import { startApp } from './run-process.ts'
+import { sampleTarball } from './sample-module.ts'
+
+const route = (more: string) => `
+  app.get('/hello', { config: { access: 'public' } }, async (request) => {
+    ${more}
+    return { version: '2.0.0' }
+  })`
+
+/** In the host alone: the probe has an empty environment. */
+process.env.MORTISE_TEST_LATE = '1'
+const later = (code: string) => `${route('')}
+  if (process.env.MORTISE_TEST_LATE) setTimeout(() => { ${code} }, 1000).unref()`
+
+/** Versions of one module; each passes the probe and serves, and does something wrong afterwards. */
+const plugins = {
+  rejects: later("Promise.reject(new Error('late'))"),
+  throws: later("throw new Error('late')"),
+  blocks: later('const end = Date.now() + 7000; while (Date.now() < end);'),
+  hangs: later('for (;;);'),
+  fails: route(`if (request.headers.fail) throw new Error('on demand')`),
+  sound: route(`if (request.headers.reject) Promise.reject(new Error('much later'))`),
+}
+
+/** Applications that have version 1.0.0 of the module, and the tarballs of the others beside them. */
+export const withLateModules = copiesOf(async ({ root, run }) => {
+  const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello-1.tgz')))
+  if (exitCode !== 0) throw new Error(stdout)
+  for (const [name, plugin] of Object.entries(plugins))
+    await sampleTarball(join(root, `${name}.tgz`), { version: '2.0.0', plugin })
+})
+
+/** Runs the host as a process of its own: it minds what modules do outside of requests. */
+export async function started(t: Test, { directory }: TestApplication, options: readonly string[] = []) {
+  const running = startApp(t, ['start', '--port', '0', '--dir', directory], options)
+  await running.says(/Serving (\S+)/)
+  const [, url = ''] = /Serving (\S+)/.exec(running.stdout) ?? []
+  return Object.assign(running, {
+    url,
+    hello: async () => (await (await fetch(`${url}/hello`)).json()) as { version: string },
+  })
+}
+
+/** Waits until `what` is so, for a minute at most. */
+export async function until(what: () => Promise<boolean> | boolean): Promise<void> {
+  for (const deadline = Date.now() + 60_000; !(await what()); await pause(50)) {
+    if (Date.now() > deadline) throw new Error('it did not come to pass')
+  }
+}

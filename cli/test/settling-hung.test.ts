@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readLock } from '../src/host.ts'
+import { started, withLateModules } from './late-modules.ts'
+
+t.test(
+  'code that never returns ends the host, which then starts with what was installed before',
+  async (t) => {
+    const application = await withLateModules(t)
+    const { root, directory, run } = application
+    const host = await started(t, application)
+    const reason = /hello has held the event loop for 30 s, at index\.js:\d+/
+    t.match(await run('module-install', join(root, 'hangs.tgz'), '--settle', '10'), {
+      exitCode: 5,
+      json: { error: { code: 'taken-back', message: reason } },
+    })
+    t.equal(await host.ended, 'SIGKILL')
+    t.match(host.stderr, reason)
+    t.equal((await readLock(directory)).generation, 3)
+    const next = await started(t, application)
+    t.match(await next.hello(), { version: '1.0.0' })
+    t.match((await run('audit')).json.records[0], { outcome: 'taken back', details: { reason } })
+  },
+)

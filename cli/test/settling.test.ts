@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { acquireFileLock, commandLockFile, configFile, readLock } from '../src/host.ts'
+import { started, until, withLateModules } from './late-modules.ts'
+import { get, runningHost } from './running-host.ts'
+import { sampleTarball } from './sample-module.ts'
+
+for (const [name, reason] of [
+  ['rejects', /hello: it threw outside of a request: late/],
+  ['throws', /hello: it threw outside of a request: late/],
+  ['blocks', /hello held the event loop for more than 5 s, at index\.js:\d+/],
+] as const) {
+  t.test(`a change whose module ${name} while it is watched is taken back: exit 5`, async (t) => {
+    const application = await withLateModules(t)
+    const { root, directory, run } = application
+    const former = await readLock(directory)
+    const host = await started(t, application)
+    t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
+      exitCode: 5,
+      json: { error: { code: 'taken-back', message: reason } },
+    })
+    t.strictSame(await readLock(directory), { ...former, generation: 3 })
+    await until(async () => (await host.hello()).version === '1.0.0')
+    t.match((await run('module-list')).json, { generation: 3, modules: [{ state: 'active' }] })
+    t.match((await run('module-history')).json.generations.at(-1), { takesBack: 2, reason })
+    t.match((await run('audit')).json.records, [
+      {
+        actor: 'host',
+        action: 'module-install',
+        object: 'hello',
+        outcome: 'taken back',
+        details: { reason },
+      },
+      { actor: /^os:/, outcome: 'done' },
+      {},
+    ])
+    await host.says(reason)
+    t.equal((await run('doctor')).exitCode, 0)
+  })
+}
+
+t.test('a first installation that is taken back is gone', async (t) => {
+  const application = await withLateModules(t)
+  const { root, directory, run } = application
+  await run('module-remove', 'hello')
+  const host = await started(t, application)
+  t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
+  await until(async () => (await readLock(directory)).generation === 4)
+  t.strictSame((await readLock(directory)).modules, {})
+  await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
+})
+
+t.test('what was switched on and is taken back is switched off, and can be tried again', async (t) => {
+  const application = await withLateModules(t)
+  const { root, directory, run } = application
+  await run('module-install', join(root, 'rejects.tgz'))
+  await run('module-disable', 'hello')
+  await started(t, application)
+  for (const generation of [4, 6]) {
+    t.match(await run('module-enable', 'hello', '--settle', '10'), { exitCode: 5 })
+    const lock = await readLock(directory)
+    t.match(lock, { generation: generation + 1, modules: { hello: { enabled: false } } })
+  }
+})
+
+t.test('a module whose routes fail more than before is taken back', async (t) => {
+  const { root, directory, run } = await withLateModules(t)
+  const running = await runningHost(t, directory)
+  await run('module-install', join(root, 'fails.tgz'))
+  const failing = async () => (await fetch(`${running.url}/hello`, { headers: { fail: '1' } })).status
+  for (const _ of Array(4)) t.equal(await failing(), 500)
+  t.match((await get(running, '/hello')).body, { version: '2.0.0' }, 'too few to tell')
+  await failing()
+  await until(async () => (await readLock(directory)).generation === 3)
+  await until(async () => (await get(running, '/hello')).body.version === '1.0.0')
+  const { generations } = (await run('module-history')).json
+  t.match(generations.at(-1), {
+    reason: /hello failed 5 of \d+ requests \(5xx\), and before the change 0 of 0/,
+  })
+})
+
+t.test('a change that settles stays, and a module that fails later fails alone', async (t) => {
+  const application = await withLateModules(t)
+  const { root, directory, run } = application
+  const host = await started(t, application)
+  t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '10'), {
+    exitCode: 0,
+    json: { settled: true, live: true },
+  })
+  await fetch(`${host.url}/hello`, { headers: { reject: '1' } })
+  await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
+  t.equal((await readLock(directory)).generation, 2)
+})
+
+t.test('who waits for less than the watch is told that it goes on', async (t) => {
+  const { root, directory, run } = await withLateModules(t)
+  await runningHost(t, directory)
+  t.match(await run('module-install', join(root, 'sound.tgz'), '--settle', '1'), {
+    exitCode: 0,
+    json: { settled: false },
+  })
+  t.match(await run('module-enable', 'hello', '--settle', 'long'), { exitCode: 2 })
+  t.notOk('settled' in (await run('module-enable', 'hello', '--settle', '0')).json)
+})
+
+t.test('a change that is not alone any more is not taken back', async (t) => {
+  const { root, directory, run } = await withLateModules(t)
+  const running = await runningHost(t, directory)
+  await run('module-install', join(root, 'fails.tgz'))
+  await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b' }))
+  const failing = () => fetch(`${running.url}/hello`, { headers: { fail: '1' } })
+  for (const _ of Array(10)) await failing()
+  t.match((await get(running, '/hello')).body, { version: '2.0.0' })
+  t.equal((await readLock(directory)).generation, 3)
+})
+
+t.test('a host waits for the command that changes the application, then takes back', async (t) => {
+  const application = await withLateModules(t)
+  const { root, directory, run } = application
+  const host = await started(t, application)
+  await run('module-install', join(root, 'rejects.tgz'))
+  const lock = acquireFileLock(commandLockFile(directory))
+  await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
+  t.equal((await readLock(directory)).generation, 2)
+  lock?.release()
+  await until(async () => (await readLock(directory)).generation === 3)
+  await until(async () => (await host.hello()).version === '1.0.0')
+})
+
+t.test('a setting that makes a module fail is taken back with the text of the file', async (t) => {
+  const { root, directory, run } = await withLateModules(t)
+  const file = await sampleTarball(join(root, 'mood.tgz'), {
+    id: 'mood',
+    manifest: { config: 'config.json', routes: ['GET /mood'] },
+    files: { 'config.json': JSON.stringify({ type: 'object', properties: { bad: { type: 'boolean' } } }) },
+    plugin: `app.get('/mood', { config: { access: 'public' } }, async () => {
+      if (context.settings.bad && process.env.MORTISE_TEST_LATE) throw new Error('bad mood')
+      return {}
+    })`,
+  })
+  await run('module-install', file)
+  const before = await readFile(configFile(directory), 'utf8')
+  const running = await runningHost(t, directory)
+  t.match(await run('config', 'set', 'mood.bad', 'true'), {
+    exitCode: 0,
+    json: { live: true, generation: 3 },
+  })
+  for (const _ of Array(5)) await fetch(`${running.url}/mood`)
+  await until(async () => (await get(running, '/mood')).status === 200)
+  t.equal(await readFile(configFile(directory), 'utf8'), before)
+  t.equal((await readLock(directory)).generation, 4)
+  t.match((await run('audit')).json.records[0], {
+    action: 'config',
+    object: 'mood.bad',
+    outcome: 'taken back',
+  })
+})

@@ -1,0 +1,111 @@
+import { realpath, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { newId } from '@mortise/module-sdk'
+import type { OperatorRecord } from '../audit/audit-trail.ts'
+import { leaveRecord } from '../audit/waiting-records.ts'
+import { readGenerations, recordGeneration } from '../modules/generation-records.ts'
+import { configFile, type Lock, readLock, writeLock } from '../modules/lock.ts'
+import { replaceFile } from '../modules/replace-file.ts'
+import { acquireFileLock, type FileLock } from '../storage/sqlite/file-lock.ts'
+
+/** What a switch has changed. It can be sent to a thread. */
+export interface Change {
+  readonly former: Lock
+  readonly next: Lock
+  /** The text of app.config.json, where the change is one of settings. */
+  readonly config?: { readonly former: string; readonly next: string } | undefined
+  /** Whether the lock came from outside, by `git pull` for example: the file is then left as it is. */
+  readonly outside: boolean
+  /** The modules that it brought or changed: their folders in the store, by id. */
+  readonly fresh: Readonly<Record<string, string>>
+}
+
+/** Whoever holds it changes the application: a command, or the host that takes a change back. */
+export const commandLockFile = (directory: string) => join(directory, '.app', 'lock')
+
+/** How often the lock is tried while a command has it, in milliseconds. */
+const TRY_EVERY = 100
+
+/**
+ * Puts what was installed before a change in force again, as a further generation, and does `serve` with it before a
+ * command can go on. It waits for a command that is running. The schema stays as it is: what was written since may need it.
+ *
+ * Killed before the lock is written, the change stays; after it, it is taken back: the next start of the host records that,
+ * and what is left for the audit trail. A setting goes back first.
+ *
+ * @param reason a sentence
+ * @param signal ends the waiting
+ * @returns undefined where a newer change is there meanwhile
+ */
+export async function takeBack(
+  directory: string,
+  change: Change,
+  reason: string,
+  { signal, serve }: { readonly signal?: AbortSignal; readonly serve?: (lock: Lock) => Promise<void> } = {},
+): Promise<Lock | undefined> {
+  const { former, next, config, outside } = change
+  const lock = await lockOf(directory, next, signal)
+  if (lock === undefined) return undefined
+  const owner = `${commandLockFile(directory)}.owner`
+  try {
+    await writeFile(owner, `the host takes back generation ${next.generation} (process ${process.pid})`)
+    if (!(await isPresent(directory, next))) return undefined
+    const file = await realpath(configFile(directory))
+    if (config && !(await replaceFile(file, config.next, config.former))) return undefined
+    const { known } = await readGenerations(directory)
+    const made = known.findLast((past) => isDeepStrictEqual(past.lock, next))
+    const { command = 'unrecorded', generation: takesBack = next.generation } = made ?? {}
+    const generation = Math.max(next.generation, known.at(-1)?.generation ?? 0) + 1
+    const back = { ...former, generation }
+    const record = recordOf(command, change, { generation, takesBack, reason })
+    if (!outside) await writeLock(directory, back)
+    if (made || !outside)
+      await recordGeneration(directory, `${command} (taken back)`, back, { takesBack, reason, record })
+    await leaveRecord(directory, record)
+    await serve?.(back)
+    return back
+  } finally {
+    await rm(owner, { force: true })
+    lock.release()
+  }
+}
+
+/** How many generations a host looks back for a record that a killed one may not have left. */
+const LOOK_BACK = 5
+
+/** Leaves the records of a host that was killed when it had just taken a change back. */
+export async function recordTakenBack(directory: string): Promise<void> {
+  const { known } = await readGenerations(directory)
+  for (const { record } of known.slice(-LOOK_BACK)) if (record) await leaveRecord(directory, record)
+}
+
+async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Promise<FileLock | undefined> {
+  while (!signal?.aborted && (await isPresent(directory, next))) {
+    const lock = acquireFileLock(commandLockFile(directory))
+    if (lock !== undefined) return lock
+    await pause(TRY_EVERY)
+  }
+  return undefined
+}
+
+const isPresent = async (directory: string, lock: Lock) => isDeepStrictEqual(await readLock(directory), lock)
+
+function recordOf(
+  command: string,
+  { fresh, config }: Change,
+  about: { readonly generation: number; readonly takesBack: number; readonly reason: string },
+): OperatorRecord {
+  const [action = ''] = command.split(' ')
+  return {
+    id: newId('audit'),
+    at: new Date().toISOString(),
+    actor: 'host',
+    action,
+    object: config ? (command.split(' ').at(-1) ?? '') : Object.keys(fresh).join(', '),
+    outcome: 'taken back',
+    details: { machine: hostname(), command, ...about },
+  }
+}
