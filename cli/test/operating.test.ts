@@ -4,16 +4,14 @@ import { chmod, mkdir, readdir, readFile, realpath, rename, symlink, writeFile }
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { create, extract } from 'tar'
 import { readLock } from '../src/host.ts'
 import { packRelease } from './host-release.ts'
+import { checkout, disasters, sections } from './operating-page.ts'
 import { startApp } from './run-process.ts'
 
 // docs/operating.md, done line by line by an operator whose machine is a folder.
-
-const checkout = fileURLToPath(new URL('../../', import.meta.url))
 
 /** How the lines begin that are not run here: they need the network, root, a service manager or a container engine. */
 const skipped = [
@@ -29,19 +27,6 @@ const skipped = [
 
 /** Of the machine, whose root is a folder of the test's own. */
 const places = /\/(opt\/mortise|usr\/local\/bin|srv|var\/lib\/mortise)\b/g
-
-/** The shell lines below each heading of the page. */
-async function sections(): Promise<Map<string, string[]>> {
-  const page = await readFile(join(checkout, 'docs', 'operating.md'), 'utf8')
-  const found = page.matchAll(/^##+ (.+)$([\s\S]*?)(?=^##|(?![\s\S]))/gm)
-  return new Map(
-    Array.from(found, ([, heading = '', body = '']) => {
-      const blocks = Array.from(body.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, block]) => block as string)
-      const lines = blocks.join('').replaceAll('\\\n', '').split('\n')
-      return [heading, lines.filter((line) => line !== '')] as const
-    }),
-  )
-}
 
 async function operator(t: Test) {
   const root = await realpath(t.testdir({}))
@@ -255,6 +240,8 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
   t.strictSame(await caller.has(hosts.shop.url), ['2 tea'])
 
   for (const host of Object.values(hosts)) await host.stop()
+  // The disasters have a test of their own.
+  for (const heading of disasters) followed.add(heading)
   t.strictSame(
     [...page].filter(([heading, lines]) => lines.length > 0 && !followed.has(heading)),
     [],

@@ -37,7 +37,6 @@ import type { Environment } from './settings.ts'
 import { settlesWithin } from './settles-within.ts'
 import { ChangeWatch } from './settling/change-watch.ts'
 import type { LiveChange } from './settling/settling.ts'
-import { recordTakenBack } from './settling/take-back.ts'
 import type { Storage } from './storage/storage.ts'
 import { tellRefusals } from './storage/tell-refusals.ts'
 import { openTracing } from './tracing/open-tracing.ts'
@@ -251,7 +250,6 @@ export class Application {
         onSwitch: (change: LiveChange | undefined) => watch.begin(change),
         onFailure: (module: string) => watch.failed(module),
       }
-      await recordTakenBack(directory)
       installed = await InstalledModules.start(parts, guard?.troubles)
       await remember(config, storage)
       await installed.expel()

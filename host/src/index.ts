@@ -108,7 +108,7 @@ export type { JsonSchema, OpenapiDocument, Operation } from './operations/openap
 export { parseJson, readJsonFile, UnreadableFileError } from './read-json-file.ts'
 export { readOptionalText, readText } from './read-text.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './settings.ts'
-export { commandLockFile } from './settling/take-back.ts'
+export { commandLockFile, completeTakingBack, isTakingBackLeft } from './settling/take-back.ts'
 export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'
 export { type Column, describeTables, type Table } from './storage/describe-tables.ts'

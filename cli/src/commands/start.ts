@@ -8,6 +8,7 @@ import { Failure, failureOf } from '../failure.ts'
 import {
   Application,
   BrokenStorageError,
+  isTakingBackLeft,
   readConfig,
   reportFailure,
   serveParent,
@@ -53,7 +54,8 @@ export const start: Command = {
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
-    if (isRestorationLeft(directory) || (await blocksStart(directory)))
+    const isLeft = isRestorationLeft(directory) || isTakingBackLeft(directory)
+    if (isLeft || (await blocksStart(directory)))
       await changeApplication(directory, 'start', terminal, async () => {})
     await takeUpAtStart(directory, terminal)
     const signals = new StopSignals()

@@ -5,7 +5,7 @@ import { deliverRecords } from '../audit/deliver-records.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
-import { readLock } from '../host.ts'
+import { completeTakingBack, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
@@ -48,6 +48,7 @@ export async function changeApplication<Result>(
     }
     const restored = await completeRestoration(directory)
     if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
+    await completeTakingBack(directory)
     await completeOrSay(directory, terminal)
     try {
       const result = await namingFullFolder(directory, work)

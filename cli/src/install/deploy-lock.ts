@@ -113,10 +113,12 @@ async function deploy(
     disabled: [],
     unchanged: otherIds.filter((id) => lockedModule(former, id) !== undefined && !restored.includes(id)),
     restored: [...restored, ...staged.map((candidate) => candidate.package.manifest.id)],
-    fetched: [],
   }
   const generation = present?.generation ?? 0
-  if (dryRun) return { ...outcome, switched: undefined, generation, installed: planned }
+  const fetchedIds = new Set(staged.map((candidate) => candidate.package.manifest.id))
+  const fetchedOf = (plans: readonly Plan[]) => plans.filter(({ id }) => fetchedIds.has(id))
+  if (dryRun)
+    return { ...outcome, switched: undefined, generation, installed: planned, fetched: fetchedOf(planned) }
 
   await askAboutOrigins(staged, Object.values(former.modules), terminal, yes)
   const replaced = formers.flatMap((found) => (found?.enabled && found.package ? [found.package] : []))
@@ -128,7 +130,13 @@ async function deploy(
   for (const { staged, locked } of fresh)
     if (staged) await moveToStore(staged.package.directory, storedModule(directory, locked), locked.tree)
   const switched = await terminal.during('Switching', () => applyFromOutside(directory, command, lock))
-  return { ...outcome, switched, generation: switched.generation, installed: plans }
+  return {
+    ...outcome,
+    switched,
+    generation: switched.generation,
+    installed: plans,
+    fetched: fetchedOf(plans),
+  }
 }
 
 async function freshModule(

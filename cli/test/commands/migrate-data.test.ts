@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { callRunningHost, readConfig } from '../../src/host.ts'
+import { callRunningHost, forgetDatabase, readConfig } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
 import { noteVersions } from '../note-versions.ts'
@@ -185,6 +185,7 @@ t.test(
         // Back to the file, as it was when it moved, for the next moment.
         await execute(`DROP SCHEMA ${schema} CASCADE`)
         await writeFile(config, original)
+        await forgetDatabase(directory)
         rows -= 1
       }
     }

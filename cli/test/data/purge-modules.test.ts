@@ -105,8 +105,8 @@ t.test('where no archive can be written, nothing is removed', async (t) => {
   const { directory, run } = await backedUp(t)
   await writeFile(join(directory, '.app', 'purged'), '')
   t.match(await run('module-remove', '--purge', 'entry'), {
-    exitCode: 4,
-    json: { error: { code: 'archive-failed', message: /\.app\/purged/, hint: /^Nothing was changed/ } },
+    exitCode: 2,
+    json: { error: { code: 'not-a-folder', message: /\.app\/purged/ } },
   })
   t.strictSame(Object.keys((await readLock(directory)).modules), ['entry'])
   t.ok(await hasTables(directory))

@@ -98,14 +98,18 @@ t.test('a version that lost the signature, or the provenance, of the former is r
   t.match(lost.json.error.message, /no signature, and 1\.0\.0/)
   t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
 
-  await writeFile(
-    join(directory, 'modules.lock.json'),
-    lock.replace('"provenance": false', '"provenance": true'),
+  // As if the former had been attested, in the lock and on record.
+  const files = ['modules.lock.json', join('.app', 'generations', '1.json')].map((name) =>
+    join(directory, name),
   )
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  const write = (edit: (text: string) => string) =>
+    Promise.all(files.map((file, index) => writeFile(file, edit(texts[index] as string))))
+  await write((text) => text.replace('"provenance": false', '"provenance": true'))
   const unattested = await run('module-install', '@acme/hello@1.2.0')
   t.match(unattested, refused)
   t.match(unattested.json.error.message, /no provenance/)
-  await writeFile(join(directory, 'modules.lock.json'), lock)
+  await write((text) => text)
   t.equal((await run('module-install', '@acme/hello@1.2.0')).exitCode, 0)
   const file = await sampleTarball(join(root, 'hello.tgz'), { version: '1.3.0' })
   t.equal((await run('module-install', file)).exitCode, 0, 'a file is what the operator trusts')

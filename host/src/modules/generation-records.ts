@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { OperatorRecord } from '../audit/audit-trail.ts'
 import { readJsonFile } from '../read-json-file.ts'
 import { isLock } from './is-lock.ts'
 import type { Lock } from './lock.ts'
@@ -22,8 +21,6 @@ export interface Generation {
   readonly takesBack?: number
   /** Why it was taken back. */
   readonly reason?: string
-  /** For the audit trail, where the host has taken it back: it is left with the lock, or at the next start. */
-  readonly record?: OperatorRecord
 }
 
 const folderOf = (directory: string) => join(directory, '.app', 'generations')
@@ -37,7 +34,7 @@ export async function recordGeneration(
   directory: string,
   command: string,
   lock: Lock,
-  more: Partial<Pick<Generation, 'generation' | 'takesBack' | 'reason' | 'record'>> = {},
+  more: Partial<Pick<Generation, 'generation' | 'takesBack' | 'reason'>> = {},
 ): Promise<void> {
   const { generation = lock.generation, ...takingBack } = more
   const file = fileOf(directory, generation)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { realpath, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +8,12 @@ import { newId } from '@mortise/module-sdk'
 import type { OperatorRecord } from '../audit/audit-trail.ts'
 import { leaveRecord } from '../audit/waiting-records.ts'
 import { readGenerations, recordGeneration } from '../modules/generation-records.ts'
+import { isLock } from '../modules/is-lock.ts'
 import { configFile, type Lock, readLock, writeLock } from '../modules/lock.ts'
 import { replaceFile } from '../modules/replace-file.ts'
+import { writeDurably } from '../modules/write-durably.ts'
+import { readJsonFile } from '../read-json-file.ts'
+import { readText } from '../read-text.ts'
 import { acquireFileLock, type FileLock } from '../storage/sqlite/file-lock.ts'
 
 /** What a switch has changed. It can be sent to a thread. */
@@ -33,8 +38,7 @@ const TRY_EVERY = 100
  * Puts what was installed before a change in force again, as a further generation, and does `serve` with it before a
  * command can go on. It waits for a command that is running. The schema stays as it is: what was written since may need it.
  *
- * Killed before the lock is written, the change stays; after it, it is taken back: the next start of the host records that,
- * and what is left for the audit trail. A setting goes back first.
+ * What is decided lies in `.app/taking-back.json` first: killed after that, the next start or command completes it.
  *
  * @param reason a sentence
  * @param signal ends the waiting
@@ -54,17 +58,17 @@ export async function takeBack(
     await writeFile(owner, `the host takes back generation ${next.generation} (process ${process.pid})`)
     if (!(await isPresent(directory, next))) return undefined
     const file = await realpath(configFile(directory))
-    if (config && !(await replaceFile(file, config.next, config.former))) return undefined
+    if (config && (await readText(file)) !== config.next) return undefined
     const { known } = await readGenerations(directory)
     const made = known.findLast((past) => isDeepStrictEqual(past.lock, next))
     const { command = 'unrecorded', generation: takesBack = next.generation } = made ?? {}
     const generation = Math.max(next.generation, known.at(-1)?.generation ?? 0) + 1
     const back = { ...former, generation }
     const record = recordOf(command, change, { generation, takesBack, reason })
-    if (!outside) await writeLock(directory, back)
-    if (made || !outside)
-      await recordGeneration(directory, `${command} (taken back)`, back, { takesBack, reason, record })
-    await leaveRecord(directory, record)
+    const isRecorded = made !== undefined || !outside
+    const decided = { next, back, config, outside, isRecorded, command, takesBack, reason, record }
+    await writeDurably(decidedFile(directory), `${JSON.stringify(decided, null, 2)}\n`)
+    await carryOut(directory, decided)
     await serve?.(back)
     return back
   } finally {
@@ -73,13 +77,46 @@ export async function takeBack(
   }
 }
 
-/** How many generations a host looks back for a record that a killed one may not have left. */
-const LOOK_BACK = 5
+/** A change that is being taken back. */
+interface Decided extends Pick<Change, 'next' | 'config' | 'outside'> {
+  readonly back: Lock
+  /** Whether the change is on record, and so its being taken back. */
+  readonly isRecorded: boolean
+  /** The command that made the change. */
+  readonly command: string
+  readonly takesBack: number
+  readonly reason: string
+  readonly record: OperatorRecord
+}
 
-/** Leaves the records of a host that was killed when it had just taken a change back. */
-export async function recordTakenBack(directory: string): Promise<void> {
-  const { known } = await readGenerations(directory)
-  for (const { record } of known.slice(-LOOK_BACK)) if (record) await leaveRecord(directory, record)
+const decidedFile = (directory: string) => join(directory, '.app', 'taking-back.json')
+
+export const isTakingBackLeft = (directory: string) => existsSync(decidedFile(directory))
+
+/** Completes what a host that was killed had begun to take back. Run it while the application is locked. */
+export async function completeTakingBack(directory: string): Promise<void> {
+  const decided = await readJsonFile(decidedFile(directory), isDecided)
+  if (decided !== undefined) await carryOut(directory, decided)
+}
+
+const isDecided = (value: unknown): value is Decided => {
+  const { next, back, record } = (value ?? {}) as Partial<Decided>
+  return isLock(next) && isLock(back) && typeof record?.id === 'string'
+}
+
+/** Nothing is done where another change is there meanwhile. */
+async function carryOut(directory: string, decided: Decided): Promise<void> {
+  const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
+  const lock = await readLock(directory)
+  if (isDeepStrictEqual(lock, next) || isDeepStrictEqual(lock, back)) {
+    if (config) await replaceFile(await realpath(configFile(directory)), config.next, config.former)
+    if (!outside) await writeLock(directory, back)
+    const { generation } = back
+    const more = { generation, takesBack, reason }
+    if (isRecorded) await recordGeneration(directory, `${command} (taken back)`, back, more)
+    await leaveRecord(directory, record)
+  }
+  await rm(decidedFile(directory), { force: true })
 }
 
 async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Promise<FileLock | undefined> {

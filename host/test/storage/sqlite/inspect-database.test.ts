@@ -12,7 +12,7 @@ const CART = {
     'CREATE TABLE cart (id TEXT PRIMARY KEY); CREATE TABLE cart_item (id TEXT, cart TEXT REFERENCES cart (id));',
   '002-note.sql': 'ALTER TABLE cart ADD COLUMN note TEXT;',
 }
-const clean = { damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
+const clean = { databaseId: null, damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
 
 t.test('finds nothing amiss while a host reads and writes, and changes nothing', async (t) => {
   const { storage, directory, write } = await temporaryMigrations(t)
