@@ -64,6 +64,11 @@ async function makeLock(directory: string): Promise<string | undefined> {
   return lockFile(directory)
 }
 
+/** In a fresh clone, which has no `.app/`, allows a new database: nothing was ever here that could be lost. */
+export async function beginInClone(directory: string): Promise<void> {
+  if (!existsSync(join(directory, '.app'))) await writeIdentity(directory, newIdentity)
+}
+
 /** Allows a new database, unless there is one. */
 async function makeIdentity(directory: string): Promise<string | undefined> {
   if ((await readIdentity(directory)) !== undefined) return undefined

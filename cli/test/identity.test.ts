@@ -80,15 +80,27 @@ t.test('another or a new database is taken where that is said', async (t) => {
   t.equal((await get(host, '/health/ready')).status, 200)
 })
 
-t.test('a fresh clone takes the database that is there, and makes none', async (t) => {
+t.test(
+  'without a memory, as in an image, the database that is there is taken, and none is made',
+  async (t) => {
+    const { directory, run } = await served(t)
+    await rm(identityFile(directory))
+    await (await startedHost(directory)).close()
+    await rm(identityFile(directory))
+    await rm(join(directory, 'data'), { recursive: true })
+    t.match((await run('start', '--port', '0')).json.error, { code: 'database-lost', hint: /app init/ })
+    t.equal((await run('init')).exitCode, 0)
+    await (await startedHost(directory)).close()
+  },
+)
+
+t.test('a fresh clone gets a database of its own', async (t) => {
   const { directory, run } = await served(t)
   await rm(join(directory, '.app'), { recursive: true })
-  await (await startedHost(directory)).close()
-  await rm(join(directory, '.app'), { recursive: true })
   await rm(join(directory, 'data'), { recursive: true })
-  t.match((await run('start', '--port', '0')).json.error, { code: 'database-lost', hint: /app init/ })
-  t.equal((await run('init')).exitCode, 0)
+  t.equal((await run('module-install')).exitCode, 0)
   await (await startedHost(directory)).close()
+  t.ok(await idIn(directory))
 })
 
 t.test('a backup of the application itself keeps the identity of its database', async (t) => {

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
+import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
@@ -50,6 +50,7 @@ export const start: Command = {
     const workers = workersOf(options.workers as string | undefined)
     await assertSound(directory)
     if (cluster.isWorker) return await serveAsWorker(directory, port, host)
+    await beginInClone(directory)
     if (options.newDatabase === true) await renewIdentity(directory, { database: null })
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
     const note = newSecretNote(directory, await completeClone(directory))

@@ -1,6 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { beginInClone } from '../application-folder.ts'
 import { deliverRecords } from '../audit/deliver-records.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
@@ -41,6 +42,7 @@ export async function changeApplication<Result>(
   terminal: Terminal,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  await beginInClone(directory)
   return await whileLocked(directory, command, async () => {
     const leftovers = await removeLeftovers(directory)
     if (leftovers > 0) {
