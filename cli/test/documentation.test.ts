@@ -81,7 +81,11 @@ t.test('the pages name no command and no option that does not exist', async (t) 
     for (const snippet of code) {
       for (const [call, name] of snippet?.matchAll(/(?:^|[\s/])app ([a-z][\w-]*)[^\n&|]*/gm) ?? []) {
         t.ok(names.has(name as string), `${call.trim()} in ${page}`)
-        const own = commands.find((command) => command.name === name)?.options?.map(([flags]) => flags) ?? []
+        const command = commands.find((one) => one.name === name)
+        const own = [
+          ...(command?.options?.map(([flags]) => flags) ?? []),
+          ...(command?.changes ? ['--wait'] : []),
+        ]
         for (const [option] of call.matchAll(/--[a-z-]+/g)) {
           t.ok(
             [...common, ...own].some((flags) => flags.split(' ')[0] === option),
