@@ -86,7 +86,7 @@ export async function readEnvFileSetting(
     const { envFile } = parseObject((await readOptionalText(file)) ?? '{}', file)
     return typeof envFile === 'string' && envFile !== '' ? envFile : undefined
   } catch {
-    return undefined // whoever reads the configuration tells
+    return undefined // the reader of the configuration reports it
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
 
-/** For whoever balances load: it asks every few seconds. */
+/** For a load balancer, which asks every few seconds. */
 const DEFAULT_SECONDS = 5
 
 /** How long a host that stops goes on taking requests. On a terminal somebody waits for its end, and nobody balances load. */

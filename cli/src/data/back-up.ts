@@ -38,7 +38,7 @@ export interface BackedUp {
 
 /**
  * Writes data, lock and configuration of one moment into one file. It takes no lock of the application: where another
- * command changes it meanwhile, it copies anew.
+ * command changes it meanwhile, it copies again.
  * @throws {Failure}
  */
 export async function backUp({ directory, file, withSecret, ...other }: BackUp): Promise<BackedUp> {

@@ -23,7 +23,7 @@ export interface Drop {
 
 /**
  * Finds what undoing migrations drops: by undoing them on an empty database with the application's schema.
- * @param folder where that database may lie; whoever made it removes it
+ * @param folder where that database may lie; its maker removes it
  * @throws {Failure} where they cannot be undone (4)
  */
 export async function planUndo(

@@ -46,7 +46,7 @@ export interface Rollback {
   readonly yes: boolean
   /** Only plan: change nothing. */
   readonly dryRun: boolean
-  /** A folder for what is rehearsed; whoever made it removes it. */
+  /** A folder for what is rehearsed; its maker removes it. */
   readonly staging: string
 }
 

@@ -49,7 +49,7 @@ export async function recordGeneration(
   await writeDurably(file, `${JSON.stringify(record, null, 2)}\n`)
 }
 
-/** A generation that was in force, and of which no more is known than its number. */
+/** A generation that was in force; only its number is known. */
 export interface UnreadableGeneration {
   readonly generation: number
   readonly file: string

@@ -28,7 +28,7 @@ export interface Change {
   readonly fresh: Readonly<Record<string, string>>
 }
 
-/** Whoever holds it changes the application: a command, or the host that takes a change back. */
+/** Its holder changes the application: a command, or the host that takes a change back. */
 export const commandLockFile = (directory: string) => join(directory, '.app', 'lock')
 
 /** How often the lock is tried while a command has it, in milliseconds. */

@@ -48,7 +48,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
   return error
 }
 
-/** Whether there was no room for a write, of which nothing is left. */
+/** Whether a write found no room and left nothing. */
 export const isFull = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.kind === 'full'
 
