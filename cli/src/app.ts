@@ -87,7 +87,10 @@ function subcommand(
         terminal,
         application: async () => {
           const directory = ownApplication(options.dir, process.cwd())
-          await loadOwnEnvFile(directory)
+          await loadOwnEnvFile(directory).catch((error) => {
+            if (!command.mendsEnvironment || !(error instanceof Failure)) throw error
+            terminal.note(`${error.message} ${error.hint}`)
+          })
           if (!command.ownEnvironment) await takeHostEnvironment(directory)
           return directory
         },

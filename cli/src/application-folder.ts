@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { lostConfig } from './application.ts'
 import { Failure } from './failure.ts'
 import {
   configFile,
@@ -36,6 +37,8 @@ const schemaPath = '.app/app.config.schema.json'
  */
 export async function completeApplication(directory: string): Promise<string[]> {
   await makeFolder(directory)
+  const isLost = !existsSync(configFile(directory)) && (await readIdentity(directory))?.database
+  if (isLost) throw lostConfig(directory)
   const config = {
     $schema: `./${schemaPath}`,
     name: basename(directory).slice(0, 100) || 'Mortise application',

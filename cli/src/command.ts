@@ -13,6 +13,8 @@ export interface Command {
   /** What --dir names, where that is not the application. */
   readonly directory?: string
   readonly examples: readonly string[]
+  /** Whether it runs without the environment file, and says so: it corrects the setting. */
+  readonly mendsEnvironment?: boolean
   /** Whether it keeps to its own environment, whatever database and secret the running host has. */
   readonly ownEnvironment?: boolean
   /** Whether it can do without the host that the application pins, and mend or replace that. */

@@ -112,6 +112,7 @@ export {
   readContents,
   readEnvFileSetting,
   readFileContents,
+  readFileId,
   readGenerations,
   readIdentity,
   readJsonFile,

@@ -49,4 +49,7 @@ t.test('host and command read the environment file that the configuration names'
     code: 'env-file-unreadable',
     message: file,
   })
+  t.match((await run('doctor')).json.findings, [{ id: 'env-file-unreadable' }])
+  t.equal((await run('config', 'unset', 'envFile')).exitCode, 0)
+  t.match((await run('doctor')).json.findings, [])
 })

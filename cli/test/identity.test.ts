@@ -3,7 +3,7 @@ import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { renewIdentity } from '../src/application-folder.ts'
-import { Application, identityFile, secretFile } from '../src/host.ts'
+import { Application, configFile, identityFile, secretFile } from '../src/host.ts'
 import { skip, temporarySchema } from './postgres-schema.ts'
 import { copiesOf, runApp, type TestApplication } from './run-app.ts'
 import { get, runningHost } from './running-host.ts'
@@ -135,7 +135,7 @@ t.test('a schema that does not exist is not made', { skip }, async (t) => {
   const application = await served(t)
   const { url } = await temporarySchema(t)
   withVariable(t, 'APP_DATABASE', `${url}_typo`)
-  await refuses(application, 'database-lost', t)
+  await refuses(application, 'other-database', t)
 })
 
 t.test('another secret than that of the last start is refused', async (t) => {
@@ -153,4 +153,21 @@ t.test('another secret than that of the last start is refused', async (t) => {
   t.notOk(existsSync(secretFile(directory)), 'none was made')
   await writeFile(secretFile(directory), former)
   t.equal((await run('token', 'alice')).exitCode, 0)
+})
+
+t.test('a lost configuration is restored, not made again: it names the issuer of all callers', async (t) => {
+  const { directory, run } = await served(t)
+  await rm(configFile(directory))
+  for (const words of [['doctor'], ['start'], ['init']]) {
+    t.match(await run(...words), { exitCode: 2, json: { error: { code: 'config-lost' } } }, words.join(' '))
+  }
+  t.notOk(existsSync(configFile(directory)))
+})
+
+t.test('a database that is elsewhere is not replaced by a snapshot', async (t) => {
+  const { directory, root, run } = await served(t)
+  withVariable(t, 'APP_DATABASE', join(root, 'elsewhere.db'))
+  t.match((await run('doctor', '--fix')).json.findings, [{ id: 'other-database', fixed: false }])
+  t.notOk(existsSync(join(root, 'elsewhere.db')))
+  t.ok(existsSync(join(directory, 'data', 'app.db')))
 })

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join, relative } from 'node:path'
 import { one, run, sql, type Transaction } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -81,7 +81,14 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   const own = identity?.database
   if (found === undefined) {
     if (own === null) return
-    const whose = own ? `This application has its data in ${own.name}` : 'This folder never had one'
+    if (own && own.name !== placeOf(config)) {
+      throw new IdentityError(
+        'other-database',
+        directory,
+        `There is no database in ${name}, and this application has its data in ${own.name} (.app/identity.json)`,
+      )
+    }
+    const whose = own ? 'It had the data of this application' : 'This folder never had one'
     throw new IdentityError(
       'database-lost',
       directory,
@@ -89,7 +96,8 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
     )
   }
   if (!own || found === own.id) return
-  const was = own.name === name ? 'another database was there at the last start' : `its own is ${own.name}`
+  const was =
+    own.name === placeOf(config) ? 'another database was there at the last start' : `its own is ${own.name}`
   throw new IdentityError(
     'other-database',
     directory,
@@ -122,7 +130,7 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
   const { id } = await storage.transaction(() => claimId(randomUUID()))
   const fingerprint = fingerprintOf(config)
   const identity = {
-    database: { id, name: nameOfDatabase(config) },
+    database: { id, name: placeOf(config) },
     secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
   }
   if (!Value.Equal(await readIdentity(config.directory), identity))
@@ -133,6 +141,13 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
 function* claimId(id: string): Transaction<{ id: string }> {
   yield* run(sql`INSERT INTO mortise_identity (id) VALUES (${id}) ON CONFLICT DO NOTHING`)
   return yield* one<{ id: string }>(recordedId)
+}
+
+/** Stays true where the folder is moved. */
+function placeOf(config: Config): string {
+  const { databaseFile, directory } = config
+  const inside = databaseFile && relative(directory, databaseFile)
+  return inside && !inside.startsWith('..') && !isAbsolute(inside) ? inside : nameOfDatabase(config)
 }
 
 const fingerprintOf = ({ secret }: Config) =>

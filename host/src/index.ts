@@ -124,6 +124,7 @@ export { forgetIdentity } from './storage/sqlite/forget-identity.ts'
 export { keptFree, volumeOf } from './storage/sqlite/free-space.ts'
 export { toSqlite } from './storage/sqlite/portable-file.ts'
 export { readFileContents } from './storage/sqlite/read-contents.ts'
+export { readFileId } from './storage/sqlite/read-file-id.ts'
 export {
   type AppliedMigration,
   type DatabaseContents,

@@ -23,6 +23,7 @@ export const config: Command = {
   changes: true,
 
   ownEnvironment: true,
+  mendsEnvironment: true,
 
   async run({ arguments: [action, key, value], terminal, application }) {
     if (action === 'get' && value === undefined) return await get(await application(), key, terminal)

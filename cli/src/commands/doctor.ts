@@ -11,6 +11,7 @@ export const doctor: Command = {
   examples: ['app doctor', 'app doctor --fix'],
   changes: true,
   mendsHost: true,
+  mendsEnvironment: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()

@@ -17,7 +17,7 @@ import { type MigrationNames, migrationsBeyond } from '../install/applied-migrat
 import { pruneStore } from '../install/generations.ts'
 import { inForce, nextGeneration } from '../install/in-force.ts'
 import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
-import { makeStaging } from '../install/staging.ts'
+import { makeStaging, removeLeftovers } from '../install/staging.ts'
 import { assertRoom } from '../install/take-snapshot.ts'
 import type { Terminal } from '../terminal.ts'
 import { DATA } from './archive-manifest.ts'
@@ -111,6 +111,7 @@ export async function restoreLost(directory: string, snapshot: Snapshot): Promis
   const lock = { ...former, generation: former.generation + 1 }
   const from = relative(directory, snapshot.file)
   await replaceData({ directory, command: 'doctor --fix', from, lock, database, data })
+  await removeLeftovers(directory)
   return `Restored the snapshot of ${snapshot.at}. What was written since is in backups only. The next start migrates it.`
 }
 

@@ -1,3 +1,5 @@
+import { loadOwnEnvFile } from '../environment.ts'
+import { Failure } from '../failure.ts'
 import {
   type Config,
   ConfigError,
@@ -26,10 +28,22 @@ export async function checkConfiguration(directory: string): Promise<Trouble[]> 
     ]
   }
   return [
+    ...(await environmentTrouble(directory)),
     ...unknownVariables(config),
     ...(await settingsTrouble(directory, config)),
     ...(await unused(config)),
   ]
+}
+
+async function environmentTrouble(directory: string): Promise<Trouble[]> {
+  try {
+    await loadOwnEnvFile(directory)
+    return []
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { message, hint } = error
+    return [{ id: 'env-file-unreadable', severity: 'error', message, hint }]
+  }
 }
 
 const unknownVariables = ({ unknownVariables: names }: Config): Trouble[] =>

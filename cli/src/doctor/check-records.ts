@@ -1,6 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { readRestoration, restorationFile } from '../data/restore-journal.ts'
 import { asFailure } from '../explain.ts'
+import { freeName } from '../free-name.ts'
 import { readGenerations, readWaiting, UnreadableFileError } from '../host.ts'
 import { journalFile, readJournal } from '../install/journal.ts'
 import type { Trouble } from './finding.ts'
@@ -68,8 +69,9 @@ function settingAside(error: unknown): Pick<Trouble, 'mend'> {
   if (broken === undefined) return {}
   return {
     async mend() {
-      await rename(broken, `${broken}.unreadable`)
-      return `Set aside as ${broken}.unreadable.`
+      const aside = freeName(`${broken}.unreadable`)
+      await rename(broken, aside)
+      return `Set aside as ${aside}.`
     },
   }
 }

@@ -98,7 +98,8 @@ async function checkReadable(directory: string): Promise<Trouble[]> {
       return [{ id: 'host-too-old', severity: 'error', message: error.message, hint }]
     }
     if (!(error instanceof LockError)) throw error
-    const { message, hint } = await lostLock(error)
+    const { hint } = await lostLock(error)
+    const message = `${error.message}. What is installed here is unknown.`
     const mend = () => restoreLock(directory, error)
     return [{ id: 'lock-lost', severity: 'error', message, hint, mend }]
   }

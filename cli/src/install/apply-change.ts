@@ -22,6 +22,7 @@ import {
   StorageBusyError,
   writeLock,
 } from '../host.ts'
+import { assertDatabaseThere } from './assert-database-there.ts'
 import { assertInForce, generationOf, inForce, isSame, nextGeneration } from './in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { removeSnapshot } from './snapshots.ts'
@@ -76,6 +77,7 @@ export async function applyChange({
   anyLock = false,
 }: Change): Promise<Switched> {
   if (!anyLock) await assertInForce(directory)
+  await assertDatabaseThere(directory)
   const present = await recordUnrecorded(directory, former)
   const { lockVersion } = former
   const generation = nextGeneration(former, present)
@@ -105,6 +107,7 @@ export async function applyConfig(
  * @throws {Failure} as `applyChange`: what was in force before still is
  */
 export async function applyFromOutside(directory: string, command: string, next: Lock): Promise<Switched> {
+  await assertDatabaseThere(directory)
   const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLock))
   const { lock: former } = present
   const outside = generationOf(next, present)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Failure } from '../failure.ts'
+import { freeName } from '../free-name.ts'
 import {
   emptyLock,
   type Generation,
@@ -34,7 +35,7 @@ export async function restoreLock(directory: string, error: LockError): Promise<
   const newest = await newestGeneration(directory)
   if (newest === undefined) throw await lostLock(error)
   const file = lockFile(directory)
-  const broken = join(directory, '.app', `${basename(file)}.broken`)
+  const broken = freeName(join(directory, '.app', `${basename(file)}.broken`))
   const isBroken = existsSync(file)
   if (isBroken) await rename(file, broken)
   await writeLock(directory, newest.lock)

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
-import { lockFile, readConfig, readLock } from '../../host.ts'
+import { readConfig, readLock } from '../../host.ts'
 import { resolveSpec } from '../source.ts'
 
 /**
@@ -8,7 +7,6 @@ import { resolveSpec } from '../source.ts'
  * @throws {Failure} `frozen`
  */
 export async function checkFrozen(directory: string, specs: readonly string[]): Promise<void> {
-  if (!existsSync(lockFile(directory))) throw frozen('there is no modules.lock.json')
   const lock = await readLock(directory)
   const { aliases } = await readConfig(directory)
   const lookup = { directory, cwd: process.cwd(), lock, aliases }

@@ -1,0 +1,18 @@
+import { existsSync } from 'node:fs'
+import { type DatabaseId, idByLedger, recordedId } from '../database-id.ts'
+import { Connection } from './connection.ts'
+import { readLedger } from './ledger.ts'
+import { openBeside } from './open-connections.ts'
+
+/** The id of a SQLite file that others may have open; undefined also where there is no file. */
+export function readFileId(file: string): DatabaseId {
+  if (!existsSync(file)) return undefined
+  const database = openBeside(file)
+  try {
+    const connection = new Connection(database)
+    const id = idByLedger(readLedger(connection))
+    return id === 'recorded' ? (connection.first<{ id: string }>(recordedId)?.id ?? null) : id
+  } finally {
+    database.close()
+  }
+}
