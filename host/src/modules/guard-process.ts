@@ -1,6 +1,6 @@
 /**
- * What modules have done outside of requests that would have ended the process: reason by store folder. One that is taken
- * out begins anew.
+ * What modules have done outside of requests that would have ended the process: reason by store folder. Removing
+ * an entry lets its module start again.
  */
 export type Troubles = Map<string, string>
 

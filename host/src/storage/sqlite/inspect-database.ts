@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import type SqliteDatabase from 'better-sqlite3'
 import { deadReactions, hasReactions } from '../../events/failed-reactions.ts'
-import { idByLedger, recordedId } from '../database-id.ts'
 import { compareMigrations, type DatabaseInspection } from '../database-inspection.ts'
 import type { MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
+import { idIn } from './read-file-id.ts'
 
 /**
  * Looks a database file through, on a connection of its own that writes nothing: a host may serve from it
@@ -27,10 +27,9 @@ export async function inspectDatabase(
     const connection = new Connection(database)
     const ledger = readLedger(connection)
     const dead = hasReactions(ledger) ? connection.all<DatabaseInspection['dead'][number]>(deadReactions) : []
-    const id = idByLedger(ledger)
     return {
       ...nothing,
-      databaseId: id === 'recorded' ? (connection.first<{ id: string }>(recordedId)?.id ?? null) : id,
+      databaseId: idIn(connection, ledger),
       dead,
       orphans: orphansIn(database),
       ...(await compareMigrations(sets, ledger)),
