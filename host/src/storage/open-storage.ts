@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
+import { syncPath } from '../sync-path.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { isFull, toDatabaseError } from './sqlite/database-error.ts'
-import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
+import { acquireFileLock, createPrivateFile, databaseLockFile } from './sqlite/file-lock.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
+import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 import {
@@ -39,9 +41,6 @@ export interface OpenOptions {
 
 export type StorageOptions = DatabasePlace & OpenOptions
 
-/** Who holds the lock on this file has the database. */
-export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
-
 /**
  * Opens the database of one host.
  * @throws {StorageBusyError} where another host or command has the SQLite file open
@@ -57,7 +56,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
@@ -66,8 +65,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   try {
     createPrivateFile(path)
+    rewriteLog(path)
     const writer = openWriter(path)
     try {
+      await syncNames(path, made)
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
       return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })
@@ -82,5 +83,17 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
     const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
     throw Object.assign(new Error(reason, { cause: error }), { path })
+  }
+}
+
+/**
+ * Makes the names of the database and its log durable, and of the folders that were `made` for them. SQLite syncs its
+ * folder too, but goes on where that fails.
+ */
+async function syncNames(path: string, made: string | undefined): Promise<void> {
+  const last = made === undefined ? dirname(path) : dirname(made)
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    await syncPath(folder)
+    if (folder === last) return
   }
 }

@@ -1,10 +1,14 @@
 import { closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 
 /** A lock held until `release`, or until its process dies, however it dies. */
 export interface FileLock {
   release(): void
 }
+
+/** Who holds the lock on this file has the database. */
+export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /**
  * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this
