@@ -84,6 +84,14 @@ export class Host {
     return figures
   }
 
+  /** SIGKILL, and waits for its end. */
+  async kill(): Promise<void> {
+    if (this.hasEnded) return
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
+  }
+
   /** @returns the exit code, or the signal that ended it */
   async stop(): Promise<number | string> {
     if (!this.hasEnded) {
