@@ -5,6 +5,7 @@ import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
+import { powerLoss } from './power-loss/power-loss.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
 import { twins } from './twins/twins.ts'
@@ -14,6 +15,7 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'power-loss': powerLoss,
   twins,
   outbox,
   streams,
