@@ -139,6 +139,7 @@ export {
   StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
+export { inTemporaryFolder, temporaryPrefix } from './temporary-folder.ts'
 export { hostVersion, isInHostRange } from './version.ts'
 export { withoutDefaulted } from './without-defaulted.ts'
 export { reportFailure, serveParent } from './workers/serve-parent.ts'

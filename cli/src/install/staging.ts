@@ -3,7 +3,15 @@ import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { acquireFileLock, configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
+import {
+  acquireFileLock,
+  configFile,
+  hashTree,
+  lockFile,
+  storeDirectory,
+  syncPath,
+  temporaryPrefix,
+} from '../host.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
 import { assertUsable } from './usable-folders.ts'
 
@@ -36,7 +44,7 @@ export async function findLeftovers(directory: string): Promise<string[]> {
   const isTemporary = (name: string) => name.endsWith('.tmp')
   const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
   return [
-    ...(await abandonedBackups(directory)),
+    ...(await abandonedFolders(directory)),
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
     ...(await namesIn(
       directory,
@@ -75,9 +83,11 @@ export async function whileBackingUp<Result>(
   }
 }
 
-/** The folders of backups whose process has died. */
-async function abandonedBackups(directory: string): Promise<string[]> {
-  const folders = await namesIn(join(directory, '.app'), (name) => name.startsWith(backupPrefix))
+/** The folders of backups, and temporary ones, whose process has died. */
+async function abandonedFolders(directory: string): Promise<string[]> {
+  const prefixes = [backupPrefix, temporaryPrefix]
+  const isOne = (name: string) => prefixes.some((prefix) => name.startsWith(prefix))
+  const folders = await namesIn(join(directory, '.app'), isOne)
   return folders.filter((folder) => {
     try {
       const lock = acquireFileLock(join(folder, 'lock'))
