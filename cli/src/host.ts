@@ -80,6 +80,7 @@ export {
   ModuleError,
   type ModulePackage,
   type Move,
+  makeFolder,
   migrateApplication,
   migrateHost,
   mintApplicationToken,
@@ -105,6 +106,7 @@ export {
   placeOfDatabase,
   postgresData,
   probe,
+  publish,
   purgeModule,
   type ReactionsState,
   type Reconciled,
@@ -150,4 +152,5 @@ export {
   writeDurably,
   writeIdentity,
   writeLock,
+  writeNewDurably,
 } from '@mortise/host'

@@ -8,6 +8,7 @@ import {
   configFile,
   hashTree,
   lockFile,
+  makeFolder,
   storeDirectory,
   syncPath,
   temporaryPrefix,
@@ -24,10 +25,14 @@ const prefix = '.staging-'
 /** The most that a package may hold with its dependencies. */
 export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 
+/** npm's cache where the user's cannot be written, until the command ends. */
+export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
+
 /** Makes a new folder to prepare a package in. */
 export async function makeStaging(directory: string): Promise<string> {
   const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
-  await mkdir(folder, { recursive: true, mode: 0o755 })
+  await makeFolder(storeDirectory(directory))
+  await mkdir(folder, { mode: 0o755 })
   return folder
 }
 
@@ -42,7 +47,9 @@ export async function removeLeftovers(directory: string): Promise<number> {
 export async function findLeftovers(directory: string): Promise<string[]> {
   const own = join(directory, '.app')
   const isTemporary = (name: string) => name.endsWith('.tmp')
-  const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
+  const committed = [lockFile(directory), configFile(directory), '.gitignore'].map(
+    (file) => `${basename(file)}.`,
+  )
   return [
     ...(await abandonedFolders(directory)),
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
@@ -69,7 +76,7 @@ export async function whileBackingUp<Result>(
 ): Promise<Result> {
   const own = join(directory, '.app')
   await assertUsable(own)
-  await mkdir(own, { recursive: true, mode: 0o700 })
+  await makeFolder(own, 0o700)
   const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
   // Both at once: a folder without the lock is one that was left.
   mkdirSync(folder, { mode: 0o700 })
