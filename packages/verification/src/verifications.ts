@@ -1,4 +1,6 @@
 import { balance } from './balance/balance.ts'
+import { descriptors } from './descriptors/descriptors.ts'
+import { fullDisk } from './full-disk/full-disk.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
@@ -7,6 +9,7 @@ import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
+import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
 import { twins } from './twins/twins.ts'
 import type { Verification } from './verification.ts'
 
@@ -14,6 +17,9 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'full-disk': fullDisk,
+  'temporary-folder': temporaryFolder,
+  descriptors,
   twins,
   outbox,
   streams,
