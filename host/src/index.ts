@@ -50,6 +50,7 @@ export {
   writeIdentity,
 } from './identity.ts'
 export { createLogger, linesForPeople } from './logger.ts'
+export { makeFolder } from './make-folder.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export {
   type Generation,
@@ -83,7 +84,7 @@ export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, type ProbeReport, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export { replaceFile } from './modules/replace-file.ts'
-export { writeDurably } from './modules/write-durably.ts'
+export { publish, writeDurably, writeNewDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
 export {
@@ -139,6 +140,7 @@ export {
   StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
+export { inTemporaryFolder, temporaryPrefix } from './temporary-folder.ts'
 export { hostVersion, isInHostRange } from './version.ts'
 export { withoutDefaulted } from './without-defaulted.ts'
 export { reportFailure, serveParent } from './workers/serve-parent.ts'

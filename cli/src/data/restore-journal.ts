@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
@@ -13,6 +13,7 @@ import {
   type Lock,
   leaveRecord,
   lockFile,
+  makeFolder,
   postgresData,
   readConfig,
   readJsonFile,
@@ -95,7 +96,7 @@ export async function whileDatabaseLocked<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (file === undefined) return await work()
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(file), 0o700)
   const lock = acquireFileLock(databaseLockFile(file))
   if (lock === undefined) throw hostRunning()
   try {

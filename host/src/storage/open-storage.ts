@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
+import { makeFolder } from '../make-folder.ts'
 import { syncPath } from '../sync-path.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { isFull, toDatabaseError } from './sqlite/database-error.ts'
@@ -56,7 +56,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
-  const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path), 0o700)
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
@@ -68,7 +68,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     rewriteLog(path)
     const writer = openWriter(path)
     try {
-      await syncNames(path, made)
+      // SQLite syncs the names of the database and its log too, but goes on where that fails.
+      await syncPath(dirname(path))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
       return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })
@@ -83,17 +84,5 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
     const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
     throw Object.assign(new Error(reason, { cause: error }), { path })
-  }
-}
-
-/**
- * Makes the names of the database and its log durable, and of the folders that were `made` for them. SQLite syncs its
- * folder too, but goes on where that fails.
- */
-async function syncNames(path: string, made: string | undefined): Promise<void> {
-  const last = made === undefined ? dirname(path) : dirname(made)
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    await syncPath(folder)
-    if (folder === last) return
   }
 }

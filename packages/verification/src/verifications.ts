@@ -1,4 +1,6 @@
 import { balance } from './balance/balance.ts'
+import { descriptors } from './descriptors/descriptors.ts'
+import { fullDisk } from './full-disk/full-disk.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
@@ -8,6 +10,7 @@ import { powerCut } from './power-cut/power-cut.ts'
 import { powerLoss } from './power-loss/power-loss.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
+import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
 import { twins } from './twins/twins.ts'
 import type { Verification } from './verification.ts'
 
@@ -16,6 +19,9 @@ export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
   'power-loss': powerLoss,
+  'full-disk': fullDisk,
+  'temporary-folder': temporaryFolder,
+  descriptors,
   twins,
   outbox,
   streams,
