@@ -10,7 +10,7 @@ import { Filler } from './filler.ts'
 
 const USERS = 8
 /** How often the disk is filled in one round. */
-const TIMES = 3
+const TIMES = 2
 /** How long it may take until writes are refused, or taken again, in milliseconds. */
 const PATIENCE = 15_000
 /** What of a log is bounded: a line for each refused write would be more. */
@@ -20,9 +20,10 @@ const LONGEST_LOG = 64 * 1024
 export async function runFullDisk(disk: string, random: Random): Promise<Outcome> {
   const directory = join(disk, 'application')
   await mkdir(directory)
+  const options = { directory, confinement: [] }
   // 0: only SQLite notices that there is no room.
-  const mark = random.chance(0.5) ? { APP_STORAGE_MIN_FREE_BYTES: '0' } : {}
-  const options = { directory, confinement: [], environment: mark }
+  const mark = () => (random.chance(0.7) ? { APP_STORAGE_MIN_FREE_BYTES: '0' } : {})
+  const startHost = () => ConfinedHost.start({ ...options, environment: mark() })
   for (const argv of [['init'], ['module-install', 'api-purchase']]) {
     const { exitCode, said } = await runConfined(options, argv)
     if (exitCode !== 0) throw new Error(`app ${argv.join(' ')} ended with ${exitCode}: ${said}`)
@@ -31,7 +32,7 @@ export async function runFullDisk(disk: string, random: Random): Promise<Outcome
   const filler = new Filler(disk)
   const failures: string[] = []
   const begun = { starts: 0, reads: 0 }
-  let host = await ConfinedHost.start(options)
+  let host = await startHost()
   try {
     for (let time = 0; time < TIMES && failures.length === 0; time += 1) {
       buyers.start(host.url)
@@ -43,12 +44,12 @@ export async function runFullDisk(disk: string, random: Random): Promise<Outcome
       if (random.chance(0.4)) {
         await host.kill()
         await buyers.stop()
-        host = await ConfinedHost.start(options)
+        host = await startHost()
         begun.starts += 1
         buyers.start(host.url)
       }
       for (const path of ['/health/ready', '/openapi.json']) {
-        const { status } = await fetch(host.url + path)
+        const status = await fetch(host.url + path).then(({ status }) => status, String)
         begun.reads += 1
         if (status !== 200) failures.push(`GET ${path} is ${status} on a full disk`)
       }
