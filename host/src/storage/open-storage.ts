@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import { makeFolder } from '../make-folder.ts'
@@ -69,7 +70,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const writer = openWriter(path)
     try {
       // SQLite syncs the names of the database and its log too, but goes on where that fails.
-      await syncPath(dirname(path))
+      await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
       return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })

@@ -1,4 +1,14 @@
-import { accessSync, closeSync, constants, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  realpathSync,
+  writeSync,
+} from 'node:fs'
 import { acquireFileLock, databaseLockFile } from './file-lock.ts'
 
 /** How much of the log is in memory at a time, in bytes. */
@@ -17,6 +27,7 @@ const PIECE = 1024 * 1024
  */
 export function rewriteLog(file: string): void {
   const log = logOf(file)
+  if (log === undefined) return
   try {
     const handle = openSync(log, 'r+')
     try {
@@ -26,7 +37,6 @@ export function rewriteLog(file: string): void {
       closeSync(handle)
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw Object.assign(error as NodeJS.ErrnoException, { path: log })
   }
 }
@@ -36,7 +46,8 @@ export function rewriteLog(file: string): void {
  * has its lock, they have rewritten the log; a user who may not write it copies nothing.
  */
 export function rewriteLeftLog(file: string): void {
-  if (!isWritable(logOf(file))) return
+  const log = logOf(file)
+  if (log === undefined || !isWritable(log)) return
   const lock = acquireFileLock(databaseLockFile(file))
   if (lock === undefined) return
   try {
@@ -46,7 +57,12 @@ export function rewriteLeftLog(file: string): void {
   }
 }
 
-const logOf = (file: string) => `${file}-wal`
+/** Where SQLite has the log: beside the file itself, not beside a link to it. Undefined where there is none. */
+function logOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined
+  const log = `${realpathSync(file)}-wal`
+  return existsSync(log) ? log : undefined
+}
 
 function rewrite(handle: number): void {
   const piece = Buffer.alloc(PIECE)

@@ -9,11 +9,16 @@ import { checkApplication } from './check-application.ts'
 import { checkDatabase } from './check-database.ts'
 import { Disk, type Tree } from './disk.ts'
 import type { Operation } from './operation.ts'
-import { recordRound } from './recorded-round.ts'
+import { ends, type RoundSize, recordRound } from './recorded-round.ts'
 
 /** At how many places of a record the power goes, how many of them a host starts from, and how many purchases it has. */
-const slice = { points: 60, starts: 1, most: 24 }
-const round = { points: 300, starts: 4, most: 400 }
+const slice = { points: 60, starts: 1, most: 24, ends: [[1, 'failed fsync']] } as const
+const round = { points: 300, starts: 4, most: 400, ends } as const
+
+interface Size extends RoundSize {
+  readonly points: number
+  readonly starts: number
+}
 
 /** How many of the points that have failed are told. */
 const SHOWN = 5
@@ -34,16 +39,16 @@ export const powerLoss: Verification = {
     }),
 }
 
-async function tryRound(folder: string, random: Random, size: typeof slice): Promise<Outcome> {
+async function tryRound(folder: string, random: Random, size: Size): Promise<Outcome> {
   const directory = join(folder, 'application')
   await mkdir(directory)
-  const { operations, tokens, failedSyncs, failures } = await recordRound(directory, random, size.most)
+  const { operations, tokens, failedSyncs, failures } = await recordRound(directory, random, size)
   const answered = operations.map((operation) =>
     operation.kind === 'answer' ? purchaseOf(operation) : undefined,
   )
   const first = answered.findIndex((id) => id !== undefined)
   const chosen = Array.from({ length: size.points }, (_, index) => ({
-    place: random.between(random.chance(0.9) ? first : 0, operations.length),
+    place: random.between(index < size.starts || random.chance(0.9) ? first + 1 : 0, operations.length),
     isStarted: index < size.starts,
   })).sort((one, other) => one.place - other.place)
 
@@ -84,7 +89,7 @@ async function tryRound(folder: string, random: Random, size: typeof slice): Pro
       ...(damage === undefined ? [] : [`the database is damaged: ${damage}`]),
       ...(files.length > 0 ? [`missing or changed: ${files.slice(0, 3).join(', ')}`] : []),
     ]
-    if (wrong.length === 0 && point.isStarted && served !== undefined)
+    if (wrong.length === 0 && point.isStarted)
       wrong.push(...(await checkApplication(left, tokens, acknowledged, folder)))
     if (wrong.length > 0) texts.push(`the power goes after call ${place}: ${wrong.join('; ')}`)
   }

@@ -10,9 +10,11 @@ import { RecordedApp } from './recorded-app.ts'
 const USERS = 6
 /** How many syncs a start takes, about. */
 const STARTING = 5
+/** How long one host serves at most, in milliseconds. */
+const LIMIT = 60_000
 
 /** How the first host ends: an fsync fails; it is killed; it is stopped; it serves until the power goes. */
-const ends = [
+export const ends = [
   [5, 'failed fsync'],
   [1, 'killed'],
   [1, 'stopped'],
@@ -27,11 +29,19 @@ export interface RecordedRound {
   readonly failures: readonly string[]
 }
 
-/**
- * Makes an application in the empty `directory`, serves purchases, and serves more after the first host has ended.
- * @param most purchases of one host
- */
-export async function recordRound(directory: string, random: Random, most: number): Promise<RecordedRound> {
+export interface RoundSize {
+  /** How the first host may end, with weights. */
+  readonly ends: readonly (readonly [number, (typeof ends)[number][1]])[]
+  /** How many purchases a host has at most, unless it is to end by itself. */
+  readonly most: number
+}
+
+/** Makes an application in the empty `directory`, serves purchases, and serves more after the first host has ended. */
+export async function recordRound(
+  directory: string,
+  random: Random,
+  { ends, most }: RoundSize,
+): Promise<RecordedRound> {
   const operations: Operation[] = []
   const failures: string[] = []
   const begin = (argv: readonly string[], failingSync?: number) =>
@@ -61,10 +71,11 @@ export async function recordRound(directory: string, random: Random, most: numbe
     try {
       const url = await host.url()
       if (url === undefined) return undefined
-      const least = failingSync === undefined ? Math.ceil(most / 4) : most
-      const enough = buyers.acknowledged + random.between(least, most)
+      const more = failingSync === undefined ? random.between(Math.ceil(most / 4), most) : 3 * most
+      const enough = buyers.acknowledged + more
+      const end = performance.now() + LIMIT
       buyers.start(url)
-      while (!hasEnded && buyers.acknowledged < enough) await pause(5)
+      while (!hasEnded && buyers.acknowledged < enough && performance.now() < end) await pause(5)
       host.signal(signal)
       await buyers.stop()
       return await host.ended
