@@ -418,9 +418,14 @@ export class Application {
       }, WATCH_DELAY).unref()
     }
     const { signal } = this.#abandoned
-    watch(directory, { persistent: false, signal }, (_event, file) => {
-      if (file === name) takeUp()
-    })
+    try {
+      const watcher = watch(directory, { persistent: false, signal }, (_event, file) => {
+        if (file === name) takeUp()
+      })
+      watcher.on('error', () => {})
+    } catch {
+      // The system gives no more watches (EMFILE, ENOSPC): the file is looked at all the same.
+    }
     watchFile(lockFile(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
     signal.addEventListener('abort', () => unwatchFile(lockFile(directory), takeUp))
   }

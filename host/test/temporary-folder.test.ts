@@ -43,6 +43,6 @@ t.test('without both it fails and names the folder', async (t) => {
   withTmpdir(t, missing)
   await t.rejects(
     inTemporaryFolder(undefined, async () => {}),
-    { path: missing },
+    { code: 'ENOENT', path: missing } as never,
   )
 })

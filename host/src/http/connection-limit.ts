@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Descriptors that connections leave to the rest: the control socket, PostgreSQL, modules that load, webhooks. */
-const KEPT = 64
+/** Descriptors that connections leave to the rest: the control socket, PostgreSQL, modules that load, webhooks, health probes. */
+const KEPT = 114
 
 export interface OpenFiles {
   /** The most that this process may have open. */
