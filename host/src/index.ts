@@ -20,12 +20,13 @@ export {
   type ControlRequest,
   callRunningHost,
   type HeldWrites,
-  HostGoneError,
   holdWrites,
 } from './control/call-running-host.ts'
 export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
+export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { tellingWaits } from './control/silence.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
 export type {

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
-import { HostGoneError } from '../control/call-running-host.ts'
+import { HostGoneError } from '../control/host-gone-error.ts'
 import { settlesWithin } from '../settles-within.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
