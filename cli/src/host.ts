@@ -134,6 +134,7 @@ export {
   StorageUnreachableError,
   secretFile,
   serveParent,
+  showPulse,
   storeDirectory,
   storedModule,
   syncPath,

@@ -106,6 +106,8 @@ export class Application {
   readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
   readonly #watch: ChangeWatch
+  /** How many processes of its parent are silent, as that one has last told. */
+  silentWorkers = 0
   #url = ''
   #cut = 0
   #stopping: Promise<void> | undefined
@@ -230,6 +232,7 @@ export class Application {
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
+      const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
       const figures = {
         requests: metrics.requests,
@@ -243,6 +246,7 @@ export class Application {
         events,
         tokens,
         notReady,
+        silentWorkers,
         hostsDiffer,
         metrics: figures,
         limits,

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers'
 import { ConfigError } from '../settings.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
 import { HostGoneError, HostSilentError } from './host-gone-error.ts'
-import { hostProcess } from './host-process.ts'
+import { hostProcess, processOf } from './host-process.ts'
 import { Silence } from './silence.ts'
 
 export interface ControlRequest {
@@ -52,6 +52,10 @@ export async function callRunningHost(
 ): Promise<ControlAnswer | undefined> {
   for (const socketPath of await controlSockets(directory)) {
     const answer = await call(socketPath, asked, firstSign)
+    if (answer?.status === 504) {
+      const { pid } = answer.body as { pid?: number }
+      throw new HostSilentError(processOf(pid))
+    }
     if (answer !== undefined) return answer.status === 503 ? undefined : answer
   }
   return undefined

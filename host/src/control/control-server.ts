@@ -40,6 +40,8 @@ export interface ApplicationState {
   }[]
   /** The processes that serve, where `pid` is their parent; absent where one serves alone. */
   readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
+  /** Those that do not answer now; absent where all do. */
+  readonly silentWorkers?: readonly number[]
 }
 
 const Undo = Type.Object({

@@ -10,8 +10,10 @@ export interface HostProcess {
 export const pidFile = (socket: string) => socket.replace(/\.sock$/, '.pid')
 
 /** The process that listens on a control socket, as the operating system sees it. */
-export function hostProcess(socket: string): HostProcess {
-  const pid = Number(textOf(pidFile(socket))) || undefined
+export const hostProcess = (socket: string): HostProcess =>
+  processOf(Number(textOf(pidFile(socket))) || undefined)
+
+export function processOf(pid: number | undefined): HostProcess {
   if (pid === undefined) return { pid, state: 'unknown' }
   // Linux only. The name in parentheses may have spaces.
   const [, code = ''] = /\) (\S)/.exec(textOf(`/proc/${pid}/stat`)) ?? []
