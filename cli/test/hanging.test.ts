@@ -54,12 +54,12 @@ t.test('beside a host that is stopped every command ends, and names its process'
     t.match(
       { exitCode, error: json.error },
       { exitCode: 1, error: { code: 'host-silent', message: new RegExp(`process ${pid}.*SIGSTOP`) } },
-      argv[0],
+      argv.join(' '),
     )
     t.match(json.error.hint, `kill -9 ${pid}`)
   }
   for (const argv of [['module-history'], ['config', 'get', 'name'], ['token', 'alice']])
-    t.match(await run(...argv), { exitCode: 0 }, argv[0])
+    t.match(await run(...argv), { exitCode: 0 }, argv.join(' '))
   t.match(await run('doctor'), {
     exitCode: 1,
     json: { findings: [{ id: 'host-silent', severity: 'error', message: `${pid}` }] },

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
 import { HostGoneError } from '../control/host-gone-error.ts'
 import { settlesWithin } from '../settles-within.ts'
+import { HandedConnections } from './handed-connections.ts'
 import { Pulse } from './pulse.ts'
 import { PULSE } from './show-pulse.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
@@ -35,6 +36,7 @@ export class WorkerProcess {
   readonly #ended = Promise.withResolvers<WorkerEndedError>()
   readonly #asked = new Map<number, PromiseWithResolvers<ControlAnswer>>()
   readonly #pulse: Pulse
+  readonly #handed: HandedConnections
   #replacedFor: string | undefined
   #failure: WorkerFailure | undefined
   #servesSince: number | undefined
@@ -44,6 +46,7 @@ export class WorkerProcess {
   /** Forks what `cluster.setupPrimary` names. */
   constructor() {
     this.#worker = cluster.fork({ [PULSE]: PULSE_DESCRIPTOR })
+    this.#handed = new HandedConnections(this.#worker.process)
     this.#pulse = new Pulse(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
     this.#serving.promise.catch(() => {})
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
@@ -162,6 +165,9 @@ export class WorkerProcess {
   }
 
   #end(how: string): void {
+    const isLast = !Object.values(cluster.workers ?? {}).some((other) => other?.isConnected())
+    if (isLast) this.#handed.close()
+    else this.#handed.passOn()
     const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
     const error = new WorkerEndedError(`process ${this.pid} ${how}${why}`, this.#failure)
     this.#serving.reject(error)
