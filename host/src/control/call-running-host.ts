@@ -24,6 +24,7 @@ export interface ControlRequest {
     | '/reactions'
     | '/replay'
     | '/discard'
+    | '/keep'
     | '/switch'
     | '/hosts'
     | '/metrics'
@@ -114,6 +115,9 @@ function begin(
   return { sent, answered, silence }
 }
 
+/** How often a holder of writes says that it is at work, in milliseconds. */
+const KEEP_EVERY = 5_000
+
 /** Writes that the running host holds back until this is let go of, or its connection ends in another way. */
 export interface HeldWrites {
   release(): void
@@ -132,6 +136,9 @@ export async function holdWrites(directory: string, file: string): Promise<HeldW
     silence.end()
     // That it ends is noticed by who asks for the next thing.
     response.resume().on('error', () => {})
+    const keep = { method: 'POST', path: '/keep' } as const
+    const timer = setInterval(() => void callRunningHost(directory, keep).catch(() => {}), KEEP_EVERY).unref()
+    sent.once('close', () => clearInterval(timer))
     return { release: () => void sent.destroy() }
   }
   const { reason } = (await json(response)) as { reason?: string }

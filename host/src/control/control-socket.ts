@@ -37,8 +37,9 @@ export async function assertNoHost(directory: string): Promise<void> {
   const socket = connect(controlSocket(directory))
   try {
     await once(socket, 'connect')
-  } catch {
-    return
+  } catch (error) {
+    // Otherwise as many wait for it as may: it is there, and hangs.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
   } finally {
     socket.destroy()
   }

@@ -7,6 +7,7 @@ import type { ApplicationState } from '../control/control-server.ts'
 import { assertNoHost, openControlSocket } from '../control/control-socket.ts'
 import { drainSecondsOf, stoppingMessage } from '../drain-seconds.ts'
 import { createLogger } from '../logger.ts'
+import { settlesWithin } from '../settles-within.ts'
 import { mergeStates } from './merge-states.ts'
 import { createPoolControl, RestartError } from './pool-control.ts'
 import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-process.ts'
@@ -236,8 +237,12 @@ export class WorkerPool {
     const ended = [...this.#workers].map((worker) => worker.stop(why, drainSeconds))
     if (drainSeconds > 0)
       await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
-    // Who waits for an answer is given one by the end of the workers.
-    await Promise.all([this.#control.close(), ...ended])
+    const closed = this.#control.close()
+    await Promise.all(ended)
+    // Who waits for an answer is given one by the end of the workers. A command that is stopped is not waited for.
+    await settlesWithin(1_000, closed)
+    this.#control.server.closeAllConnections()
+    await closed
   }
 
   /** Waits for those that have begun, and leaves out who does not get there: its successor reads the lock anew. */
