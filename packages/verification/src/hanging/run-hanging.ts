@@ -19,7 +19,7 @@ import { type Ended, HangingProcess } from './hanging-process.ts'
 const USERS = 4
 const WORKERS = 2
 /** How long a command may take beside a process that hangs, and a change beside one, in milliseconds, on a busy machine. */
-const COMMAND_LIMIT = 30_000
+const COMMAND_LIMIT = 45_000
 const CHANGE_LIMIT = 90_000
 /** How long until all serve what is installed once nothing hangs any more. */
 const SETTLE_LIMIT = 90_000
