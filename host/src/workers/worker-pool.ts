@@ -137,22 +137,34 @@ export class WorkerPool {
 
   /** Asks the one that serves and was silent least; undefined where there is none. */
   async askOne(request: ControlRequest): Promise<ControlAnswer | undefined> {
-    const [first] = (await this.#serving()).sort((one, other) => one.silentFor - other.silentFor)
-    return first && (await this.#ask(first, request))
+    const isRead = request.method === 'GET'
+    let answer: ControlAnswer | undefined
+    for (const worker of (await this.#able()).sort((one, other) => one.silentFor - other.silentFor)) {
+      answer = await this.#ask(worker, request, isRead ? SILENT : SILENT_IN_CHANGE)
+      // It may be done by the one that was silent, if it is no read.
+      if (!isRead || (answer !== undefined && answer.status !== 504)) break
+    }
+    return answer
   }
 
   /**
-   * Asks all that are there now, those that have just begun too. Who ends meanwhile although nobody told it to is
+   * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although nobody told it to is
    * answered for with a 500, who is silent with a 504; nobody else is left out.
    */
   async askAll(request: ControlRequest): Promise<ControlAnswer[]> {
-    const answers = await Promise.all([...this.#workers].map((worker) => this.#ask(worker, request)))
+    const isGlance = request.path === '/state' || request.path === '/metrics'
+    const asked = isGlance ? await this.#able() : [...this.#workers]
+    const limit = isGlance ? SILENT : SILENT_IN_CHANGE
+    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, request, limit)))
     return answers.filter((answer) => answer !== undefined)
   }
 
   /** Undefined where it does not get to serve, or is replaced: its successor reads the lock anew. */
-  async #ask(worker: WorkerProcess, request: ControlRequest): Promise<ControlAnswer | undefined> {
-    const limit = request.path === '/state' || request.path === '/metrics' ? SILENT : SILENT_IN_CHANGE
+  async #ask(
+    worker: WorkerProcess,
+    request: ControlRequest,
+    limit: number,
+  ): Promise<ControlAnswer | undefined> {
     const abandoned = new AbortController()
     const isGone = () => worker.isDismissed || worker.wasSilent
     try {
@@ -245,6 +257,12 @@ export class WorkerPool {
     await closed
   }
 
+  /** Those that serve; where none does, those that have begun, once they do. */
+  async #able(): Promise<WorkerProcess[]> {
+    const serving = [...this.#workers].filter(({ isServing }) => isServing)
+    return serving.length > 0 ? serving : await this.#serving()
+  }
+
   /** Waits for those that have begun, and leaves out who does not get there: its successor reads the lock anew. */
   async #serving(): Promise<WorkerProcess[]> {
     const workers = [...this.#workers]
@@ -287,8 +305,8 @@ export class WorkerPool {
     const next = this.#fork()
     try {
       await next.serving
-      const [before, after] = await Promise.all([worker, next].map((one) => this.#ask(one, stateRequest)))
-      assertAsGood(before, after)
+      const before = await this.#ask(worker, stateRequest, SILENT)
+      assertAsGood(before, await this.#ask(next, stateRequest, SILENT_IN_CHANGE))
     } catch (error) {
       await next.stop()
       throw new RestartError(`the process that was to take over does not serve: ${(error as Error).message}`)
