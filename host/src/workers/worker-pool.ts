@@ -148,8 +148,8 @@ export class WorkerPool {
   }
 
   /**
-   * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although nobody told it to is
-   * answered for with a 500, who is silent with a 504; nobody else is left out.
+   * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although
+   * nobody told it to is answered for with a 500, who is silent with a 504; nobody else is left out.
    */
   async askAll(request: ControlRequest): Promise<ControlAnswer[]> {
     const isGlance = request.path === '/state' || request.path === '/metrics'
