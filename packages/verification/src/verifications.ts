@@ -1,4 +1,6 @@
 import { balance } from './balance/balance.ts'
+import { descriptors } from './descriptors/descriptors.ts'
+import { fullDisk } from './full-disk/full-disk.ts'
 import { hanging } from './hanging/hanging.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
@@ -6,8 +8,10 @@ import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
+import { powerLoss } from './power-loss/power-loss.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
+import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
 import { twins } from './twins/twins.ts'
 import type { Verification } from './verification.ts'
 
@@ -15,6 +19,10 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'power-loss': powerLoss,
+  'full-disk': fullDisk,
+  'temporary-folder': temporaryFolder,
+  descriptors,
   hanging,
   twins,
   outbox,
