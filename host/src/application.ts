@@ -108,6 +108,8 @@ export class Application {
   readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
   readonly #watch: ChangeWatch
+  /** How many processes of its parent are silent, as that one has last told. */
+  silentWorkers = 0
   #url = ''
   #cut = 0
   #stopping: Promise<void> | undefined
@@ -233,6 +235,7 @@ export class Application {
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
+      const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
       const figures = {
         requests: metrics.requests,
@@ -246,6 +249,7 @@ export class Application {
         events,
         tokens,
         notReady,
+        silentWorkers,
         hostsDiffer,
         metrics: figures,
         limits,

@@ -20,12 +20,13 @@ export {
   type ControlRequest,
   callRunningHost,
   type HeldWrites,
-  HostGoneError,
   holdWrites,
 } from './control/call-running-host.ts'
 export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
+export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { tellingWaits } from './control/silence.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
 export type {
@@ -144,6 +145,7 @@ export { inTemporaryFolder, temporaryPrefix } from './temporary-folder.ts'
 export { hostVersion, isInHostRange } from './version.ts'
 export { withoutDefaulted } from './without-defaulted.ts'
 export { reportFailure, serveParent } from './workers/serve-parent.ts'
+export { showPulse } from './workers/show-pulse.ts'
 export type { WorkerFailure } from './workers/worker-messages.ts'
 export { WorkerPool } from './workers/worker-pool.ts'
 export { WorkerEndedError } from './workers/worker-process.ts'

@@ -1,6 +1,7 @@
 import { balance } from './balance/balance.ts'
 import { descriptors } from './descriptors/descriptors.ts'
 import { fullDisk } from './full-disk/full-disk.ts'
+import { hanging } from './hanging/hanging.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
@@ -22,6 +23,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   'full-disk': fullDisk,
   'temporary-folder': temporaryFolder,
   descriptors,
+  hanging,
   twins,
   outbox,
   streams,
