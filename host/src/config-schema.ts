@@ -68,8 +68,7 @@ export const configSchema = Type.Object(
         maxRequests: Type.Integer({
           minimum: 1,
           default: 1000,
-          description:
-            'how many requests a process works on at once; others wait for a second at most, then they are 503 `busy`',
+          description: 'how many requests a process works on at once; others wait, for a second at most',
         }),
         drainSeconds: Type.Optional(
           Type.Integer({

@@ -34,12 +34,17 @@ const SPARE_TIME = 2_000
 export function createServer(options: ServerOptions): { server: Server; admission: Admission } {
   const { listener, maxConnections, maxRequests, basePath = '' } = options
   const admission = new Admission({ listener, maxRequests, maxWaiting: maxConnections })
-  const spare = new WeakSet<Socket>()
+  /** Each with the timer that ends it, should no request come. */
+  const spare = new WeakMap<Socket, NodeJS.Timeout>()
   const isHealth = ({ url = '' }: IncomingMessage) => url.startsWith(`${basePath}/health/`)
 
   const admit: RequestListener = (request, response) => {
-    const isSpare = spare.has(request.socket)
-    if (isSpare) response.shouldKeepAlive = false
+    const timer = spare.get(request.socket)
+    const isSpare = timer !== undefined
+    if (isSpare) {
+      clearTimeout(timer)
+      response.shouldKeepAlive = false
+    }
     if (isHealth(request)) listener(request, response)
     else if (isSpare) admission.refuse(request, response)
     else admission.take(request, response)
@@ -77,8 +82,8 @@ export function createServer(options: ServerOptions): { server: Server; admissio
       connections -= 1
     })
     if (connections <= maxConnections) return
-    spare.add(socket)
     const timer = setTimeout(() => socket.destroy(), SPARE_TIME).unref()
+    spare.set(socket, timer)
     socket.once('close', () => clearTimeout(timer))
   })
 

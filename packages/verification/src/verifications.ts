@@ -3,6 +3,7 @@ import { killPoints } from './kill-points/kill-points.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
+import { overload } from './overload/overload.ts'
 import { postgres } from './postgres/postgres.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
@@ -17,6 +18,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   streams,
   linearizability,
   postgres,
+  overload,
   balance,
   soak,
   move,

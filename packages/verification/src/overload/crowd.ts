@@ -23,6 +23,9 @@ export interface CrowdReport {
   readonly wrong: Readonly<Record<string, number>>
 }
 
+/** In this part of the time all callers come. */
+const ARRIVAL = 0.2
+
 /** A process that is many callers at once: each sends its next request when the last one is answered. */
 process.once('message', async (options: CrowdOptions) => {
   process.send?.(await run(options))
@@ -44,6 +47,7 @@ async function run({ port, seed, tokens, milliseconds, patient }: CrowdOptions):
     const isPatient = random.chance(patient)
     let acknowledged = 0
     let unknown = 0
+    await pause(random.next() * milliseconds * ARRIVAL)
     while (performance.now() < end) {
       const writes = random.chance(0.4)
       const begun = performance.now()
