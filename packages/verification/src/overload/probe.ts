@@ -2,41 +2,35 @@ import { Agent, get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const INTERVAL = 100
-/** A liveness probe that takes longer has failed, in milliseconds. */
-const LIMIT = 1_000
-/** A probe that itself stood still for so long says nothing of the host: the machine had no time for either. */
-const STALL = 150
+/** After so many milliseconds a probe ends without an answer. */
+const PATIENCE = 20_000
+
+export interface Probed {
+  readonly path: string
+  /** The status, or why there is none. */
+  readonly said: number | string
+  readonly milliseconds: number
+}
 
 /** Probes health on a new connection each time, until the signal. */
-export async function probe(
-  url: string,
-  signal: AbortSignal,
-): Promise<{ probes: number; failures: string[] }> {
-  const failures: string[] = []
-  const running: Promise<void>[] = []
-  let stalledAt = Number.NEGATIVE_INFINITY
-  let probes = 0
+export async function probe(url: string, signal: AbortSignal): Promise<Probed[]> {
+  const running: Promise<Probed>[] = []
   while (!signal.aborted) {
-    running.push(once(probes % 2 === 0 ? '/health/live' : '/health/ready'))
-    const begun = performance.now()
+    running.push(once(url, running.length % 2 === 0 ? '/health/live' : '/health/ready'))
     await pause(INTERVAL)
-    if (performance.now() - begun > INTERVAL + STALL) stalledAt = performance.now()
   }
-  await Promise.all(running)
-  return { probes, failures }
+  return Promise.all(running)
+}
 
-  async function once(path: string): Promise<void> {
-    const begun = performance.now()
-    const said = await answer(url + path)
-    if (said === 200) probes += 1
-    else if (stalledAt < begun)
-      failures.push(`${path}: ${said} after ${Math.round(performance.now() - begun)} ms`)
-  }
+async function once(url: string, path: string): Promise<Probed> {
+  const begun = performance.now()
+  const said = await answer(url + path)
+  return { path, said, milliseconds: Math.round(performance.now() - begun) }
 }
 
 function answer(url: string): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
-  const sent = get(url, { agent: new Agent(), signal: AbortSignal.timeout(LIMIT) }, (response) => {
+  const sent = get(url, { agent: new Agent(), signal: AbortSignal.timeout(PATIENCE) }, (response) => {
     response.resume()
     resolve(response.statusCode ?? 0)
   })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { ask } from '../harness/ask.ts'
 import { Child } from '../harness/child.ts'
 import { hostServer } from '../harness/host-group.ts'
-import { KillableHost } from '../harness/killable-host.ts'
 import { mintUsers } from '../harness/mint-users.ts'
 import { prepareApplication } from '../harness/prepare-application.ts'
+import type { Usage } from '../harness/serve-parent.ts'
 import { outcome } from '../repeat.ts'
 import type { Outcome } from '../verification.ts'
 import type { CrowdOptions, CrowdReport } from './crowd.ts'
@@ -22,6 +22,8 @@ export interface OverloadOptions {
 
 /** Connections of the crowd beyond those that the host takes. */
 const TOO_MANY = 20
+/** A liveness probe that takes longer has failed, in milliseconds. */
+const PROBE = 1_000
 /** Within so many milliseconds of its end nothing is left of the load. */
 const RECOVERY = 1_000
 
@@ -30,20 +32,23 @@ export async function runOverload({ seed, connections, milliseconds }: OverloadO
   const directory = await mkdtemp(join(tmpdir(), 'mortise-overload-'))
   const agent = new Agent({ keepAlive: true })
   const crowd = new Child(new URL('crowd.ts', import.meta.url))
-  let host: KillableHost | undefined
+  const host = new Child(hostServer)
   try {
     const application = await prepareApplication(directory, ['@mortise/api-cart'])
     const tokens = await mintUsers(application, connections)
     const environment = { APP_SERVER_MAX_CONNECTIONS: String(connections - TOO_MANY) }
-    host = new KillableHost(hostServer, { directory, environment })
-    await host.start()
-    const { url } = host
+    const { url } = await host.ask<{ url: string }>({ directory, environment })
     const stop = new AbortController()
+    const share = await shareOf(host)
     const probing = probe(url, stop.signal)
     const port = Number(new URL(url).port)
     const options: CrowdOptions = { port, seed, tokens, milliseconds, patient: 0.5 }
     const report = await crowd.ask<CrowdReport>(options).finally(() => stop.abort())
-    const { probes, failures } = await probing
+    const limit = PROBE / (await share())
+    const probes = await probing
+    const failures = probes
+      .filter(({ said, milliseconds }) => said !== 200 || milliseconds > limit)
+      .map(({ path, said, milliseconds }) => `${path}: ${said} after ${milliseconds} ms`)
     failures.push(...Object.entries(report.wrong).map(([text, count]) => `${count} times ${text}`))
     failures.push(...(await recover(url)))
     for (const [index, token] of tokens.entries())
@@ -52,13 +57,13 @@ export async function runOverload({ seed, connections, milliseconds }: OverloadO
       'requests served': report.served,
       'requests refused': report.shed,
       'writes acknowledged': report.added.reduce((sum, [acknowledged]) => sum + acknowledged, 0),
-      'health probes': probes,
+      'health probes': probes.length,
     }
     return outcome(figures, failures, Object.keys(figures))
   } finally {
     agent.destroy()
     await crowd.kill()
-    await host?.stop()
+    await host.kill()
     await rm(directory, { recursive: true, force: true })
   }
 
@@ -83,5 +88,15 @@ export async function runOverload({ seed, connections, milliseconds }: OverloadO
     const [acknowledged, unknown] = added[index] as CrowdReport['added'][number]
     if (totalQuantity >= acknowledged && totalQuantity <= acknowledged + unknown) return []
     return [`user-${index} was acknowledged ${acknowledged} additions, and has ${totalQuantity}`]
+  }
+}
+
+/** What part of a core the host has until the result is called: where others leave it less, a second is longer. */
+async function shareOf(host: Child): Promise<() => Promise<number>> {
+  const begun = performance.now()
+  const before = await host.ask<Usage>({})
+  return async () => {
+    const { cpu } = await host.ask<Usage>({})
+    return Math.min(1, Math.max(0.1, (cpu - before.cpu) / 1_000 / (performance.now() - begun)))
   }
 }
