@@ -3,8 +3,8 @@ import { RecentRefusals } from '../storage/recent-refusals.ts'
 import { hostProblems } from './problems.ts'
 import { respondProblem } from './respond-problem.ts'
 
-/** For how long a turn of the event loop begins requests, in milliseconds. */
-const TURN = 5
+/** How many requests begin in a turn of the event loop, as many as a commit has, and for how many milliseconds. */
+const TURN = { requests: 128, milliseconds: 50 }
 /** For how long none begins while connections come, in milliseconds: libuv accepts one in a turn, so turns are short then. */
 const ACCEPTING = 50
 /** For how long a request may wait for its beginning, in milliseconds. */
@@ -51,6 +51,7 @@ export class Admission {
   #waiting: Waiting[] = []
   /** Until when this turn begins requests; undefined before the first. */
   #turnEnds: number | undefined
+  #begunInTurn = 0
   #timer: NodeJS.Timeout | undefined
   /** Whether a connection came in this turn. */
   #hasAccepted = false
@@ -116,11 +117,13 @@ export class Admission {
 
   #hasRoom(now: number): boolean {
     if (this.#hasAccepted && now < (this.#acceptsUntil ?? now)) return false
-    return this.#working < this.#options.maxRequests && now < (this.#turnEnds ?? now)
+    if (this.#begunInTurn >= TURN.requests || now >= (this.#turnEnds ?? now)) return false
+    return this.#working < this.#options.maxRequests
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
     this.#working += 1
+    this.#begunInTurn += 1
     let isWorking = true
     const end = () => {
       if (!isWorking) return
@@ -136,11 +139,12 @@ export class Admission {
 
   #beginTurn(now: number): number {
     setImmediate(() => this.#nextTurn())
-    return now + TURN
+    return now + TURN.milliseconds
   }
 
   #nextTurn(): void {
     this.#turnEnds = undefined
+    this.#begunInTurn = 0
     clearTimeout(this.#timer)
     let now = performance.now()
     const isAccepting = this.#hasAccepted && now < (this.#acceptsUntil ?? now)
@@ -151,7 +155,7 @@ export class Admission {
     }
     this.#acceptsUntil = undefined
     if (this.#waiting.length === 0) return
-    this.#turnEnds = now + TURN
+    this.#turnEnds = now + TURN.milliseconds
     let done = 0
     for (const { request, response, until } of this.#waiting) {
       if (request.socket.destroyed) {
