@@ -13,6 +13,7 @@ const last = (path: string) => request(path, 'Connection: close\r\n')
 /** A server that answers when it is told to, other than /health/live. */
 async function slowServer(t: Test, options: { maxRequests?: number; maxConnections?: number }) {
   const begun: { url: string; response: ServerResponse }[] = []
+  let arrived = 0
   const server = await listen(
     t,
     (request, response) => {
@@ -21,12 +22,19 @@ async function slowServer(t: Test, options: { maxRequests?: number; maxConnectio
     },
     options,
   )
+  server.on('request', () => {
+    arrived += 1
+  })
   return {
     server,
     begun,
     urls: () => begun.map(({ url }) => url),
     until: async (count: number) => {
       while (begun.length < count) await pause(1)
+    },
+    /** Resolves when so many requests have come, begun or not. */
+    arrived: async (count: number) => {
+      while (arrived < count) await pause(1)
     },
     answer: (index: number) => begun[index]?.response.setHeader('content-length', 0).end(),
   }
@@ -47,13 +55,13 @@ function send(
 }
 
 t.test('requests beyond the limit wait in order, and begin when others are answered', async (t) => {
-  const { server, urls, until, answer } = await slowServer(t, { maxRequests: 2 })
+  const { server, urls, until, arrived, answer } = await slowServer(t, { maxRequests: 2 })
   const all: Promise<string>[] = []
   for (const [index, path] of ['/a', '/b', '/c', '/d'].entries()) {
     all.push(send(t, server, last(path)).all)
-    if (index < 2) await until(index + 1)
-    else await pause(20)
+    await arrived(index + 1)
   }
+  await until(2)
   t.same(urls(), ['/a', '/b'])
   answer(1)
   await until(3)
@@ -99,17 +107,16 @@ t.test('health is answered at once, whatever waits', async (t) => {
 })
 
 t.test('a stream that has begun, and a caller who has left, keep nobody waiting', async (t) => {
-  const { server, begun, until, urls } = await slowServer(t, { maxRequests: 1 })
+  const { server, begun, until, arrived, urls } = await slowServer(t, { maxRequests: 1 })
   send(t, server, request('/stream'))
   await until(1)
   begun[0]?.response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
   const { socket } = send(t, server, request('/leaves'))
   await until(2)
   const waiting = send(t, server, request('/left-too'))
-  await pause(20)
+  await arrived(3)
   waiting.socket.destroy()
   await once(waiting.socket, 'close')
-  await pause(20)
   socket.destroy()
   send(t, server, request('/b'))
   await until(3)
@@ -142,10 +149,15 @@ t.test('an end begins all that wait', async (t) => {
     server.closeAllConnections()
   })
   await once(server, 'listening')
-  for (const path of ['/a', '/b', '/c']) {
+  let arrived = 0
+  server.on('request', () => {
+    arrived += 1
+  })
+  for (const [index, path] of ['/a', '/b', '/c'].entries()) {
     send(t, server, request(path))
-    await pause(20)
+    while (arrived <= index) await pause(1)
   }
+  while (begun.length < 1) await pause(1)
   t.same(begun, ['/a'])
   admission.open()
   t.same(begun, ['/a', '/b', '/c'])

@@ -1,4 +1,5 @@
 import { balance } from './balance/balance.ts'
+import { clock } from './clock/clock.ts'
 import { killPoints } from './kill-points/kill-points.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
@@ -18,6 +19,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   streams,
   linearizability,
   postgres,
+  clock,
   overload,
   balance,
   soak,
