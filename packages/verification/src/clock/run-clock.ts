@@ -29,7 +29,7 @@ export async function runClock(seed: number, database: string | undefined): Prom
   const schema = database === undefined ? undefined : ownSchema(database)
   const agent = new Agent({ keepAlive: true })
   const random = new Random(seed)
-  const receiver = await Receiver.start(random)
+  const receiver = await Receiver.start(new Random(seed + 1))
   const figures = { purchases: 0, deliveries: 0, jumps: 0, kills: 0, repetitions: 0 }
   let host = new Child(server)
   let url = ''
