@@ -18,8 +18,10 @@ import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
 import type { Admission } from './http/admission.ts'
+import { connectionLimit } from './http/connection-limit.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
+import { tellDropped } from './http/tell-dropped.ts'
 import { assertOwnSecret, readIdentity, remember } from './identity.ts'
 import { RateLimits } from './limits/rate-limits.ts'
 import { SharedCounts } from './limits/shared-counts.ts'
@@ -135,10 +137,12 @@ export class Application {
     this.#events = events
     this.#closed = closed
     const { server, admission } = createServer({
-      ...config.server,
+      maxConnections: connectionLimit(config.server.maxConnections, log),
+      maxRequests: config.server.maxRequests,
       basePath: config.basePath,
       listener: installed.listener,
     })
+    tellDropped(server, log)
     this.#server = server
     this.#admission = admission
     if (storage.engine === 'postgres') {

@@ -21,8 +21,8 @@ export interface ServerOptions {
   readonly basePath?: string
 }
 
-/** Connections beyond `maxConnections`, for `/health/*` alone. */
-const SPARE_CONNECTIONS = 50
+/** How many connections beyond `maxConnections` are taken, for `/health/*` alone. */
+const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxConnections / 10))
 /** How long such a connection may stay, in milliseconds. */
 const SPARE_TIME = 2_000
 
@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions): { server: Server; admissio
       }
     },
   )
-  server.maxConnections = maxConnections + SPARE_CONNECTIONS
+  server.maxConnections = maxConnections + spareConnections(maxConnections)
   let connections = 0
   server.on('connection', (socket) => {
     connections += 1
