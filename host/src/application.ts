@@ -17,6 +17,7 @@ import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
+import type { Admission } from './http/admission.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
@@ -56,6 +57,9 @@ const LEAVE_TIMEOUT = 15_000
 /** The same after a drain: what has just been sent on one is still answered. In milliseconds. */
 const LAST_REQUESTS = 1_000
 
+/** How many connections may wait to be accepted; Node's own 511 drops those of a crowd, which try again a second later. */
+const BACKLOG = 4_096
+
 const MOVED = 'its data have moved to another database, and it waits for its restart'
 
 export interface ApplicationOptions {
@@ -94,6 +98,7 @@ export class Application {
   readonly #log: FastifyBaseLogger
   readonly #storage: Storage
   readonly #server: Server
+  readonly #admission: Admission
   readonly #metrics: Metrics
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
@@ -133,11 +138,15 @@ export class Application {
     this.#tracing = tracing
     this.#events = events
     this.#closed = closed
-    this.#server = createServer({
+    const { server, admission } = createServer({
       maxConnections: connectionLimit(config.server.maxConnections, log),
+      maxRequests: config.server.maxRequests,
+      basePath: config.basePath,
       listener: installed.listener,
     })
-    tellDropped(this.#server, log)
+    tellDropped(server, log)
+    this.#server = server
+    this.#admission = admission
     if (storage.engine === 'postgres') {
       this.#rollCall = new RollCall(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
@@ -148,7 +157,13 @@ export class Application {
       call: async () => await this.#rollCall?.call(),
     }
     this.#hold = new WriteHold(storage, config)
-    this.#stopTelling = tellRefusals(this, log)
+    const stops = [
+      tellRefusals(this, log, 'writes', 'reads go on'),
+      tellRefusals(admission, log, 'requests', 'those before them are answered'),
+    ]
+    this.#stopTelling = () => {
+      for (const stop of stops) stop()
+    }
     this.#control = createControl(
       {
         installed,
@@ -335,7 +350,7 @@ export class Application {
     const state = this.state()
     const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
     return [
-      ...applicationMetrics(state, this.installed.inFlight, this.#storage),
+      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#storage),
       ...(await reactionMetrics(this.#storage, new Set(active))),
       ...this.#metrics.families(),
       ...(this.#limits === undefined ? [] : [this.#limits.family()]),
@@ -395,7 +410,7 @@ export class Application {
 
   async #listen(port: number, host: string): Promise<void> {
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen(port, host, resolve)
+    this.#server.once('error', reject).listen({ port, host, backlog: BACKLOG }, resolve)
     await listening
     this.#server.off('error', reject)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
@@ -466,6 +481,7 @@ export class Application {
     this.#watch.end()
     this.#process.stop()
     this.#server.close()
+    this.#admission.open()
     await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()

@@ -1,30 +1,40 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Storage } from './storage.ts'
 
 const LOOK_INTERVAL = 1_000
 /** How often it is told that it goes on, in milliseconds. */
 const TELL_INTERVAL = 60_000
 
+export interface Refusing {
+  /** Why something is refused now; undefined while all is taken. */
+  readonly refusal: string | undefined
+  /** How often it was refused. */
+  readonly refused: number
+}
+
 /**
- * Logs when writes begin to be refused, once a minute how many, and when they are taken again: the requests themselves
+ * Logs when something begins to be refused, once a minute how often, and when it is taken again: the requests themselves
  * are not logged, since there may be thousands a second. What it returns ends it.
+ * @param what is refused: `writes`
+ * @param rest what is not: `reads go on`
  */
 export function tellRefusals(
-  storage: Pick<Storage, 'refusal' | 'refused'>,
+  source: Refusing,
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>,
+  what: string,
+  rest: string,
 ): () => void {
   let told: { readonly at: number; readonly refused: number } | undefined
   const timer = setInterval(() => {
-    const { refusal, refused } = storage
+    const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (told !== undefined) log.info('writes are taken again')
+      if (told !== undefined) log.info(`${what} are taken again`)
       told = undefined
     } else if (told === undefined) {
-      log.warn(`writes are refused, and reads go on: ${refusal}`)
+      log.warn(`${what} are refused, and ${rest}: ${refusal}`)
       told = { at: now, refused }
     } else if (now - told.at >= TELL_INTERVAL) {
-      log.warn({ refused: refused - told.refused }, `writes are still refused: ${refusal}`)
+      log.warn({ refused: refused - told.refused }, `${what} are still refused: ${refusal}`)
       told = { at: now, refused }
     }
   }, LOOK_INTERVAL).unref()

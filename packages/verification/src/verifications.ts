@@ -1,4 +1,5 @@
 import { balance } from './balance/balance.ts'
+import { clock } from './clock/clock.ts'
 import { descriptors } from './descriptors/descriptors.ts'
 import { fullDisk } from './full-disk/full-disk.ts'
 import { hanging } from './hanging/hanging.ts'
@@ -6,6 +7,7 @@ import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
+import { overload } from './overload/overload.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
 import { powerLoss } from './power-loss/power-loss.ts'
@@ -29,6 +31,8 @@ export const verifications: Readonly<Record<string, Verification>> = {
   streams,
   linearizability,
   postgres,
+  clock,
+  overload,
   balance,
   soak,
   move,
