@@ -2,10 +2,22 @@ import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import { refusalToWrite } from './refusal-to-write.ts'
 
-/** The file or the disk can no longer be trusted: the process has to stop. */
+/**
+ * The file or the disk can no longer be trusted: the process has to stop. `unknown-outcome` where a COMMIT has failed;
+ * nothing was changed otherwise.
+ */
 export class BrokenStorageError extends DatabaseError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('other', message, options)
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    kind: 'unavailable' | 'unknown-outcome' = 'unavailable',
+  ) {
+    super(kind, message, options)
+  }
+
+  /** What is asked of the storage from then on fails with this: none of it was tried. */
+  get afterwards(): BrokenStorageError {
+    return new BrokenStorageError(this.message, { cause: this })
   }
 }
 
@@ -52,9 +64,20 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
 export const isFull = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.kind === 'full'
 
-/** Whether a COMMIT failed for what the transaction did, rather than for the disk. */
-export function isConstraint(error: unknown): boolean {
-  return error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT')
+/**
+ * What a COMMIT that failed means: a constraint that was deferred, or `full`, and nothing has happened; otherwise nobody
+ * knows. The file of shared memory grows only after the log is on the disk, COMMIT included: the next start finds that.
+ */
+export function toCommitError(error: unknown, file: string): DatabaseError {
+  const { code = '', message } = error as { code?: string; message: string }
+  const known = toDatabaseError(error, 'COMMIT', file)
+  const isKnown = isFull(known) && code !== 'SQLITE_IOERR_SHMSIZE'
+  if (isKnown || code.startsWith('SQLITE_CONSTRAINT')) return known as DatabaseError
+  return new BrokenStorageError(
+    `a transaction could not be committed: ${message} (${code}), in: ${file}. Check the disk`,
+    { cause: error },
+    'unknown-outcome',
+  )
 }
 
 function kindOf(code: string): DatabaseErrorKind {

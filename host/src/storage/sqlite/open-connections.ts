@@ -4,13 +4,23 @@ import { Connection } from './connection.ts'
 /** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
 const BUSY_TIMEOUT_MS = 5
 
+/** What stays of a log that has grown, once it is written back; in bytes. */
+const KEPT_LOG = 16 * 1024 * 1024
+
 /**
  * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode better-sqlite3's
  * own default is NORMAL, which does not; hence what was set is read back.
  */
 export function openWriter(file: string): Connection {
   const database = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS })
-  return configured(database, { journal_mode: 'wal', synchronous: 2, foreign_keys: 1, trusted_schema: 0 })
+  return configured(database, {
+    journal_mode: 'wal',
+    synchronous: 2,
+    foreign_keys: 1,
+    trusted_schema: 0,
+    wal_autocheckpoint: 0, // `Checkpoints` does it
+    journal_size_limit: KEPT_LOG,
+  })
 }
 
 /** The connection that reads. The writer's must be open already. */
