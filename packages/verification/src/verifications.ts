@@ -1,4 +1,5 @@
 import { balance } from './balance/balance.ts'
+import { failingCalls } from './failing-calls/failing-calls.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
@@ -14,6 +15,7 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'failing-calls': failingCalls,
   twins,
   outbox,
   streams,
