@@ -8,9 +8,6 @@ import type { Outcome, RunOptions, Verification } from '../verification.ts'
 import { type Stage, Stages, stages } from './stages.ts'
 import { type Fault, faultText } from './traced-app.ts'
 
-/** An installation makes a call for each file of each package: those of the host come sooner. */
-const LATER = { init: 1, install: 8, start: 1 } as const
-
 /** How many faults a slice tries, and among how many of the host's first writes and syncs. */
 const SLICE = 2
 const FIRST_CALLS = 60
@@ -76,19 +73,21 @@ const slice = (random: Random): Point[] =>
     lasting: random.chance(0.5),
   }))
 
+/** In an order in which each call of each stage is as frequent, until there are no more of it. */
 async function pointsOf(all: Stages, random: Random): Promise<Point[]> {
-  const points: Point[] = []
+  const points: { readonly point: Point; readonly at: number }[] = []
   for (const stage of stages) {
     for (const [call, numbers] of await all.calls(stage)) {
       for (const number of numbers) {
         for (const error of ['EIO', 'ENOSPC'] as const) {
-          for (const lasting of [false, true]) points.push({ stage, call, number, error, lasting })
+          for (const lasting of [false, true])
+            points.push({
+              point: { stage, call, number, error, lasting },
+              at: random.next() * numbers.length,
+            })
         }
       }
     }
   }
-  return points
-    .map((point) => ({ point, at: random.next() * LATER[point.stage] }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ point }) => point)
+  return points.sort((a, b) => a.at - b.at).map(({ point }) => point)
 }

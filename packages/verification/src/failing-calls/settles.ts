@@ -4,7 +4,7 @@ export async function settles<Result>(
   milliseconds: number,
 ): Promise<Result | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(resolve, milliseconds)
+  const timer = setTimeout(() => resolve(undefined), milliseconds)
   try {
     return await Promise.race([work, late])
   } finally {

@@ -109,18 +109,24 @@ export class TracedApp {
     return (await this.#lines()).filter((line) => line.includes('(INJECTED)'))
   }
 
-  /** By call, the numbers of those that a thread has made on something in `folder`. */
+  /** By call, the numbers that are a call on something in `folder` in each thread that has made so many. */
   async callsIn(folder: string): Promise<Map<Fault['call'], number[]>> {
     const made = new Map<string, number>()
-    const inside = new Map(callNames.map((name) => [name, new Set<number>()]))
+    const inside = new Map(callNames.map((name) => [name, new Map<number, boolean>()]))
     for (const line of await this.#lines()) {
       const [, thread, call] = /^(\d+) +(\w+)\(/.exec(line) ?? []
       if (call === undefined) continue
       const number = (made.get(`${thread} ${call}`) ?? 0) + 1
       made.set(`${thread} ${call}`, number)
-      if (line.includes(folder)) inside.get(call as Fault['call'])?.add(number)
+      const numbers = inside.get(call as Fault['call'])
+      numbers?.set(number, line.includes(folder) && numbers.get(number) !== false)
     }
-    return new Map([...inside].map(([call, numbers]) => [call, [...numbers].sort((a, b) => a - b)]))
+    return new Map(
+      [...inside].map(([call, numbers]) => [
+        call,
+        [...numbers.keys()].filter((number) => numbers.get(number)),
+      ]),
+    )
   }
 
   async #lines(): Promise<string[]> {
