@@ -50,7 +50,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
       )
     }
     const known = new DatabaseError(kindOf(error.code), message, { cause: error })
-    return known.kind === 'full' ? Object.assign(known, { path: file }) : known
+    return known.kind === 'full' || known.kind === 'read-only' ? Object.assign(known, { path: file }) : known
   }
   // The driver's own complaints: values that do not match the placeholders, more than one statement.
   if (error instanceof RangeError || error instanceof TypeError) {

@@ -77,14 +77,11 @@ const slice = (random: Random): Point[] =>
 async function pointsOf(all: Stages, random: Random): Promise<Point[]> {
   const points: { readonly point: Point; readonly at: number }[] = []
   for (const stage of stages) {
-    for (const [call, numbers] of await all.calls(stage)) {
-      for (const number of numbers) {
+    for (const places of Map.groupBy(await all.places(stage), ({ call }) => call).values()) {
+      for (const place of places) {
         for (const error of ['EIO', 'ENOSPC'] as const) {
           for (const lasting of [false, true])
-            points.push({
-              point: { stage, call, number, error, lasting },
-              at: random.next() * numbers.length,
-            })
+            points.push({ point: { stage, ...place, error, lasting }, at: random.next() * places.length })
         }
       }
     }

@@ -5,7 +5,7 @@ import { runApp } from '../harness/app-command.ts'
 import { mintUsers } from '../harness/mint-users.ts'
 import { settles } from './settles.ts'
 import { Shoppers } from './shoppers.ts'
-import { type Fault, TracedApp } from './traced-app.ts'
+import { type Fault, type Place, TracedApp } from './traced-app.ts'
 
 /** What an application goes through; in one of them a call fails. */
 export const stages = ['init', 'install', 'start'] as const
@@ -49,11 +49,11 @@ export class Stages {
     await this.#succeed(this.#before('start'), install)
   }
 
-  /** By call, which numbers of a thread concern the application in this stage. */
-  async calls(stage: Stage): Promise<Map<Fault['call'], number[]>> {
+  /** Where calls can fail that concern the application in this stage. */
+  async places(stage: Stage): Promise<Place[]> {
     const directory = await this.#copy(stage)
-    const app = await this.#through(stage, directory, undefined)
-    return app.traced.callsIn(directory)
+    const { traced } = await this.#through(stage, directory, undefined)
+    return traced.placesIn(directory)
   }
 
   /** Goes through a stage in which a call fails, and on from there without. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { settles } from './settles.ts'
 
@@ -18,16 +19,22 @@ export const callNames = [
   'mkdir',
 ] as const
 
-/** The `number`th call of this name that a thread makes fails; `lasting`: all that follow, too. */
-export interface Fault {
+/** The `number`th of the calls of this name that a thread makes, of those on `path` if it is given. */
+export interface Place {
   readonly call: (typeof callNames)[number]
   readonly number: number
+  /** From the application's folder on. */
+  readonly path?: string
+}
+
+/** What fails; `lasting`: all calls that follow, too. */
+export interface Fault extends Place {
   readonly error: 'EIO' | 'ENOSPC'
   readonly lasting: boolean
 }
 
-export const faultText = ({ call, number, error, lasting }: Fault) =>
-  `${call} ${number}${lasting ? ' and all after it' : ''} ${error}`
+export const faultText = ({ call, number, path, error, lasting }: Fault) =>
+  `${call} ${number}${path === undefined ? '' : ` on ${path}`}${lasting ? ' and all after it' : ''} ${error}`
 
 /** How long a command may take, or a host to start or to end, in milliseconds. */
 const PATIENCE = 40_000
@@ -47,12 +54,13 @@ export class TracedApp {
    */
   constructor(directory: string, argv: readonly string[], log: string, fault?: Fault) {
     this.#log = log
-    const { call = callNames.join(','), number, error, lasting } = fault ?? {}
+    const { call = callNames.join(','), number, path, error, lasting } = fault ?? {}
+    const only = path === undefined ? [] : ['-P', join(directory, path)]
     const inject = fault && ['-e', `inject=${call}:error=${error}:when=${number}${lasting ? '+' : ''}`]
     // With -D the command is the child of this process, so that it can be signalled.
     const options = ['-D', '-f', '-y', '-q', '-s', '0', '--seccomp-bpf', '-o', log, '-e', `trace=${call}`]
     const command = [process.execPath, door, ...argv, '--dir', directory, '--json']
-    this.#child = spawn('strace', [...options, ...(inject ?? []), '--', ...command], {
+    this.#child = spawn('strace', [...options, ...only, ...(inject ?? []), '--', ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
@@ -109,24 +117,29 @@ export class TracedApp {
     return (await this.#lines()).filter((line) => line.includes('(INJECTED)'))
   }
 
-  /** By call, the numbers that are a call on something in `folder` in each thread that has made so many. */
-  async callsIn(folder: string): Promise<Map<Fault['call'], number[]>> {
+  /**
+   * Where calls can fail that concern `folder`: by the number of the call, where that is one on something in it in each
+   * thread that has made so many; and by the path.
+   */
+  async placesIn(folder: string): Promise<Place[]> {
     const made = new Map<string, number>()
-    const inside = new Map(callNames.map((name) => [name, new Map<number, boolean>()]))
+    const inside = new Map<string, Place & { isInside: boolean }>()
     for (const line of await this.#lines()) {
-      const [, thread, call] = /^(\d+) +(\w+)\(/.exec(line) ?? []
+      const [, thread, name] = /^(\d+) +(\w+)\(/.exec(line) ?? []
+      const call = callNames.find((one) => one === name)
       if (call === undefined) continue
-      const number = (made.get(`${thread} ${call}`) ?? 0) + 1
-      made.set(`${thread} ${call}`, number)
-      const numbers = inside.get(call as Fault['call'])
-      numbers?.set(number, line.includes(folder) && numbers.get(number) !== false)
+      const count = (key: string) => made.set(key, (made.get(key) ?? 0) + 1).get(key) ?? 0
+      const number = count(`${thread} ${call}`)
+      const known = inside.get(`${call} ${number}`)?.isInside ?? true
+      const [path] = line.match(/(?<=[<"])\/[^">]*/g)?.filter((one) => one.startsWith(`${folder}/`)) ?? []
+      inside.set(`${call} ${number}`, { call, number, isInside: known && path !== undefined })
+      // So many threads open and write other files that hardly a number is one of these alone.
+      if (path === undefined || (call !== 'openat' && call !== 'write')) continue
+      const relative = path.slice(folder.length + 1)
+      const nth = count(`${thread} ${call} ${relative}`)
+      inside.set(`${call} ${nth} ${relative}`, { call, number: nth, path: relative, isInside: true })
     }
-    return new Map(
-      [...inside].map(([call, numbers]) => [
-        call,
-        [...numbers.keys()].filter((number) => numbers.get(number)),
-      ]),
-    )
+    return [...inside.values()].filter(({ isInside }) => isInside).map(({ isInside, ...place }) => place)
   }
 
   async #lines(): Promise<string[]> {
