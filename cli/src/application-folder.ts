@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { lostConfig } from './application.ts'
 import { Failure } from './failure.ts'
@@ -144,11 +144,7 @@ async function makeFile(file: string, text: string, mode = 0o644): Promise<strin
     await writeFile(file, text, { flag: 'wx', mode })
     return file
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-      // Part of it would pass for all of it.
-      await rm(file, { force: true }).catch(() => {})
-      throw Object.assign(error as NodeJS.ErrnoException, { path: file })
-    }
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     if (!(await stat(file)).isDirectory()) return undefined
     throw Object.assign(error as NodeJS.ErrnoException, { code: 'EISDIR' })
   }
