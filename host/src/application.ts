@@ -17,8 +17,10 @@ import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
+import { connectionLimit } from './http/connection-limit.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
+import { tellDropped } from './http/tell-dropped.ts'
 import { assertOwnSecret, readIdentity, remember } from './identity.ts'
 import { RateLimits } from './limits/rate-limits.ts'
 import { SharedCounts } from './limits/shared-counts.ts'
@@ -134,9 +136,10 @@ export class Application {
     this.#events = events
     this.#closed = closed
     this.#server = createServer({
-      maxConnections: config.server.maxConnections,
+      maxConnections: connectionLimit(config.server.maxConnections, log),
       listener: installed.listener,
     })
+    tellDropped(this.#server, log)
     if (storage.engine === 'postgres') {
       this.#rollCall = new RollCall(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)

@@ -1,5 +1,7 @@
 import { DatabaseError } from '@mortise/module-sdk'
+import { ShortageError } from './sqlite/database-error.ts'
 
 /** Whether a write failed since none are taken for a while, which `tellRefusals` tells: each one meets it until it is over. */
 export const isRefusal = (error: unknown): boolean =>
-  error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held')
+  error instanceof ShortageError ||
+  (error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held'))

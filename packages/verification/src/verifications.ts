@@ -1,13 +1,17 @@
 import { balance } from './balance/balance.ts'
+import { descriptors } from './descriptors/descriptors.ts'
 import { failingCalls } from './failing-calls/failing-calls.ts'
+import { fullDisk } from './full-disk/full-disk.ts'
 import { kill } from './kill/kill.ts'
 import { linearizability } from './linearizability/linearizability.ts'
 import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
+import { powerLoss } from './power-loss/power-loss.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
+import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
 import { twins } from './twins/twins.ts'
 import type { Verification } from './verification.ts'
 
@@ -15,7 +19,11 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'power-loss': powerLoss,
   'failing-calls': failingCalls,
+  'full-disk': fullDisk,
+  'temporary-folder': temporaryFolder,
+  descriptors,
   twins,
   outbox,
   streams,

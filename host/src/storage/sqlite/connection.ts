@@ -1,7 +1,7 @@
 import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { isEmission, statementOf } from '../../events/emission.ts'
-import { BrokenStorageError, isFull, toCommitError, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isShortage, toCommitError, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**
@@ -90,7 +90,7 @@ export class Connection {
 
   /**
    * @returns the error of a constraint that failed only now; the transaction is open still
-   * @throws {DatabaseError} `full`
+   * @throws {DatabaseError} of a shortage; the transaction is open still
    * @throws {BrokenStorageError} `unknown-outcome`
    */
   commit(): DatabaseError | undefined {
@@ -99,7 +99,7 @@ export class Connection {
       return undefined
     } catch (error) {
       const failure = toCommitError(error, this.database.name)
-      if (failure instanceof BrokenStorageError || isFull(failure)) throw failure
+      if (failure instanceof BrokenStorageError || isShortage(failure)) throw failure
       return failure
     }
   }

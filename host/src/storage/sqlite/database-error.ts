@@ -21,6 +21,15 @@ export class BrokenStorageError extends DatabaseError {
   }
 }
 
+/** SQLite got no file, no folder or no memory to work with: the transaction is undone, and the database is sound. */
+export class ShortageError extends DatabaseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('unavailable', message, options)
+  }
+}
+
+const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$)/
+
 const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   SQLITE_FULL: 'full',
   // The file of shared memory, which holds nothing that is not in others, cannot grow.
@@ -43,6 +52,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
     // Whether a disk is broken, or a quota used up, SQLite does not tell.
     const refusal = error.code === 'SQLITE_IOERR_WRITE' ? refusalToWrite(file) : undefined
     if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
+    if (SHORTAGES.test(error.code)) return new ShortageError(message, { cause: error })
     if (!(error.code in KINDS) && /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {
       return new BrokenStorageError(
         `the database file cannot be trusted: ${message}. Check the disk, then run "app doctor"`,
@@ -64,14 +74,21 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
 export const isFull = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.kind === 'full'
 
+/** Whether a transaction failed for want of room, files or memory, and can be undone. */
+export const isShortage = (error: unknown): error is DatabaseError =>
+  isFull(error) || error instanceof ShortageError
+
+/** What comes of the memory that is shared, which SQLite writes last: the log is on the disk by then, COMMIT included. */
+const AFTER_LOG = /^SQLITE_(?:NOMEM|IOERR_(?:NOMEM|SHM\w+)$)/
+
 /**
- * What a COMMIT that failed means: a constraint that was deferred, or `full`, and nothing has happened; otherwise nobody
- * knows. The file of shared memory grows only after the log is on the disk, COMMIT included: the next start finds that.
+ * What a COMMIT that failed means: a constraint that was deferred, or a shortage, and nothing has happened; otherwise nobody
+ * knows before the next start.
  */
 export function toCommitError(error: unknown, file: string): DatabaseError {
   const { code = '', message } = error as { code?: string; message: string }
   const known = toDatabaseError(error, 'COMMIT', file)
-  const isKnown = isFull(known) && code !== 'SQLITE_IOERR_SHMSIZE'
+  const isKnown = isShortage(known) && !AFTER_LOG.test(code)
   if (isKnown || code.startsWith('SQLITE_CONSTRAINT')) return known as DatabaseError
   return new BrokenStorageError(
     `a transaction could not be committed: ${message} (${code}), in: ${file}. Check the disk`,

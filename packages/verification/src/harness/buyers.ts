@@ -8,6 +8,8 @@ interface Wanted {
   readonly key: string
   /** The answer, as it was acknowledged; undefined where none came. */
   body: string | undefined
+  /** Whether the answer was that nothing has happened (503). */
+  denied: boolean
 }
 
 /**
@@ -21,6 +23,7 @@ export class Buyers {
   readonly #agent = new Agent({ keepAlive: true })
   #running: Promise<unknown> | undefined
   #stopped = false
+  #denied = 0
 
   /** @param tokens JWTs, a user each */
   constructor(tokens: readonly string[]) {
@@ -31,10 +34,15 @@ export class Buyers {
     return this.#wanted.filter(({ body }) => body !== undefined).length
   }
 
-  /** Purchases at the host at `url` until `stop`; a connection that breaks ends that user's part. */
-  start(url: string): void {
+  /** How many were answered that nothing has happened. */
+  get denied(): number {
+    return this.#denied
+  }
+
+  /** Purchases at the host at `url` until `stop`. A connection that breaks ends that user's part, unless `goesOn`. */
+  start(url: string, goesOn = false): void {
     this.#stopped = false
-    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token)))
+    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
   }
 
   async stop(): Promise<void> {
@@ -48,10 +56,13 @@ export class Buyers {
     for (const wanted of this.#wanted) {
       const { status, headers, body } = await this.#send(url, wanted)
       if (status !== 201) failures.push(`${wanted.key} is answered ${status} when it is repeated: ${body}`)
+      else if (wanted.denied && headers['idempotent-replayed'] === 'true')
+        failures.push(`${wanted.key} was denied and has happened`)
       else if (wanted.body === undefined) wanted.body = body
       else if (headers['idempotent-replayed'] !== 'true')
         failures.push(`${wanted.key} was acknowledged and is lost`)
       else if (body !== wanted.body) failures.push(`${wanted.key} is answered otherwise than before`)
+      wanted.denied = false
     }
     for (const token of this.#tokens) {
       const keys = this.#wanted.filter((wanted) => wanted.token === token).length
@@ -67,16 +78,21 @@ export class Buyers {
     this.#agent.destroy()
   }
 
-  async #buy(url: string, token: string): Promise<void> {
+  async #buy(url: string, token: string, goesOn: boolean): Promise<void> {
     while (!this.#stopped) {
-      const wanted: Wanted = { token, key: `key-${this.#wanted.length}`, body: undefined }
+      const wanted: Wanted = { token, key: `key-${this.#wanted.length}`, body: undefined, denied: false }
       this.#wanted.push(wanted)
       try {
         const { status, body } = await this.#send(url, wanted)
         if (status === 201) wanted.body = body
-        else await pause(20)
+        else {
+          wanted.denied = status === 503
+          if (wanted.denied) this.#denied += 1
+          await pause(20)
+        }
       } catch {
-        return
+        if (!goesOn) return
+        await pause(20)
       }
     }
   }
