@@ -19,8 +19,8 @@ else await continueIn(pinned).catch((error: Error) => run(cannotBeLoaded(pinned.
 
 /** @param failure of the pinned host: commands that can mend it run all the same */
 async function run(failure?: Failure): Promise<void> {
-  process.once('exit', sayEndedEarly)
   const { app } = await import('./app.ts')
+  process.once('exit', sayEndedEarly)
   process.exitCode = await app(argv, process, failure)
   process.off('exit', sayEndedEarly)
   // Whatever a library left open (a keep-alive socket, a timer) does not keep a finished command waiting; what was
