@@ -1,4 +1,4 @@
-import { Failure } from './failure.ts'
+import { exitCodes, Failure } from './failure.ts'
 import { continueIn, pinnedHost } from './pinned-host.ts'
 
 // Whoever reads may stop before the end, as `head` does; a host goes on serving then.
@@ -10,6 +10,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => {})
 
 const argv = process.argv.slice(2)
+// Where nothing is left that could settle what is awaited, Node would end with 13.
+process.exitCode = exitCodes.unexpected
 const pinned = pinnedHost(argv)
 if (pinned === undefined) await run()
 else if (pinned.stranger !== undefined) await run(ofAnotherUser(pinned.version, pinned.stranger))
@@ -18,7 +20,9 @@ else await continueIn(pinned).catch((error: Error) => run(cannotBeLoaded(pinned.
 /** @param failure of the pinned host: commands that can mend it run all the same */
 async function run(failure?: Failure): Promise<void> {
   const { app } = await import('./app.ts')
+  process.once('exit', sayEndedEarly)
   process.exitCode = await app(argv, process, failure)
+  process.off('exit', sayEndedEarly)
   // Whatever a library left open (a keep-alive socket, a timer) does not keep a finished command waiting; what was
   // written to a pipe is out before it ends.
   await Promise.all(
@@ -31,6 +35,15 @@ async function run(failure?: Failure): Promise<void> {
     process.exitCode = 1
   }
   process.exit()
+}
+
+function sayEndedEarly(exitCode: number): void {
+  const message = 'The command ended before it was done: what it waited for never came.'
+  const hint = 'Run it again: what it had begun is completed or taken back. If it ends so again, report it.'
+  const isJson = argv.includes('--json') && !argv.includes('start')
+  if (isJson)
+    process.stdout.write(`${JSON.stringify({ error: { code: 'ended-early', exitCode, message, hint } })}\n`)
+  else process.stderr.write(`${message}\n${hint}\n`)
 }
 
 function ofAnotherUser(version: string, user: number): Failure {

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander'
 import { explainSystemError } from './explain-system-error.ts'
 import { Failure } from './failure.ts'
 import {
+  BrokenStorageError,
   ConfigError,
   EngineError,
   HostGoneError,
@@ -109,6 +110,15 @@ export function asFailure(error: unknown): Failure {
       'host-gone',
       `${cause.message.charAt(0).toUpperCase()}${cause.message.slice(1)}`,
       'See why in its log and start it again, then repeat the command: a change that had begun is completed or taken back first.',
+      { cause },
+    )
+  }
+  if (error instanceof BrokenStorageError) {
+    return new Failure(
+      'unexpected',
+      'storage-failed',
+      `The disk or the database fails: ${cause.message}`,
+      'Check the disk, then run "app doctor".',
       { cause },
     )
   }

@@ -176,3 +176,17 @@ t.test('what stdout has no room for is told, and is no success', { skip: noFull 
   t.equal(status, 1)
   t.match(stderr, /stdout could not be written: ENOSPC/)
 })
+
+t.test('a command that waits for what never comes ends with exit code 1, and says so', async (t) => {
+  const waiting = 'data:text/javascript,export const app = () => new Promise(() => {})'
+  const hook = `import { registerHooks } from 'node:module'
+    registerHooks({ resolve: (name, context, next) =>
+      /^\\.\\/app\\.[jt]s$/.test(name) ? { url: ${JSON.stringify(waiting)}, shortCircuit: true } : next(name, context) })`
+  const stuck = [`--import=data:text/javascript,${encodeURIComponent(hook)}`]
+  const said = startApp(t, ['module-list'], stuck)
+  t.equal(await said.ended, 1)
+  t.match(said.stderr, /ended before it was done.*\n.*again/)
+  const json = startApp(t, ['module-list', '--json'], stuck)
+  t.equal(await json.ended, 1)
+  t.match(JSON.parse(json.stdout).error, { code: 'ended-early', exitCode: 1 })
+})

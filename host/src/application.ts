@@ -59,6 +59,8 @@ const LAST_REQUESTS = 1_000
 
 /** How many connections may wait to be accepted; Node's own 511 drops those of a crowd, which try again a second later. */
 const BACKLOG = 4_096
+/** How large the write-ahead log may be while it cannot be written back: from here on the host is not ready. In bytes. */
+const WAL_LIMIT = 64 * 1024 * 1024
 
 const MOVED = 'its data have moved to another database, and it waits for its restart'
 
@@ -118,6 +120,7 @@ export class Application {
   #url = ''
   #cut = 0
   #stopping: Promise<void> | undefined
+  #failure: Error | undefined
 
   private constructor(
     config: Config,
@@ -206,12 +209,16 @@ export class Application {
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
+    let application: Application | undefined
     const storage = await openApplicationStorage(config, {
-      onFatal: closed.reject,
+      onFatal: (error) => (application === undefined ? closed.reject(error) : application.#fail(error)),
+      onCheckpoint: (failure) => {
+        if (failure === undefined) logger.info('the write-ahead log is written back into the database again')
+        else logger.error(failure, walMessage(config.databaseFile ?? ''))
+      },
       observer: metrics,
       keepFree: { bytes: config.storage.minFreeBytes },
     })
-    let application: Application | undefined
     let installed: InstalledModules | undefined
     let tracing: Tracing | undefined
     let events: EventLog | undefined
@@ -246,6 +253,8 @@ export class Application {
         if (application?.isStopping) return 'the host is shutting down'
         if (application?.hasMoved) return MOVED
         if (storage.trouble) return 'the database cannot be reached'
+        if (storage.wal?.failure && storage.wal.bytes > WAL_LIMIT)
+          return 'the write-ahead log cannot be written back into the database, and is larger than 64 MiB'
         const missing = withUnknownRoutes(installed?.modules ?? [])
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
@@ -389,15 +398,13 @@ export class Application {
    * @param why for the log: the signal, say
    */
   stop(why: string, drainSeconds = drainSecondsOf(this.#config)): Promise<void> {
-    this.#stopping ??= this.#drain(why, drainSeconds)
-    return this.#stopping
+    return this.#finish(() => this.#drain(why, drainSeconds))
   }
 
   /** Stops accepting, finishes what is in flight (10 s at most), closes the database. Ends a drain. */
   close(): Promise<void> {
     this.#drained.abort()
-    this.#stopping ??= this.#end().then(() => this.#closed.resolve())
-    return this.#stopping
+    return this.#finish(async () => void (await this.#end()))
   }
 
   /** As `close`, and cuts off what is in flight. */
@@ -406,6 +413,28 @@ export class Application {
     const closed = this.close()
     this.#server.closeAllConnections()
     return closed
+  }
+
+  #finish(end: () => Promise<void>): Promise<void> {
+    if (this.#stopping === undefined) {
+      this.#stopping = end()
+      this.#stopping.then(
+        () => (this.#failure === undefined ? this.#closed.resolve() : this.#closed.reject(this.#failure)),
+        this.#closed.reject,
+      )
+    }
+    return this.#stopping
+  }
+
+  /** Ends since the database cannot be trusted any more. What is in flight, or on its way, has a moment to be told. */
+  #fail(error: Error): void {
+    this.#failure = error
+    this.#drained.abort()
+    const end = async () => {
+      await this.#hangUp(LAST_REQUESTS)
+      await this.#end()
+    }
+    this.#finish(end).catch(() => {}) // `closed` tells
   }
 
   async #listen(port: number, host: string): Promise<void> {
@@ -459,7 +488,6 @@ export class Application {
     const cut = await this.#end()
     const finished = this.installed.finished - before
     this.#log.info({ finished, cut }, `stopped: ${finished} requests were finished, ${cut} were cut off`)
-    this.#closed.resolve()
   }
 
   /**
@@ -476,13 +504,22 @@ export class Application {
 
   /** @returns how many requests were cut off */
   async #end(): Promise<number> {
+    try {
+      return await this.#endServing()
+    } finally {
+      await this.#storage.close()
+    }
+  }
+
+  async #endServing(): Promise<number> {
     this.#abandoned.abort()
     this.#stopTelling()
     this.#watch.end()
     this.#process.stop()
     this.#server.close()
     this.#admission.open()
-    await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))
+    const timeout = this.#failure === undefined ? DRAIN_TIMEOUT : LAST_REQUESTS
+    await settlesWithin(timeout, Promise.all([this.#control.close(), this.installed.close()]))
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
     await Promise.all([
@@ -491,10 +528,12 @@ export class Application {
       this.#events.close(),
       this.#tracing?.close(),
     ])
-    await this.#storage.close()
     return cut
   }
 }
+
+const walMessage = (file: string) =>
+  `the write-ahead log cannot be written back into ${file}. What was acknowledged is safe in ${file}-wal, which grows, and the next start finds it there. Check the disk`
 
 /** What all processes of the application in `directory` have counted: their parent asks each. */
 async function metricsOfAll(directory: string): Promise<MetricFamily[]> {

@@ -1,10 +1,12 @@
 import { open } from 'node:fs/promises'
 
-/** Makes what a file holds durable, or the names in a folder. */
+/** Makes what a file holds durable, or the names in a folder. @throws {NodeJS.ErrnoException} with `path` */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
     await handle.sync()
+  } catch (error) {
+    throw Object.assign(error as NodeJS.ErrnoException, { path })
   } finally {
     await handle.close()
   }

@@ -129,24 +129,29 @@ async function untilStopped(
   const stop = () => {
     if (terminal !== undefined && isOnTerminal())
       terminal.note('Stopping: what has begun is finished. Press Ctrl-C again to end at once.')
-    void running.stop(signals.stop.reason)
+    running.stop(signals.stop.reason).catch(() => {}) // `closed` tells
   }
   if (signals.stop.aborted) stop()
   else signals.stop.addEventListener('abort', stop)
-  signals.cut.addEventListener('abort', () => void running.cut())
+  signals.cut.addEventListener('abort', () => running.cut().catch(() => {}))
   try {
     await running.closed
   } catch (error) {
     if (error instanceof WorkerEndedError) throw workersFailed(error)
-    if (!(error instanceof BrokenStorageError)) throw error
-    throw new Failure(
-      'fatal',
-      'storage-failed',
-      `The host stopped, since it cannot trust its database any more: ${(error as Error).message}`,
-      'Check the disk, then start it again: what was acknowledged is in the database.',
-      { cause: error },
-    )
+    throw storageFailed(error)
   }
+}
+
+/** An error of a host whose disk fails, as that; any other as it is. */
+function storageFailed(error: unknown): unknown {
+  if (!(error instanceof BrokenStorageError)) return error
+  return new Failure(
+    'fatal',
+    'storage-failed',
+    `The host stopped, since it cannot trust its database any more: ${error.message}`,
+    'Check the disk, then start it again: what was acknowledged is in the database.',
+    { cause: error },
+  )
 }
 
 /** What a worker of `startWorkers` does. Its parent says what goes wrong. */
@@ -270,6 +275,6 @@ async function startOn(
         { cause: error },
       )
     }
-    throw await withUser(directory, error)
+    throw await withUser(directory, storageFailed(error))
   }
 }

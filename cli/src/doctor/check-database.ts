@@ -25,6 +25,9 @@ import { isInForce } from '../install/in-force.ts'
 import { readSnapshots } from '../install/snapshots.ts'
 import type { Trouble } from './finding.ts'
 
+/** A file that is half empty is told from so many free bytes on. */
+const FREE_TOLD = 16 * 1024 * 1024
+
 /** The database file, and its schema against the packages that are active. A running host is not disturbed. */
 export async function checkDatabase(directory: string): Promise<Trouble[]> {
   const config = await readConfig(directory).catch(() => undefined) // the check of the configuration tells
@@ -46,6 +49,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
   if (found === undefined) return [] // the first start makes it
   return [
     ...damageTrouble(found, config.databaseFile ?? 'The database'),
+    ...sparseTrouble(found, config.databaseFile ?? ''),
     ...orphanTrouble(found),
     ...unlikeTrouble(found),
     ...((await isInForce(directory)) ? pendingTrouble(found, directory) : []),
@@ -96,6 +100,19 @@ function damageTrouble({ damage }: DatabaseInspection, file: string): Trouble[] 
       severity: 'error',
       message: `${file} is damaged: ${damage.join('; ')}. What it holds cannot be trusted, and may be lost.`,
       hint: 'Stop the host, check the disk, and restore a backup ("app restore"). Keep the damaged file.',
+    },
+  ]
+}
+
+function sparseTrouble({ size }: DatabaseInspection, file: string): Trouble[] {
+  if (size === undefined || size.free < FREE_TOLD || size.free < size.bytes / 2) return []
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`
+  return [
+    {
+      id: 'database-sparse',
+      severity: 'info',
+      message: `${megabytes(size.free)} of the ${megabytes(size.bytes)} of ${file} are free: rows were deleted, and SQLite keeps their space for later ones.`,
+      hint: `Nothing needs doing. To give the space back to the disk, stop the host and run: sqlite3 ${file} VACUUM`,
     },
   ]
 }

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Does `work`, and has an error of a full disk name the folder that is full, where it names none. */
+/** Does `work`, and has an error of a full or a failing disk name the folder, where it names no file. */
 export async function namingFullFolder<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -11,6 +11,8 @@ export async function namingFullFolder<Result>(
     return await work()
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
+    if (code === 'EIO' && path === undefined)
+      throw Object.assign(error as Error, { path: join(directory, '.app') })
     if (!['ENOSPC', 'EDQUOT'].includes(code ?? '') || path !== undefined) throw error
     throw Object.assign(error as Error, { path: await fullest([join(directory, '.app'), tmpdir()]) })
   }

@@ -67,7 +67,8 @@ export async function unpack(data: Buffer, directory: string, what: string, most
     let failed = false
     const fail = (error: Error) => {
       failed = true
-      reject(error instanceof Failure ? error : unsafe(what, error.message, error))
+      const isOwn = error instanceof Failure || ofTheDisk.has((error as NodeJS.ErrnoException).code ?? '')
+      reject(isOwn ? error : unsafe(what, error.message, error))
     }
     const guarded = (handle: (entry: ReadEntry) => void) => (entry: ReadEntry) => {
       if (failed) return entry.resume()
@@ -114,12 +115,19 @@ export async function unpack(data: Buffer, directory: string, what: string, most
   return bytes
 }
 
+/** They say nothing of the package. */
+const ofTheDisk = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])
+
 /** Writes as the bytes arrive; tar hands them over synchronously. */
 function writeFile(path: string, entry: ReadEntry): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   const file = openSync(path, 'wx', 0o644)
   entry.on('data', (chunk) => {
-    for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
+    try {
+      for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
+    } catch (error) {
+      throw Object.assign(error as Error, { path })
+    }
   })
   entry.on('end', () => {
     closeSync(file)

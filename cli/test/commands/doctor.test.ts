@@ -227,6 +227,21 @@ t.test('the schema is held against the packages', async (t) => {
   })
 })
 
+t.test('a database that is mostly free pages is told, and how to give them back', async (t) => {
+  const { doctor, database } = await withHello(t)
+  const file = new SqliteDatabase(database)
+  file.exec(`CREATE TABLE hello_large (bytes BLOB); INSERT INTO hello_large VALUES (zeroblob(20000000))`)
+  t.match(await doctor(), { exitCode: 0, findings: [] })
+  file.exec('DELETE FROM hello_large')
+  file.close()
+  t.match(await doctor(), {
+    exitCode: 0,
+    findings: [
+      { id: 'database-sparse', severity: 'info', message: /^19 MiB of the \d+ MiB/, hint: /VACUUM/ },
+    ],
+  })
+})
+
 t.test('a database that is damaged is told, and left alone', async (t) => {
   const { doctor, database } = await withHello(t)
   await rm(`${database}-wal`, { force: true })

@@ -114,3 +114,21 @@ t.test('a header that announces more than there may be is refused without its by
   await t.rejects(unpack(bomb, directory, 'it'), { message: /larger than 256 MiB/ })
   t.strictSame(await readdir(directory), [])
 })
+
+t.test('a disk that fails is not the fault of the package', async (t) => {
+  const mocked = await t.mockImport<typeof import('../../src/install/unpack.ts')>(
+    '../../src/install/unpack.ts',
+    {
+      'node:fs': t.createMock(await import('node:fs'), {
+        writeSync() {
+          throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+        },
+      }),
+    },
+  )
+  const directory = t.testdir({})
+  await t.rejects(mocked.unpack(tarball([file('package.json')]), directory, 'it'), {
+    code: 'ENOSPC',
+    path: join(directory, 'package.json'),
+  })
+})

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
+import { BrokenStorageError } from '../storage/sqlite/database-error.ts'
 import type { Decided } from './decided.ts'
 import { type Claim, claim, isKept, keep, release } from './idempotency-records.ts'
 
@@ -64,7 +65,7 @@ function* decideClaimed(claimed: Claim, steps: () => Transaction<Decided>): Tran
 /**
  * Runs a claimed transaction, again where its COMMIT was not answered: its record, which is there if it was committed,
  * keeps it from taking effect twice.
- * @throws {DatabaseError} `unknown-outcome` where the database cannot be asked for long
+ * @throws {DatabaseError} `unknown-outcome` where the database cannot be asked for long, or not before the next start
  */
 async function untilKnown(run: () => Promise<Decided>): Promise<Decided> {
   let unknown: DatabaseError | undefined
@@ -75,7 +76,7 @@ async function untilKnown(run: () => Promise<Decided>): Promise<Decided> {
       if (!(error instanceof DatabaseError)) throw error
       if (error.kind === 'unknown-outcome') unknown = error
       if (unknown === undefined) throw error
-      if (performance.now() >= deadline) throw unknown
+      if (error instanceof BrokenStorageError || performance.now() >= deadline) throw unknown
     }
   }
 }

@@ -66,7 +66,7 @@ function databaseProblem(cause: DatabaseError): Problem | undefined {
     case 'unknown-outcome':
       return hostProblems.create(
         'outcome-unknown',
-        'The connection to the database broke while it was saving: it may have happened or not. Send it again with the same Idempotency-Key; if it had none, look first.',
+        'The database failed while it was saving: it may have happened or not. Send it again with the same Idempotency-Key; if it had none, look first.',
         { cause },
       )
   }

@@ -11,7 +11,7 @@ export function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,
   inFlight: number,
   shed: number,
-  { pool, refusal, refused }: Pick<Storage, 'pool' | 'refusal' | 'refused'>,
+  { pool, refusal, refused, wal }: Pick<Storage, 'pool' | 'refusal' | 'refused' | 'wal'>,
 ): MetricFamily[] {
   const active = modules.filter(({ state }) => state === 'active')
   const up: Sample[] = modules
@@ -42,6 +42,9 @@ export function applicationMetrics(
       refusal === undefined ? 0 : 1,
     ),
     counter('mortise_refused_writes_total', 'How many writes were refused so', refused),
+    ...(wal === undefined
+      ? []
+      : [gauge('mortise_wal_bytes', 'The size of the write-ahead log of SQLite', 'max', wal.bytes)]),
     ...(pool === undefined
       ? []
       : [

@@ -8,6 +8,8 @@ export interface DatabaseInspection {
   readonly databaseId: DatabaseId
   /** What SQLite's own check finds: pages, indexes, constraints. PostgreSQL looks after itself. */
   readonly damage: readonly string[]
+  /** SQLite: the size of the file in bytes, and how many of those hold nothing, for rows to come. */
+  readonly size?: { readonly bytes: number; readonly free: number }
   /** Rows that refer to others which are gone. */
   readonly orphans: readonly { readonly table: string; readonly parent: string; readonly rows: number }[]
   /** Migrations that a set has and the database not. */

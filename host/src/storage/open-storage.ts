@@ -26,6 +26,11 @@ export type DatabasePlace = { readonly file: string } | { readonly url: string }
 export interface OpenOptions {
   /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
   readonly onFatal: (error: Error) => void
+  /**
+   * Called where writing the write-ahead log back into the file begins to fail, once it passes again (without error), and
+   * where it fails at the end; without, that one rejects `close`. SQLite only.
+   */
+  readonly onCheckpoint?: (failure: Error | undefined) => void
   /** Whether a database that is missing is made; true by default. */
   readonly create?: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
@@ -49,7 +54,7 @@ export type StorageOptions = DatabasePlace & OpenOptions
  * @throws {DatabaseError} `full`
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, create = true, rehearse = false, schema, observer, keepFree } = options
+  const { onFatal, create = true, rehearse = false, schema, onCheckpoint, observer, keepFree } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
@@ -73,7 +78,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
-      return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })
+      const reader = openReader(path)
+      return new SqliteStorage({ writer, reader, lock, onFatal, onCheckpoint, rehearse, observer, space })
     } catch (error) {
       writer.database.close()
       throw error

@@ -62,6 +62,11 @@ export interface Storage extends Database {
   readonly refusal: string | undefined
   /** How many writes were refused so. */
   readonly refused: number
+  /**
+   * SQLite: how large the write-ahead log is, in bytes, and why it cannot be written back into the database file; undefined
+   * elsewhere.
+   */
+  readonly wal: { readonly bytes: number; readonly failure: Error | undefined } | undefined
   /** Connections for transactions now; undefined where there is one for all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**

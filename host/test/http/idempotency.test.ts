@@ -18,6 +18,7 @@ import type { Test } from 'tap'
 import { forgetExpired } from '../../src/http/idempotency-records.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
+import { BrokenStorageError } from '../../src/storage/sqlite/database-error.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from '../callers/test-app.ts'
 import { type Open, testOnEngines, testOnPostgres } from '../storage/engines.ts'
@@ -383,6 +384,19 @@ for (const when of ['delivered', 'undelivered'] as const) {
     t.equal(unprotected.json().code, 'outcome-unknown')
   })
 }
+
+testOnEngines('an outcome that only the next start can tell is not waited for', async (t, open) => {
+  const storage = await noteStorage(open)
+  const { post } = await noteApp(t, storage)
+  let asked = 0
+  storage.transaction = async () => {
+    asked += 1
+    throw new BrokenStorageError('the disk is gone', {}, 'unknown-outcome')
+  }
+  const response = await post('k')
+  t.match([response.statusCode, response.json().code], [500, 'outcome-unknown'])
+  t.equal(asked, 1)
+})
 
 testOnEngines('an outcome that cannot be looked up stays unknown', async (t, open) => {
   const storage = await noteStorage(open)

@@ -1,6 +1,7 @@
 import { balance } from './balance/balance.ts'
 import { clock } from './clock/clock.ts'
 import { descriptors } from './descriptors/descriptors.ts'
+import { failingCalls } from './failing-calls/failing-calls.ts'
 import { fullDisk } from './full-disk/full-disk.ts'
 import { hanging } from './hanging/hanging.ts'
 import { kill } from './kill/kill.ts'
@@ -22,6 +23,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
   'power-loss': powerLoss,
+  'failing-calls': failingCalls,
   'full-disk': fullDisk,
   'temporary-folder': temporaryFolder,
   descriptors,

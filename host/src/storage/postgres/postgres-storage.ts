@@ -66,6 +66,10 @@ export class PostgresStorage implements Storage {
     return this.#refusals.reason
   }
 
+  get wal() {
+    return undefined
+  }
+
   get refused(): number {
     return this.#refusals.count
   }

@@ -2,10 +2,22 @@ import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import { refusalToWrite } from './refusal-to-write.ts'
 
-/** The file or the disk can no longer be trusted: the process has to stop. */
+/**
+ * The file or the disk can no longer be trusted: the process has to stop. `unknown-outcome` where a COMMIT has failed;
+ * nothing was changed otherwise.
+ */
 export class BrokenStorageError extends DatabaseError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('other', message, options)
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    kind: 'unavailable' | 'unknown-outcome' = 'unavailable',
+  ) {
+    super(kind, message, options)
+  }
+
+  /** What is asked of the storage from then on fails with this: none of it was tried. */
+  get afterwards(): BrokenStorageError {
+    return new BrokenStorageError(this.message, { cause: this })
   }
 }
 
@@ -48,7 +60,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
       )
     }
     const known = new DatabaseError(kindOf(error.code), message, { cause: error })
-    return known.kind === 'full' ? Object.assign(known, { path: file }) : known
+    return known.kind === 'full' || known.kind === 'read-only' ? Object.assign(known, { path: file }) : known
   }
   // The driver's own complaints: values that do not match the placeholders, more than one statement.
   if (error instanceof RangeError || error instanceof TypeError) {
@@ -66,9 +78,23 @@ export const isFull = (error: unknown): error is DatabaseError =>
 export const isShortage = (error: unknown): error is DatabaseError =>
   isFull(error) || error instanceof ShortageError
 
-/** Whether a COMMIT failed for what the transaction did, rather than for the disk. */
-export function isConstraint(error: unknown): boolean {
-  return error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT')
+/** What comes of the memory that is shared, which SQLite writes last: the log is on the disk by then, COMMIT included. */
+const AFTER_LOG = /^SQLITE_(?:NOMEM|IOERR_(?:NOMEM|SHM\w+)$)/
+
+/**
+ * What a COMMIT that failed means: a constraint that was deferred, or a shortage, and nothing has happened; otherwise nobody
+ * knows before the next start.
+ */
+export function toCommitError(error: unknown, file: string): DatabaseError {
+  const { code = '', message } = error as { code?: string; message: string }
+  const known = toDatabaseError(error, 'COMMIT', file)
+  const isKnown = isShortage(known) && !AFTER_LOG.test(code)
+  if (isKnown || code.startsWith('SQLITE_CONSTRAINT')) return known as DatabaseError
+  return new BrokenStorageError(
+    `a transaction could not be committed: ${message} (${code}), in: ${file}. Check the disk`,
+    { cause: error },
+    'unknown-outcome',
+  )
 }
 
 function kindOf(code: string): DatabaseErrorKind {

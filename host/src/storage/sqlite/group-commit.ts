@@ -29,13 +29,15 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
  *   have failed only for what a neighbour did. So a group equals running its members one by one. (A deferred
  *   key that a later neighbour mends would pass here and fail alone: migrations refuse deferred keys.)
  * - From BEGIN to COMMIT nothing else runs: whoever else uses the connection finds no transaction open.
- * - A COMMIT that fails otherwise, an I/O error or a corrupt file ends it all: `onBroken`, and no more.
+ * - An I/O error or a corrupt file ends it all: `onBroken`, and no more. Where the COMMIT has failed, each member of the
+ *   group rejects with `unknown-outcome`; in any other case nothing was changed.
  */
 export class GroupCommit {
   readonly #connection: Connection
   readonly #onBroken: (error: BrokenStorageError) => void
   readonly #onShortage: (error: DatabaseError) => void
   readonly #onEmitted: (() => void) | undefined
+  readonly #onPause: () => void
   readonly #rehearse: boolean
   readonly #observer: StorageObserver | undefined
   #queue: Member[] = []
@@ -51,6 +53,8 @@ export class GroupCommit {
       readonly onShortage?: (error: DatabaseError) => void
       /** Called after a COMMIT with events in it. */
       readonly onEmitted?: () => void
+      /** Called between groups, once the turn of the event loop that answers the former one is over. */
+      readonly onPause?: () => void
       readonly rehearse: boolean
       readonly observer?: StorageObserver | undefined
     },
@@ -59,6 +63,7 @@ export class GroupCommit {
     this.#onBroken = options.onBroken
     this.#onShortage = options.onShortage ?? (() => {})
     this.#onEmitted = options.onEmitted
+    this.#onPause = options.onPause ?? (() => {})
     this.#rehearse = options.rehearse
     this.#observer = options.observer
   }
@@ -90,10 +95,11 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
-    do {
+    for (;;) {
       await nextTurn()
+      if (this.#broken === undefined) this.#onPause()
       const members = this.#queue.splice(0, this.#queue[0]?.alone ? 1 : LARGEST_GROUP)
-      if (members.length === 0) break // aborted meanwhile
+      if (members.length === 0) break
       try {
         await retryWhileBusy(() => this.#run(members))
       } catch (error) {
@@ -103,7 +109,7 @@ export class GroupCommit {
           this.#break(error, members)
         }
       }
-    } while (this.#queue.length > 0)
+    }
     this.#draining = undefined
   }
 
@@ -139,14 +145,15 @@ export class GroupCommit {
       this.#again(members, { error: failure })
       return
     }
+    // First: whatever fails from here on does so after the COMMIT.
+    members.forEach((member, index) => {
+      settle(member, outcomes[index] as Outcome)
+    })
     this.#observer?.committed(members.length, performance.now() - begun)
     if (connection.emitted) {
       connection.emitted = false
       this.#onEmitted?.()
     }
-    members.forEach((member, index) => {
-      settle(member, outcomes[index] as Outcome)
-    })
   }
 
   #attempt(member: Member): Outcome {
@@ -194,7 +201,7 @@ export class GroupCommit {
       this.#onBroken(error)
     } finally {
       for (const member of members) member.reject(error)
-      this.abort(error)
+      this.abort(error.afterwards)
     }
   }
 }

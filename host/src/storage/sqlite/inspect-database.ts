@@ -31,6 +31,7 @@ export async function inspectDatabase(
       ...nothing,
       databaseId: idIn(connection, ledger),
       dead,
+      size: sizeOf(database),
       orphans: orphansIn(database),
       ...(await compareMigrations(sets, ledger)),
     }
@@ -49,6 +50,12 @@ export async function inspectDatabase(
 function damageIn(database: SqliteDatabase.Database): string[] {
   const lines = database.pragma('integrity_check(10)') as { integrity_check: string }[]
   return lines.map((line) => line.integrity_check).filter((line) => line !== 'ok')
+}
+
+function sizeOf(database: SqliteDatabase.Database): { bytes: number; free: number } {
+  const number = (name: string) => database.pragma(name, { simple: true }) as number
+  const page = number('page_size')
+  return { bytes: number('page_count') * page, free: number('freelist_count') * page }
 }
 
 function orphansIn(database: SqliteDatabase.Database): DatabaseInspection['orphans'] {

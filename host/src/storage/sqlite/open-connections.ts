@@ -6,6 +6,9 @@ import { rewriteLeftLog } from './rewrite-log.ts'
 /** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
 const BUSY_TIMEOUT_MS = 5
 
+/** What stays of a log that has grown, once it is written back; in bytes. */
+const KEPT_LOG = 16 * 1024 * 1024
+
 /** temp_store 2 is MEMORY: no request needs a file of its own, for which there may be no descriptor or room. */
 const common = { trusted_schema: 0, temp_store: 2 }
 
@@ -15,7 +18,14 @@ const common = { trusted_schema: 0, temp_store: 2 }
  */
 export function openWriter(file: string): Connection {
   const database = openDatabase(file, { timeout: BUSY_TIMEOUT_MS })
-  return configured(database, { ...common, journal_mode: 'wal', synchronous: 2, foreign_keys: 1 })
+  return configured(database, {
+    ...common,
+    journal_mode: 'wal',
+    synchronous: 2,
+    foreign_keys: 1,
+    wal_autocheckpoint: 0, // `Checkpoints` does it
+    journal_size_limit: KEPT_LOG,
+  })
 }
 
 /** The connection that reads. The writer's must be open already. */

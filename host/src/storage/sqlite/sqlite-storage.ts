@@ -10,6 +10,7 @@ import type {
   Storage,
   StorageObserver,
 } from '../storage.ts'
+import { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
@@ -37,6 +38,8 @@ export class SqliteStorage implements Storage {
   readonly #reader: Connection
   readonly #lock: FileLock
   readonly #onFatal: (error: Error) => void
+  readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
+  readonly #checkpoints: Checkpoints
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<void>>()
   readonly #listeners = new Set<() => void>()
@@ -54,6 +57,7 @@ export class SqliteStorage implements Storage {
     readonly reader: Connection
     readonly lock: FileLock
     readonly onFatal: (error: Error) => void
+    readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
     readonly rehearse: boolean
     readonly observer?: StorageObserver | undefined
     readonly space?:
@@ -64,12 +68,15 @@ export class SqliteStorage implements Storage {
     this.#reader = options.reader
     this.#lock = options.lock
     this.#onFatal = options.onFatal
+    this.#onCheckpoint = options.onCheckpoint
+    this.#checkpoints = new Checkpoints(options.writer.database, options.onCheckpoint ?? (() => {}))
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
       onShortage: (error) => this.#refusals.add(error.message),
       onEmitted: () => {
         for (const listener of this.#listeners) listener()
       },
+      onPause: () => this.#checkpoints.run(),
       rehearse: options.rehearse,
       observer: options.observer,
     })
@@ -81,6 +88,11 @@ export class SqliteStorage implements Storage {
 
   get refusal(): string | undefined {
     return this.#refusal?.message ?? this.#refusals.reason
+  }
+
+  get wal() {
+    const { bytes, failure } = this.#checkpoints
+    return { bytes, failure }
   }
 
   get refused(): number {
@@ -209,10 +221,25 @@ export class SqliteStorage implements Storage {
     this.#ended ??= closed
     try {
       this.#reader.database.close()
-      if (!broken) this.#writer.database.pragma('wal_checkpoint(TRUNCATE)')
+      // The last connection that closes writes the log back: not on a disk that has just failed.
+      if (broken) return
+      try {
+        this.#endLog()
+      } finally {
+        this.#writer.database.close()
+      }
     } finally {
-      this.#writer.database.close()
       this.#lock.release()
+    }
+  }
+
+  /** Where the log stays, the next one to open the database finds it. @throws {Error} unless somebody hears of it */
+  #endLog(): void {
+    try {
+      this.#checkpoints.end()
+    } catch (error) {
+      if (this.#onCheckpoint === undefined) throw error
+      this.#onCheckpoint(error as Error)
     }
   }
 
@@ -236,6 +263,7 @@ export class SqliteStorage implements Storage {
         if (this.#held !== undefined) throw this.#held
         const result = this.#withFiles(work)
         for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
+        this.#checkpoints.run()
         return result
       })
     } catch (error) {
@@ -272,8 +300,9 @@ export class SqliteStorage implements Storage {
 
   #break(error: BrokenStorageError): void {
     if (this.#ended !== undefined) return
-    this.#ended = error
-    this.#writes.abort(error)
+    const { afterwards } = error
+    this.#ended = afterwards
+    this.#writes.abort(afterwards)
     this.#onFatal(error)
   }
 }

@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
 import {
   BrokenStorageError,
-  isConstraint,
+  toCommitError,
   toDatabaseError,
 } from '../../../src/storage/sqlite/database-error.ts'
 import { skip, smallVolume } from '../small-volume.ts'
@@ -60,8 +60,17 @@ t.test('long statements are shortened, foreign errors left alone', async (t) => 
   t.equal(toDatabaseError(error, '', ''), error)
 })
 
-t.test('a constraint is one whatever its sort', async (t) => {
-  t.ok(isConstraint(sqliteError('SQLITE_CONSTRAINT_FOREIGNKEY')))
-  t.notOk(isConstraint(sqliteError('SQLITE_FULL')))
-  t.notOk(isConstraint(new Error('SQLITE_CONSTRAINT')))
-})
+t.test(
+  'a COMMIT that fails has an unknown outcome, unless SQLite says that nothing has happened',
+  async (t) => {
+    for (const code of ['SQLITE_CONSTRAINT', 'SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_FULL'])
+      t.notOk(toCommitError(sqliteError(code), '') instanceof BrokenStorageError, code)
+    // The last one comes after the log is on the disk.
+    for (const code of ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE', 'SQLITE_NOMEM', 'SQLITE_IOERR_SHMSIZE']) {
+      const error = toCommitError(sqliteError(code), join(t.testdir(), 'app.db'))
+      t.type(error, BrokenStorageError, code)
+      t.match(error, { kind: 'unknown-outcome', message: /app\.db/ })
+      t.match((error as BrokenStorageError).afterwards, { kind: 'unavailable', cause: error })
+    }
+  },
+)

@@ -174,19 +174,49 @@ t.test('a transaction started while another settles is taken', async (t) => {
   t.strictSame(ids(), [1, 2, 3])
 })
 
-t.test('a COMMIT that fails for the disk ends everything', async (t) => {
+t.test('a COMMIT that fails for the disk ends everything, and only its own group is in doubt', async (t) => {
   const { commit, connection, broken } = group(t)
-  const failure = new BrokenStorageError('the disk is gone')
+  const failure = new BrokenStorageError('the disk is gone', {}, 'unknown-outcome')
   connection.failure = failure
-  const promises = Array.from({ length: 200 }, (_, id) => commit.transaction(insert(id)))
-  t.strictSame(
-    new Set((await Promise.allSettled(promises)).map((one) => one.status === 'rejected' && one.reason)),
-    new Set([failure]),
-    'its group and those queued behind it',
-  )
+  const refused = function* (): Transaction<number> {
+    yield* run(insertItem(0, 'twice'))
+    throw new Error('refused')
+  }
+  const promises = Array.from({ length: 200 }, (_, id) => commit.transaction(id === 7 ? refused : insert(id)))
+  t.strictSame(await outcomes(promises), [
+    ...Array.from({ length: 128 }, () => 'unknown-outcome'),
+    ...Array.from({ length: 72 }, () => 'unavailable'),
+  ])
   t.equal(connection.commits, 1)
   t.strictSame(broken, [failure])
-  await t.rejects(commit.transaction(insert(1)), failure)
+  await t.rejects(commit.transaction(insert(1)), { kind: 'unavailable', cause: failure })
+})
+
+t.test('an I/O error before the COMMIT has changed nothing', async (t) => {
+  const { commit, connection, broken } = group(t)
+  const fails = function* (): Transaction<number> {
+    yield* run(insertItem(9, 'nine'))
+    throw new BrokenStorageError('the disk is gone')
+  }
+  t.strictSame(await outcomes([1, 2, 3].map((id) => commit.transaction(id === 2 ? fails : insert(id)))), [
+    'unavailable',
+    'unavailable',
+    'unavailable',
+  ])
+  t.equal(connection.commits, 0)
+  t.equal(broken.length, 1)
+})
+
+t.test('what fails after a COMMIT does not take it back', async (t) => {
+  const connection = memoryConnection(t, SCHEMA)
+  const observer = {
+    retried() {},
+    committed() {
+      throw new Error('nobody counts')
+    },
+  }
+  const commit = new GroupCommit(connection, { onBroken: () => {}, rehearse: false, observer })
+  t.strictSame(await outcomes([1, 2].map((id) => commit.transaction(insert(id)))), [1, 2])
 })
 
 t.test('an end takes what is queued and nothing more', async (t) => {
