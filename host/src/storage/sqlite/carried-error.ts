@@ -10,17 +10,20 @@ export interface CarriedError {
   readonly stack: string | undefined
   /** Of the file that is at fault, where one is. */
   readonly path: string | undefined
+  /** What the system, or SQLite, calls it: `ENOSPC`. */
+  readonly code: string | undefined
 }
 
 export function carryError(error: unknown): CarriedError {
-  const { message, stack, path } = error as Error & { path?: string }
+  const { message, stack, path, cause } = error as Error & { path?: string; cause?: { code?: string } }
   const kind = error instanceof DatabaseError ? error.kind : 'other'
-  return { type: typeOf(error), kind, message, stack, path }
+  return { type: typeOf(error), kind, message, stack, path, code: cause?.code }
 }
 
-export function carriedError({ type, kind, message, stack, path }: CarriedError): Error {
+export function carriedError({ type, kind, message, stack, path, code }: CarriedError): Error {
   const error = make(type, kind, message)
   if (stack !== undefined) error.stack = stack
+  if (code !== undefined) error.cause = Object.assign(new Error(message), { code })
   return path === undefined ? error : Object.assign(error, { path })
 }
 

@@ -11,10 +11,8 @@ import { createPrivateFile } from './file-lock.ts'
 const STEPS_PER_SYNC = 20
 
 /**
- * Writes a copy of the database as of one moment, the last one, to `file`, while the event loop goes on: in steps
- * of a fraction of a millisecond between which the connection may write; SQLite takes its changes over. Without
- * syncing on the way the last step, which makes the copy durable, would block for all of it (measured with
- * 210 MB: 120 ms, so 25 ms; VACUUM INTO in a thread delayed the COMMITs of others for 145 ms, and changes rowids).
+ * Writes a copy of the database, as the connection reads it, to `file`. To the disk it is sent in pieces: otherwise the
+ * COMMITs of others would wait for all of it.
  *
  * @throws {Error} where it cannot be written; nothing is left then
  */

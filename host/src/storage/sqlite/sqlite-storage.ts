@@ -10,9 +10,8 @@ import type {
   Storage,
   StorageObserver,
 } from '../storage.ts'
-import { changeInThread } from './change-in-thread.ts'
 import type { Connection } from './connection.ts'
-import { copyDatabase } from './copy-database.ts'
+import type { CopyWork } from './copy-thread.ts'
 import { BrokenStorageError, isFull } from './database-error.ts'
 import type { FileLock } from './file-lock.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
@@ -21,8 +20,13 @@ import { readLedger } from './ledger.ts'
 import { needsMigration, pendingMigrations } from './migrate.ts'
 import { Reads } from './reads.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+import { runInThread } from './run-in-thread.ts'
 import { databaseSchema } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
+import type { SchemaWork } from './schema-thread.ts'
+
+/** After how many pages a COMMIT takes the log over: SQLite's own default. */
+const PAGES_IN_LOG = 1_000
 
 /**
  * Reads (`Reads`) have connections of their own, and see what was committed before them; writes go through
@@ -38,7 +42,7 @@ export class SqliteStorage implements Storage {
   readonly #lock: FileLock
   readonly #onFatal: (error: Error) => void
   readonly #writes: GroupCommit
-  readonly #copies = new Set<Promise<void>>()
+  readonly #copies = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   #sequenced = false
   #ended: Error | undefined
@@ -138,12 +142,17 @@ export class SqliteStorage implements Storage {
 
   async copyTo(file: string): Promise<void> {
     this.#assertOpen()
-    const copy = copyDatabase(this.#writer.database, file)
+    const { database } = this.#writer
+    const work: CopyWork = { source: database.name, file }
+    // What is written meanwhile stays in the log: the thread takes it over, and no COMMIT on the event loop.
+    if (this.#copies.size === 0) database.pragma('wal_autocheckpoint = 0')
+    const copy = runInThread('copy-thread', work)
     this.#copies.add(copy)
     try {
       await copy
     } finally {
       this.#copies.delete(copy)
+      if (this.#copies.size === 0) database.pragma(`wal_autocheckpoint = ${PAGES_IN_LOG}`)
     }
   }
 
@@ -226,7 +235,8 @@ export class SqliteStorage implements Storage {
         if (this.#held !== undefined) throw this.#held
         // Nobody is served yet from a new database, and a thread takes its time to begin.
         if (readLedger(this.#reader).length > 0) {
-          return changeInThread({ file: this.#writer.database.name, change }, () => this.#schemaChanged())
+          const work: SchemaWork = { file: this.#writer.database.name, change }
+          return runInThread('schema-thread', work, () => this.#schemaChanged())
         }
         return retryWhileBusy(() => applyChange(this.#writer, change)).finally(() => this.#schemaChanged())
       })
