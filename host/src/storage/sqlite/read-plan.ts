@@ -44,6 +44,7 @@ export function readPlan(database: SqliteDatabase.Database, text: string, parame
   const tables = tablesIn(database, text, nulls)
   const children = Map.groupBy(rows, ({ parent }) => parent)
   const planOf = (id: number): ReadPlan => {
+    if (!children.has(id)) return () => 0
     const parts = (children.get(id) ?? []).map((row) => {
       const loops = loopsOf(database, row.detail, tables)
       return { row, loops, beneath: planOf(row.id) }

@@ -44,6 +44,7 @@ export class ReadThread {
 
   async close(reason: Error): Promise<void> {
     this.#end(reason)
+    this.#worker.ref()
     await this.#worker.terminate()
   }
 
@@ -59,7 +60,7 @@ export class ReadThread {
       return piece
     } finally {
       this.#waiting = undefined
-      this.#worker.unref()
+      if (this.ended === undefined) this.#worker.unref()
     }
   }
 

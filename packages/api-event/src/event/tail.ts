@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventLog } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { ToldEvent } from './told-event.ts'
@@ -88,10 +87,7 @@ export class Tail {
         // Stopped meanwhile, and perhaps begun anew.
         if (this.#position !== after) this.#readAgain = true
         else if (found.length > 0) this.#tell(found.map((event) => new ToldEvent(event)))
-        if (found.length === BATCH) {
-          this.#readAgain = true
-          await nextTurn()
-        }
+        if (found.length === BATCH) this.#readAgain = true
       }
     } catch (error) {
       this.#readAgain = true
