@@ -1,4 +1,4 @@
-// Who may import whom: cli → host → module-sdk ← modules; the test kit and the benchmarks use the host, the benchmarks the command too.
+// Who may import whom: cli → host → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
 

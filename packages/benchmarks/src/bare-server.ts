@@ -1,7 +1,7 @@
+import { serveParent } from '@mortise/verification'
 import { createBareApp } from './bare/create-bare-app.ts'
 import { openPostgresStore, type PostgresOptions } from './bare/postgres-store.ts'
 import { openSqliteStore, type SqliteOptions } from './bare/sqlite-store.ts'
-import { serveParent } from './serve-parent.ts'
 
 // A process of its own: the server that the host is compared with.
 serveParent(async (options: (SqliteOptions | PostgresOptions) & { secret: string }) => {

@@ -2,15 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Child } from './child.ts'
+import { Child, Host, mintUsers, prepareApplication } from '@mortise/verification'
 import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadResult } from './load.ts'
-import { prepareApplication } from './prepare-application.ts'
-import { type Callers, mintUsers, prepareCallers } from './prepare-callers.ts'
+import { type Callers, prepareCallers } from './prepare-callers.ts'
 import { type Ratios, summarize } from './ratios.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { CONNECTIONS } from './servers.ts'
-import { Host } from './soak/app-command.ts'
 
 export interface Gain {
   readonly scenario: string
@@ -46,7 +44,7 @@ export async function measureProcesses({ postgres, rounds, seconds }: ProcessesO
     await fillSchema(postgres, schema)
     const callers = await prepareCallers(one, await mintUsers(application, 2 * CONNECTIONS))
     const halves = [callers.slice(0, CONNECTIONS / 2), callers.slice(CONNECTIONS / 2)]
-    for (const _half of halves) generators.push(new Child('load-generator'))
+    for (const _half of halves) generators.push(new Child(new URL('load-generator.ts', import.meta.url)))
 
     const throughput = async (scenario: Scenario, url: string): Promise<number> => {
       const results = await Promise.all(

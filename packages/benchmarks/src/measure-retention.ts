@@ -10,7 +10,7 @@ import {
   storedModule,
   writeLock,
 } from '@mortise/host'
-import { prepareApplication } from './prepare-application.ts'
+import { prepareApplication } from '@mortise/verification'
 
 export interface Retention {
   /** Bytes of heap that each further version of the module's package leaves behind. */

@@ -1,6 +1,4 @@
-import { mintToken } from '@mortise/host'
 import type { LoadRequest } from './load.ts'
-import type { PreparedApplication } from './prepare-application.ts'
 
 type Credentials = Readonly<Record<string, string>>
 
@@ -23,15 +21,6 @@ export const addItem = (credentials: Credentials, product: string): LoadRequest 
   headers: { ...credentials, 'content-type': 'application/json' },
   body: JSON.stringify({ product, quantity: 1 }),
 })
-
-/** JWTs of one user each. */
-export async function mintUsers(application: PreparedApplication, count: number): Promise<string[]> {
-  const secret = Buffer.from(application.secret)
-  const subjects = Array.from({ length: count }, (_, index) => `user-${index}`)
-  return Promise.all(
-    subjects.map((subject) => mintToken({ issuer: application.issuer, secret, subject, expiresIn: '1d' })),
-  )
-}
 
 /** Fills the carts of the callers of each connection through the API of the server at `url`. */
 export async function prepareCallers(url: string, tokens: readonly string[]): Promise<Callers[]> {

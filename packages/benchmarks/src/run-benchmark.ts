@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Child } from './child.ts'
+import { Child } from '@mortise/verification'
 import type { LoadResult } from './load.ts'
 import { type Ratios, summarize } from './ratios.ts'
 import type { Other, Scenario } from './scenarios.ts'
@@ -59,7 +59,7 @@ const WARM_UP = 2
  */
 export async function runBenchmark(options: BenchmarkOptions): Promise<Comparison[]> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-'))
-  const generator = new Child('load-generator')
+  const generator = new Child(new URL('load-generator.ts', import.meta.url))
   try {
     options.onProgress?.('preparing')
     return await withServers({ ...options, directory }, async (servers) => {

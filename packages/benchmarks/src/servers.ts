@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Child } from './child.ts'
+import { pathToFileURL } from 'node:url'
+import { Child, hostServer, mintUsers, prepareApplication, type Usage } from '@mortise/verification'
 import { comparableAnswer } from './comparable-answer.ts'
 import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadPlan } from './load.ts'
-import { prepareApplication } from './prepare-application.ts'
-import { type Callers, mintUsers, prepareCallers, send } from './prepare-callers.ts'
+import { type Callers, prepareCallers, send } from './prepare-callers.ts'
 import { type Other, type Scenario, scenarios } from './scenarios.ts'
-import type { Usage } from './serve-parent.ts'
 
 export const CONNECTIONS = 32
 
@@ -87,7 +86,7 @@ export async function withServers<Result>(
     const application = await checkout.prepareApplication(folder, modules)
     const database = postgres && `${postgres}?schema=${newSchema()}`
     const tokens = await mintUsers(application, 2 * connections)
-    const child = new Child('host-server', checkout.folder)
+    const child = new Child(checkout.hostServer)
     await add(name, child, tokens, { directory: folder, environment, ...(database && { database }) })
     return { application, tokens }
   }
@@ -96,11 +95,19 @@ export async function withServers<Result>(
     const { secret } = application
     if (postgres) {
       const schema = newSchema()
-      await add('bare', new Child('bare-server'), tokens, { url: postgres, schema, secret })
+      await add('bare', new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
+        url: postgres,
+        schema,
+        secret,
+      })
     } else {
       for (const [name, commit] of commits) {
         const file = join(directory, `${commit}.db`)
-        await add(name, new Child('bare-server'), tokens, { file, secret, commit })
+        await add(name, new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
+          file,
+          secret,
+          commit,
+        })
       }
     }
     await addHost('host, no rate limits', {})
@@ -113,15 +120,14 @@ export async function withServers<Result>(
 }
 
 interface Checkout {
-  readonly folder: string
+  readonly hostServer: URL
   readonly prepareApplication: typeof prepareApplication
 }
 
-const thisCheckout: Checkout = { folder: import.meta.dirname, prepareApplication }
+const thisCheckout: Checkout = { hostServer, prepareApplication }
 
 async function otherCheckout(directory: string): Promise<Checkout> {
-  const folder = resolve(directory, 'packages/benchmarks/dist')
-  return { ...(await import(join(folder, 'prepare-application.js'))), folder }
+  return import(pathToFileURL(resolve(directory, 'packages/verification/src/index.ts')).href)
 }
 
 /**

@@ -1,0 +1,7 @@
+import { measureIdleStreams } from './measure-idle-streams.ts'
+
+// npm run streams -w packages/benchmarks: what 1,000 idle streams cost, on SQLite.
+
+process.stdout.write(
+  `${JSON.stringify(await measureIdleStreams({ streams: 1000, rounds: 15, seconds: 1 }), null, 2)}\n`,
+)

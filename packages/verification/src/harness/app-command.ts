@@ -1,0 +1,104 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Figures } from './figures.ts'
+
+const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
+
+export interface Outcome {
+  /** Undefined for one that was killed. */
+  readonly exitCode: number | undefined
+  /** The document on stdout; undefined where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the command answers
+  readonly json: any
+  readonly said: string
+}
+
+/** Nothing of the user's is read, and no registry is asked. */
+const environment = (directory: string) => ({
+  ...process.env,
+  npm_config_cache: join(directory, '..', 'npm-cache'),
+  npm_config_userconfig: join(directory, '..', 'no.npmrc'),
+  npm_config_registry: 'http://127.0.0.1:1/',
+})
+
+/** Runs the real command. @param killAfter in milliseconds: it is killed with SIGKILL then, wherever it is */
+export async function runApp(
+  directory: string,
+  argv: readonly string[],
+  killAfter?: number,
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [door, ...argv, '--dir', directory, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment(directory),
+    ...(killAfter === undefined ? {} : { timeout: killAfter, killSignal: 'SIGKILL' as const }),
+  })
+  const [[code], out, err] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
+  return { exitCode: code ?? undefined, json: out === '' ? undefined : JSON.parse(out), said: `${out}${err}` }
+}
+
+/** The host, as `app start` runs it, with somebody in it who answers its figures. */
+export class Host {
+  readonly #process: ChildProcess
+  readonly port: number
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#process = child
+    this.port = port
+  }
+
+  /** @param workers as many processes serve, and nobody answers figures */
+  static async start(directory: string, workers?: number): Promise<Host> {
+    const measure = new URL('measure.ts', import.meta.url).href
+    const more = workers === undefined ? [] : ['--workers', `${workers}`]
+    const child = fork(door, ['start', '--port', '0', '--dir', directory, '--json', ...more], {
+      execArgv: workers === undefined ? ['--expose-gc', '--no-warnings', '--import', measure] : [],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: {
+        ...environment(directory),
+        APP_LOG_LEVEL: 'fatal',
+        APP_RATE_LIMIT_MAX: '0',
+        APP_SERVER_DRAIN_SECONDS: '0',
+      },
+    })
+    const [bytes] = await Promise.race([
+      once(child.stdout as NodeJS.ReadableStream, 'data'),
+      once(child, 'exit').then(() => {
+        throw new Error('the host ended while it started: see what it wrote above')
+      }),
+    ])
+    const { url } = JSON.parse(String(bytes))
+    if (url === undefined) throw new Error(`the host did not start: ${bytes}`)
+    return new Host(child, Number(new URL(url).port))
+  }
+
+  get hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null
+  }
+
+  async figures(): Promise<Figures> {
+    this.#process.send({})
+    const [figures] = await once(this.#process, 'message')
+    return figures
+  }
+
+  /** SIGKILL, and waits for its end. */
+  async kill(): Promise<void> {
+    if (this.hasEnded) return
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
+  }
+
+  /** @returns the exit code, or the signal that ended it */
+  async stop(): Promise<number | string> {
+    if (!this.hasEnded) {
+      const ended = once(this.#process, 'exit')
+      this.#process.kill('SIGTERM')
+      await ended
+    }
+    return this.#process.exitCode ?? this.#process.signalCode ?? 'unknown'
+  }
+}

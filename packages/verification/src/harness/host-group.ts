@@ -1,0 +1,90 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { callRunningHost, configFile, mintToken, readLock, writeLock } from '@mortise/host'
+import { KillableHost } from './killable-host.ts'
+import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
+import type { Random } from './random.ts'
+
+export interface HostGroupOptions {
+  /** An empty folder, for the applications. */
+  readonly folder: string
+  readonly modules: readonly string[]
+  /** The URL that each host has of one PostgreSQL database; none for a single host on SQLite. */
+  readonly databases: readonly string[]
+  /** Who serves, as `KillableHost` takes it, and what it is told besides its directory. */
+  readonly file?: URL
+  readonly options?: object
+}
+
+/** A module that serves its parent: the host as `app start` runs it. */
+export const hostServer = new URL('host-server.ts', import.meta.url)
+
+/** One host on SQLite, or several on one PostgreSQL database, each with a folder of its own. */
+export class HostGroup {
+  readonly #application: PreparedApplication
+  readonly #directories: readonly string[]
+  readonly #hosts: readonly KillableHost[]
+
+  private constructor(
+    application: PreparedApplication,
+    directories: readonly string[],
+    hosts: readonly KillableHost[],
+  ) {
+    this.#application = application
+    this.#directories = directories
+    this.#hosts = hosts
+  }
+
+  static async start({ folder, modules, databases, file, options }: HostGroupOptions): Promise<HostGroup> {
+    const first = join(folder, 'application')
+    await mkdir(first)
+    const application = await prepareApplication(first, modules)
+    const directories = databases.length === 0 ? [first] : []
+    for (const [index, database] of databases.entries()) {
+      const directory = join(folder, `application-${index + 1}`)
+      await cp(first, directory, { recursive: true })
+      const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
+      await writeFile(configFile(directory), JSON.stringify({ ...config, database }))
+      directories.push(directory)
+    }
+    const hosts = directories.map(
+      (directory) => new KillableHost(file ?? hostServer, { ...options, directory }),
+    )
+    const group = new HostGroup(application, directories, hosts)
+    try {
+      // One after the other: the first one migrates.
+      for (const host of hosts) await host.start()
+    } catch (error) {
+      await group.stop()
+      throw error
+    }
+    return group
+  }
+
+  any(random: Random): KillableHost {
+    return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
+  }
+
+  /** Has one host take up another generation: `module` is switched off there, or on again. */
+  async switchAny(random: Random, module: string): Promise<void> {
+    const directory = this.#directories[random.between(0, this.#directories.length - 1)] as string
+    const lock = await readLock(directory)
+    const locked = lock.modules[module]
+    if (locked === undefined) throw new Error(`${module} is not installed`)
+    await writeLock(directory, {
+      ...lock,
+      generation: lock.generation + 1,
+      modules: { ...lock.modules, [module]: { ...locked, enabled: !locked.enabled } },
+    })
+    await callRunningHost(directory, { method: 'POST', path: '/activate' })
+  }
+
+  mintToken(subject: string, scope?: string): Promise<string> {
+    const { issuer, secret } = this.#application
+    return mintToken({ issuer, secret: Buffer.from(secret), subject, scope, expiresIn: '1d' })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.stop()))
+  }
+}

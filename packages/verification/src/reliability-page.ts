@@ -1,0 +1,51 @@
+import type { Outcome, Verification } from './verification.ts'
+
+/** One run, as `npm run verify -- --json` prints it and `results/` keeps it. */
+export interface Run extends Outcome {
+  readonly name: string
+  readonly seed: number
+  readonly minutes: number
+  /** ISO 8601, a day. */
+  readonly date: string
+  readonly machine: string
+  /** How long it took, in seconds. */
+  readonly seconds: number
+}
+
+const HEAD = `# Reliability
+
+What the product promises when disks, clocks, networks, processes and callers fail, and how anyone can try it.
+Each section has the promise, the command that tries it, and the figures of its last recorded run.
+
+\`\`\`sh
+npm run verify -- all                              # a slice of each: some minutes
+npm run verify -- twins --minutes 10 --seed 7      # one of them, for longer
+\`\`\`
+
+The seed decides what is tried. What a kill or a cut meets depends on the machine too. A run ends with exit code 1
+where anything acknowledged is lost or done twice, where an answer is false, or where a limit does not hold.
+A run that this machine cannot try (no \`strace\`, no mounts) says so. CI runs the slice of each.
+
+[packages/verification](../packages/verification/README.md) says what each run does.
+This page is made from \`packages/verification/results\`: \`npm run verify -- NAME --minutes M --record\`.
+`
+
+/** The text of docs/reliability.md. */
+export function reliabilityPage(
+  verifications: Readonly<Record<string, Verification>>,
+  runs: ReadonlyMap<string, Run>,
+): string {
+  const sections = Object.entries(verifications).map(([name, { promise }]) => {
+    const run = runs.get(name)
+    return `\n## ${name}\n\n${promise}\n\n${run === undefined ? 'No run is recorded.\n' : figuresOf(run)}`
+  })
+  return HEAD + sections.join('')
+}
+
+function figuresOf({ name, seed, minutes, date, machine, figures, failures }: Run): string {
+  const rows = Object.entries({ ...figures, failures: failures.length }).map(
+    ([figure, count]) => `| ${figure} | ${count.toLocaleString('en')} |\n`,
+  )
+  const command = `npm run verify -- ${name} --seed ${seed} --minutes ${minutes}`
+  return `\`${command}\`, ${date}, ${machine}:\n\n| Figure | Count |\n|---|---|\n${rows.join('')}`
+}

@@ -1,0 +1,33 @@
+import type { Outcome, RunOptions } from './verification.ts'
+
+/**
+ * Runs rounds, each with a seed of its own, until the minutes are over, the signal is aborted, or one has failed; at least one.
+ * @param round is given the seed, which repeats it alone: `npm run verify -- NAME --seed SEED`
+ * @returns the sums of the figures
+ */
+export async function repeat(
+  { seed, minutes, signal, onProgress }: Pick<RunOptions, 'seed' | 'minutes' | 'signal' | 'onProgress'>,
+  round: (seed: number) => Promise<Outcome>,
+): Promise<Outcome> {
+  const end = performance.now() + minutes * 60_000
+  const figures: Record<string, number> = { rounds: 0 }
+  for (let own = seed; ; own += 1) {
+    const { figures: more, failures, skipped } = await round(own)
+    if (skipped !== undefined) return { figures: {}, failures, skipped }
+    figures.rounds = (figures.rounds ?? 0) + 1
+    for (const [name, count] of Object.entries(more)) figures[name] = (figures[name] ?? 0) + count
+    if (failures.length > 0) return { figures, failures: failures.map((text) => `seed ${own}: ${text}`) }
+    if (signal.aborted || performance.now() >= end) return { figures, failures }
+    onProgress(`${figures.rounds} rounds: ${JSON.stringify(more)}`)
+  }
+}
+
+/** The outcome of a round, which has failed where one of `needed` was counted zero times: it has tried nothing then. */
+export function outcome(
+  figures: Readonly<Record<string, number>>,
+  failures: readonly string[],
+  needed: readonly string[] = [],
+): Outcome {
+  const missing = needed.filter((name) => !figures[name]).map((name) => `the run has counted no ${name}`)
+  return { figures, failures: [...failures, ...missing] }
+}

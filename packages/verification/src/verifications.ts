@@ -1,0 +1,25 @@
+import { balance } from './balance/balance.ts'
+import { kill } from './kill/kill.ts'
+import { linearizability } from './linearizability/linearizability.ts'
+import { move } from './move/move.ts'
+import { outbox } from './outbox/outbox.ts'
+import { postgres } from './postgres/postgres.ts'
+import { powerCut } from './power-cut/power-cut.ts'
+import { soak } from './soak/soak.ts'
+import { streams } from './streams/streams.ts'
+import { twins } from './twins/twins.ts'
+import type { Verification } from './verification.ts'
+
+/** By the name that `npm run verify` takes, in the order of docs/reliability.md. */
+export const verifications: Readonly<Record<string, Verification>> = {
+  kill,
+  'power-cut': powerCut,
+  twins,
+  outbox,
+  streams,
+  linearizability,
+  postgres,
+  balance,
+  soak,
+  move,
+}
