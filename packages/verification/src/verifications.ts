@@ -5,6 +5,7 @@ import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
+import { responsive } from './responsive/responsive.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
 import { twins } from './twins/twins.ts'
@@ -20,6 +21,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   linearizability,
   postgres,
   balance,
+  responsive,
   soak,
   move,
 }

@@ -1,19 +1,19 @@
 import { Agent, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// A process of its own: asks for /health/live every 10 ms, and the same of a bare server in a further process at the
-// same moments, which shows what the machine, or this process, was late with by itself. Its parent sends the URL once,
-// and then anything for the latest answer since.
+// Two processes beside a host. One asks it for /health/live every 10 ms, and at the same moments a bare server, which is
+// the other: what is late there too is the machine's doing. The bare server also says how much slower than its CPU time
+// a piece of work is, for want of a CPU.
 
 const INTERVAL = 10
+const PIECE = 1
 
+/** Since it was last asked, in milliseconds. */
 export interface Latest {
-  /** How late the latest answer of the host was, in milliseconds. */
+  /** The latest answer of the host. */
   readonly host: number
   /** The same, less what the bare server's latest answer took at that moment. */
   readonly own: number
-  /** Of the bare server. */
-  readonly bare: number
   readonly asked: number
 }
 
@@ -24,13 +24,30 @@ interface Asked {
 
 if (process.argv[2] === 'bare') serve()
 else process.once('message', ({ host, bare }: { host: string; bare: string }) => probe(host, bare))
+process.once('disconnect', () => process.exit())
 
+/** Answers each message with how many times its CPU time a piece of work has taken since. */
 function serve(): void {
   const server = createServer((_request, response) => response.end('{}'))
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-  process.once('disconnect', () => process.exit())
+  let [wall, cpu] = [0, 0]
+  setInterval(() => {
+    const begun = performance.now()
+    const before = process.cpuUsage()
+    for (let used = 0; used < PIECE * 1_000; ) {
+      const { user, system } = process.cpuUsage(before)
+      used = user + system
+    }
+    wall += performance.now() - begun
+    cpu += PIECE
+  }, INTERVAL)
+  process.on('message', () => {
+    process.send?.({ slowdown: cpu === 0 ? 1 : Math.max(1, wall / cpu) })
+    wall = cpu = 0
+  })
 }
 
+/** Answers each message with `Latest`. */
 function probe(host: string, bare: string): void {
   let hosts: Asked[] = []
   let bares: Asked[] = []
@@ -52,7 +69,6 @@ function probe(host: string, bare: string): void {
     hosts = hosts.filter(({ took }) => took === undefined)
     bares = bares.filter(({ took }) => took === undefined)
   })
-  process.once('disconnect', () => process.exit())
 }
 
 function latest(hosts: readonly Asked[], bares: readonly Asked[]): Latest {
@@ -68,5 +84,5 @@ function latest(hosts: readonly Asked[], bares: readonly Asked[]): Latest {
     )
     own = Math.max(own, took - Math.max(0, ...meanwhile.map(tookOf)))
   }
-  return { host, own, bare: Math.max(0, ...bares.map(tookOf)), asked: hosts.length }
+  return { host, own, asked: hosts.length }
 }
