@@ -8,6 +8,13 @@ import type { ReadOrder, ReadPiece } from './read-thread.ts'
 /** How many reads may go through many rows at once: one that is slow does not keep all others. */
 const MOST_THREADS = 2
 
+/**
+ * The log of the database begins anew only when nobody reads it. So all threads rest, for a COMMIT or two, once there has
+ * been one that read for so long, in milliseconds.
+ */
+const LONGEST = 5_000
+const REST = 20
+
 const script = new URL(`read-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /** A thread with a connection of its own. One read at a time. */
@@ -76,6 +83,10 @@ export class ReadThreads {
   readonly #threads = new Set<ReadThread>()
   readonly #idle: ReadThread[] = []
   readonly #queue: PromiseWithResolvers<ReadThread>[] = []
+  #busy = 0
+  #isResting = false
+  /** When no thread has read for the last time, by `performance.now()`. */
+  #restedAt = 0
   #closed: Error | undefined
 
   constructor(file: string) {
@@ -84,7 +95,11 @@ export class ReadThreads {
 
   /** Does `work` with a thread that does nothing else meanwhile; what comes later waits for one. */
   async with<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
-    const thread = await this.#take()
+    if (this.#closed !== undefined) throw this.#closed
+    const waiting = Promise.withResolvers<ReadThread>()
+    this.#queue.push(waiting)
+    this.#serve()
+    const thread = await waiting.promise
     try {
       return await work(thread)
     } finally {
@@ -104,14 +119,15 @@ export class ReadThreads {
     await Promise.all(Array.from(this.#threads, (thread) => thread.close(reason)))
   }
 
-  #take(): Promise<ReadThread> | ReadThread {
-    if (this.#closed !== undefined) throw this.#closed
-    const idle = this.#idle.pop()
-    if (idle !== undefined) return idle
-    if (this.#threads.size < MOST_THREADS) return this.#begin()
-    const waiting = Promise.withResolvers<ReadThread>()
-    this.#queue.push(waiting)
-    return waiting.promise
+  #serve(): void {
+    if (this.#busy === 0) this.#restedAt = performance.now()
+    else if (performance.now() - this.#restedAt > LONGEST) this.#isResting = true
+    while (this.#queue.length > 0 && !this.#isResting) {
+      const thread = this.#idle.pop() ?? (this.#threads.size < MOST_THREADS ? this.#begin() : undefined)
+      if (thread === undefined) return
+      this.#busy += 1
+      this.#queue.shift()?.resolve(thread)
+    }
   }
 
   #begin(): ReadThread {
@@ -121,14 +137,15 @@ export class ReadThreads {
   }
 
   #giveBack(thread: ReadThread): void {
-    let next = thread
-    if (thread.ended !== undefined) {
-      this.#threads.delete(thread)
-      if (this.#queue.length === 0 || this.#closed !== undefined) return
-      next = this.#begin()
+    this.#busy -= 1
+    if (thread.ended === undefined) this.#idle.push(thread)
+    else this.#threads.delete(thread)
+    if (!this.#isResting) this.#serve()
+    else if (this.#busy === 0) {
+      setTimeout(() => {
+        this.#isResting = false
+        this.#serve()
+      }, REST)
     }
-    const waiting = this.#queue.shift()
-    if (waiting) waiting.resolve(next)
-    else this.#idle.push(next)
   }
 }

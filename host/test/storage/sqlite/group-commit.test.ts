@@ -361,7 +361,7 @@ t.test('a transaction that waits too long for exclusive work is busy, and is not
   const commit = new GroupCommit(connection, { onBroken: t.fail, rehearse: false, patience: 10 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const work = commit.exclusive(() => promise)
-  await t.rejects(commit.transaction(insert(1)), { kind: 'busy' })
+  await t.rejects(commit.transaction(insert(1)), { name: 'DatabaseError', kind: 'busy' })
   resolve()
   await work
   await commit.transaction(insert(2))
