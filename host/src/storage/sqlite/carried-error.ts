@@ -15,16 +15,15 @@ export interface CarriedError {
 }
 
 export function carryError(error: unknown): CarriedError {
-  const { message, stack, path, cause } = error as Error & { path?: string; cause?: { code?: string } }
+  const { message, stack, path, code } = error as Error & { path?: string; code?: string }
   const kind = error instanceof DatabaseError ? error.kind : 'other'
-  return { type: typeOf(error), kind, message, stack, path, code: cause?.code }
+  return { type: typeOf(error), kind, message, stack, path, code }
 }
 
 export function carriedError({ type, kind, message, stack, path, code }: CarriedError): Error {
   const error = make(type, kind, message)
   if (stack !== undefined) error.stack = stack
-  if (code !== undefined) error.cause = Object.assign(new Error(message), { code })
-  return path === undefined ? error : Object.assign(error, { path })
+  return Object.assign(error, path !== undefined && { path }, code !== undefined && { code })
 }
 
 function typeOf(error: unknown): CarriedError['type'] {

@@ -20,7 +20,7 @@ try {
   const connection = openWriter(file)
   try {
     answer({ result: await retryWhileBusy(() => applyChange(connection, change)) })
-    await takeLogOver(connection)
+    await takeLogOver(connection.database)
   } finally {
     connection.database.close()
   }

@@ -11,7 +11,7 @@ import type {
   StorageObserver,
 } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import type { CopyWork } from './copy-thread.ts'
+import { copyDatabase } from './copy-database.ts'
 import { BrokenStorageError, isFull } from './database-error.ts'
 import type { FileLock } from './file-lock.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
@@ -143,10 +143,9 @@ export class SqliteStorage implements Storage {
   async copyTo(file: string): Promise<void> {
     this.#assertOpen()
     const { database } = this.#writer
-    const work: CopyWork = { source: database.name, file }
     // What is written meanwhile stays in the log: the thread takes it over, and no COMMIT on the event loop.
     if (this.#copies.size === 0) database.pragma('wal_autocheckpoint = 0')
-    const copy = runInThread('copy-thread', work)
+    const copy = copyDatabase(database.name, file)
     this.#copies.add(copy)
     try {
       await copy
