@@ -24,7 +24,6 @@ import { migrateHost } from './modules/migrate-host.ts'
 import { isDatabaseStillToCome, openApplicationStorage } from './open-application-storage.ts'
 import { ConfigError, type Environment } from './settings.ts'
 import { copyDatabase as copySqlite } from './storage/sqlite/copy-database.ts'
-import { openBeside } from './storage/sqlite/open-connections.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -116,14 +115,11 @@ export async function copyDatabaseBeside(
     // Otherwise the records wait for the next command.
     if (error instanceof IdentityError) throw error
   })
-  const source = openBeside(databaseFile)
   try {
-    await copySqlite(source, file)
+    await copySqlite(databaseFile, file)
   } catch (error) {
     const { path = databaseFile } = error as NodeJS.ErrnoException
     throw Object.assign(error as Error, { path })
-  } finally {
-    source.close()
   }
 }
 

@@ -9,6 +9,7 @@ import {
   timestamp,
 } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
+import { MOST_ROWS } from '../storage/read-limit.ts'
 
 /** `taken back`: a change of the application that its host could not serve. */
 const Outcome = Type.Unsafe<'done' | 'taken back'>({ type: 'string', enum: ['done', 'taken back'] })
@@ -78,7 +79,7 @@ export function* readTrail({
 }: AuditQuery): Transaction<AuditRecord[]> {
   const rows = yield* many<Omit<AuditRecord, 'at' | 'details'> & { at: number; details: string | null }>(sql`
     SELECT seq, at, actor, action, object, outcome, request_id AS "requestId", details
-    FROM mortise_audit WHERE seq < ${before} ORDER BY seq DESC LIMIT ${limit}`)
+    FROM mortise_audit WHERE seq < ${before} ORDER BY seq DESC LIMIT ${Math.min(limit, MOST_ROWS)}`)
   return rows.map(({ at, details, ...row }) => ({
     ...row,
     at: timestamp(at),

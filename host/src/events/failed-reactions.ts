@@ -1,6 +1,7 @@
 import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import { insertion, type OperatorRecord } from '../audit/audit-trail.ts'
 import { now } from '../storage/now.ts'
+import { MOST_ROWS } from '../storage/read-limit.ts'
 import type { AppliedMigration } from '../storage/storage.ts'
 
 // What an operator sees of reactions, and can do about those that have failed.
@@ -68,7 +69,7 @@ export function* readReactions(limit: number): Transaction<ReactionsState> {
   const subscriptions = yield* readSubscriptions()
   const rows = yield* many<Row & Omit<FailedReaction, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
     SELECT subscription AS module, event, state, attempts, error, next_at AS "nextAt"
-    FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${limit}`)
+    FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${Math.min(limit, MOST_ROWS)}`)
   const failed = rows.map(({ nextAt, state, attempts, error, ...row }) => {
     return {
       ...chosen(row),

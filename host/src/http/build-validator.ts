@@ -14,6 +14,12 @@ export interface RoutePart {
   readonly httpPart?: string
 }
 
+/**
+ * Of schemas that refer to no shared one. A generation has most of them from the one before it: compiling all of them at
+ * once would hold the event loop.
+ */
+const compiled = new WeakMap<TSchema, ValidateFunction>()
+
 type Validate = (data: unknown) => true | { readonly error: Error }
 
 /** Up to here, in characters of JSON, every error of a body is looked for; of a longer one the first. */
@@ -44,11 +50,20 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
     return ajv
   }
   for (const schema of Object.values(shared)) checkSchema(schema)
-  const first = validator(false)
+  const isAlone = Object.keys(shared).length === 0
+  let first: Ajv | undefined
+  const compile = (schema: TSchema): ValidateFunction => {
+    const known = isAlone ? compiled.get(schema) : undefined
+    if (known !== undefined) return known
+    checkSchema(schema)
+    first ??= validator(false)
+    const validate = first.compile(schema)
+    if (isAlone) compiled.set(schema, validate)
+    return validate
+  }
   let thorough: Ajv | undefined
   return ({ schema, httpPart = 'body', method, url }) => {
-    checkSchema(schema)
-    const validate = first.compile(schema)
+    const validate = compile(schema)
     let validateAll: ValidateFunction | undefined
     const all = (data: unknown) => {
       thorough ??= validator(true)

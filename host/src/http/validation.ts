@@ -2,6 +2,8 @@ import { Strict } from '@mortise/module-sdk'
 import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 
+const noQuery = Strict({})
+
 /**
  * A route that declares no query parameters takes none: an unknown one is refused there as everywhere. What
  * validates the parts of a request is `buildValidator`, an option of the instance.
@@ -12,7 +14,7 @@ export const validation = fp(
       if (route.url === '*') return // the preflight route of CORS
       // Fastify takes `query` for `querystring`, but not both.
       const { query, ...schema } = (route.schema ?? {}) as FastifySchema & { query?: unknown }
-      route.schema = { ...schema, querystring: schema.querystring ?? query ?? Strict({}) }
+      route.schema = { ...schema, querystring: schema.querystring ?? query ?? noQuery }
     })
   },
   { name: 'validation', fastify: '5.x' },

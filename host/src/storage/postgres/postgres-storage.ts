@@ -1,6 +1,7 @@
 import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
 import { EVENTS_CHANNEL, givePositions, unplaced } from '../event-tables.ts'
+import { assertFewRows } from '../read-limit.ts'
 import { RecentRefusals } from '../recent-refusals.ts'
 import {
   type AppliedMigration,
@@ -79,7 +80,11 @@ export class PostgresStorage implements Storage {
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
-    return this.#work(async () => (await this.#connections.read(query)).rows)
+    return this.#work(async () => {
+      const { rows } = await this.#connections.read(query)
+      assertFewRows(rows.length, query.strings.join('?'))
+      return rows
+    })
   }
 
   async maybeOne<Row>(query: Sql): Promise<Row | undefined> {

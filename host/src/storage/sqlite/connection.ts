@@ -46,7 +46,7 @@ export class Connection {
   }
 
   all<Row>(query: Sql): Row[] {
-    const prepared = this.#prepare(query)
+    const prepared = this.prepare(query)
     try {
       return this.#all(prepared, query.values) as Row[]
     } catch (error) {
@@ -54,8 +54,19 @@ export class Connection {
     }
   }
 
+  /** Its rows one by one. The connection does nothing else until they are taken, or the iterator is returned. */
+  *each(query: Sql): Generator<unknown, void> {
+    const { statement, read, text } = this.prepare(query)
+    try {
+      if (read === undefined) return
+      for (const values of statement.iterate(integers(query.values))) yield read(values as unknown[])
+    } catch (error) {
+      throw toDatabaseError(error, text, this.database.name)
+    }
+  }
+
   first<Row>(query: Sql): Row | undefined {
-    const prepared = this.#prepare(query)
+    const prepared = this.prepare(query)
     try {
       const { statement, read } = prepared
       if (read === undefined) return this.#all(prepared, query.values)[0] as undefined
@@ -68,7 +79,7 @@ export class Connection {
 
   /** How many rows a statement changed; 0 for one that only reads. */
   changes(query: Sql): number {
-    const prepared = this.#prepare(query)
+    const prepared = this.prepare(query)
     try {
       return prepared.statement.run(integers(query.values)).changes
     } catch (error) {
@@ -121,7 +132,8 @@ export class Connection {
     control(this.#release)
   }
 
-  #prepare(query: Sql): PreparedStatement {
+  /** @throws {DatabaseError} `refused`, `read-only`, or for what SQLite does not understand */
+  prepare(query: Sql): PreparedStatement {
     const prepared = this.statements.get(query)
     if (this.#readonly && !prepared.readonly) {
       throw new DatabaseError(

@@ -8,7 +8,10 @@ import { BrokenStorageError, isShortage } from './database-error.ts'
  * the generator, which may go on; not so where SQLite has ended the transaction, something is short (room on the disk, say), or the file is broken:
  * then the generator is left where it is, since its next statement would commit by itself.
  */
-export function drive<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
+export function drive<Result>(
+  connection: Pick<Connection, 'execute' | 'inTransaction'>,
+  steps: () => Transaction<Result>,
+): Result {
   const generator = generatorOf(steps)
   let next = generator.next()
   while (!next.done) {

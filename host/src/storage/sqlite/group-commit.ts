@@ -8,6 +8,10 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 
 /** How many transactions share a COMMIT at most, so that the event loop breathes between. */
 const LARGEST_GROUP = 128
+/** For how long a transaction waits for work that no group may run beside, in milliseconds. */
+const PATIENCE = 30_000
+/** How often it is looked which have waited too long. */
+const LOOK_INTERVAL = 1_000
 
 interface Member {
   readonly steps: () => Transaction<unknown>
@@ -15,6 +19,8 @@ interface Member {
   readonly reject: (error: unknown) => void
   /** Its group was lost: it runs again in a transaction of its own. */
   alone: boolean
+  /** When it was queued, by `performance.now()`. */
+  readonly since: number
 }
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
@@ -29,6 +35,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
  *   have failed only for what a neighbour did. So a group equals running its members one by one. (A deferred
  *   key that a later neighbour mends would pass here and fail alone: migrations refuse deferred keys.)
  * - From BEGIN to COMMIT nothing else runs: whoever else uses the connection finds no transaction open.
+ * - What may not run beside a group (a change of the schema) is done between two of them, by `exclusive`.
  * - An I/O error or a corrupt file ends it all: `onBroken`, and no more. Where the COMMIT has failed, each member of the
  *   group rejects with `unknown-outcome`; in any other case nothing was changed.
  */
@@ -40,7 +47,9 @@ export class GroupCommit {
   readonly #onPause: () => void
   readonly #rehearse: boolean
   readonly #observer: StorageObserver | undefined
+  readonly #patience: number
   #queue: Member[] = []
+  readonly #exclusive: { readonly run: () => Promise<void>; readonly reject: (error: unknown) => void }[] = []
   #draining: Promise<void> | undefined
   #ended: Error | undefined
   #broken: BrokenStorageError | undefined
@@ -57,8 +66,11 @@ export class GroupCommit {
       readonly onPause?: () => void
       readonly rehearse: boolean
       readonly observer?: StorageObserver | undefined
+      /** In milliseconds. */
+      readonly patience?: number
     },
   ) {
+    this.#patience = options.patience ?? PATIENCE
     this.#connection = connection
     this.#onBroken = options.onBroken
     this.#onShortage = options.onShortage ?? (() => {})
@@ -71,7 +83,20 @@ export class GroupCommit {
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     return new Promise<Result>((resolve, reject) => {
-      this.#queue.push({ steps, resolve: resolve as (result: unknown) => void, reject, alone: false })
+      const since = performance.now()
+      this.#queue.push({ steps, resolve: resolve as (result: unknown) => void, reject, alone: false, since })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /**
+   * Does `work` before the next group. Transactions wait for its end, for half a minute at most: then they reject as
+   * `busy`.
+   */
+  exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    return new Promise<Result>((resolve, reject) => {
+      this.#exclusive.push({ run: () => work().then(resolve, reject), reject })
       this.#draining ??= this.#drain()
     })
   }
@@ -91,6 +116,7 @@ export class GroupCommit {
   abort(error: BrokenStorageError): void {
     this.#ended = error
     this.#broken = error
+    for (const { reject } of this.#exclusive.splice(0)) reject(error)
     for (const member of this.#queue.splice(0)) member.reject(error)
   }
 
@@ -98,8 +124,12 @@ export class GroupCommit {
     for (;;) {
       await nextTurn()
       if (this.#broken === undefined) this.#onPause()
+      await this.#runExclusive()
       const members = this.#queue.splice(0, this.#queue[0]?.alone ? 1 : LARGEST_GROUP)
-      if (members.length === 0) break
+      if (members.length === 0) {
+        if (this.#exclusive.length === 0) break
+        continue
+      }
       try {
         await retryWhileBusy(() => this.#run(members))
       } catch (error) {
@@ -111,6 +141,23 @@ export class GroupCommit {
       }
     }
     this.#draining = undefined
+  }
+
+  async #runExclusive(): Promise<void> {
+    if (this.#exclusive.length === 0) return
+    const timer = setInterval(() => this.#refuseOverdue(), Math.min(LOOK_INTERVAL, this.#patience))
+    for (let next = this.#exclusive.shift(); next; next = this.#exclusive.shift()) await next.run()
+    clearInterval(timer)
+  }
+
+  #refuseOverdue(): void {
+    const latest = performance.now() - this.#patience
+    const first = this.#queue.findIndex(({ since }) => since > latest)
+    for (const member of this.#queue.splice(0, first < 0 ? this.#queue.length : first)) {
+      member.reject(
+        new DatabaseError('busy', 'the tables are being changed, and nothing is written meanwhile'),
+      )
+    }
   }
 
   #run(members: readonly Member[]): void {

@@ -23,6 +23,15 @@ export function pendingMigrations(
   )
 }
 
+/** Whether `applyMigrations` would change something. */
+export function needsMigration(
+  connection: Connection,
+  sets: readonly MigrationSet[],
+  files: readonly (readonly MigrationFile[])[],
+): boolean {
+  return pendingMigrations(connection, sets, files).length > 0 || lackPrefix(connection, sets)
+}
+
 /**
  * Applies what is pending in one transaction: all of it, or nothing.
  * @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened
@@ -32,8 +41,7 @@ export function applyMigrations(
   sets: readonly MigrationSet[],
   files: readonly (readonly MigrationFile[])[],
 ): AppliedMigration[] {
-  const isPending = pendingMigrations(connection, sets, files).length > 0
-  if (!isPending && !lackPrefix(connection, sets)) return []
+  if (!needsMigration(connection, sets, files)) return []
   return changeSchema(connection, () => {
     prepareLedger(connection)
     addPrefixes(connection, sets)

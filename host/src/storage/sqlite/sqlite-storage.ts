@@ -14,21 +14,21 @@ import { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
-import { drive } from './drive.ts'
 import type { FileLock } from './file-lock.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 import { GroupCommit } from './group-commit.ts'
 import { readLedger } from './ledger.ts'
-import { applyMigrations, pendingMigrations } from './migrate.ts'
-import { purgeModule } from './purge.ts'
-import { restoreModule } from './restore-module.ts'
+import { needsMigration, pendingMigrations } from './migrate.ts'
+import { Reads } from './reads.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+import { runInThread } from './run-in-thread.ts'
 import { databaseSchema } from './schema.ts'
-import { undoMigrations } from './undo.ts'
+import { applyChange, type SchemaChange } from './schema-change.ts'
+import type { SchemaWork } from './schema-thread.ts'
 
 /**
- * Reads run at once on a connection of their own, and see what was committed before them; writes go
- * through `GroupCommit`. After `onFatal` was called nothing more is accepted.
+ * Reads (`Reads`) have connections of their own, and see what was committed before them; writes go through
+ * `GroupCommit`. After `onFatal` was called nothing more is accepted.
  */
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
@@ -36,12 +36,13 @@ export class SqliteStorage implements Storage {
   readonly pool = undefined
   readonly #writer: Connection
   readonly #reader: Connection
+  readonly #reads: Reads
   readonly #lock: FileLock
   readonly #onFatal: (error: Error) => void
   readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
   readonly #checkpoints: Checkpoints
   readonly #writes: GroupCommit
-  readonly #copies = new Set<Promise<void>>()
+  readonly #copies = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   #sequenced = false
   #ended: Error | undefined
@@ -66,6 +67,7 @@ export class SqliteStorage implements Storage {
   }) {
     this.#writer = options.writer
     this.#reader = options.reader
+    this.#reads = new Reads(options.reader)
     this.#lock = options.lock
     this.#onFatal = options.onFatal
     this.#onCheckpoint = options.onCheckpoint
@@ -76,7 +78,10 @@ export class SqliteStorage implements Storage {
       onEmitted: () => {
         for (const listener of this.#listeners) listener()
       },
-      onPause: () => this.#checkpoints.run(),
+      // What is written during a copy stays in the log: the thread that copies writes it back.
+      onPause: () => {
+        if (this.#copies.size === 0) this.#checkpoints.run()
+      },
       rehearse: options.rehearse,
       observer: options.observer,
     })
@@ -99,29 +104,21 @@ export class SqliteStorage implements Storage {
     return this.#refusals.count
   }
 
-  async many<Row>(query: Sql): Promise<Row[]> {
-    return this.#read(() => this.#reader.all<Row>(query))
+  many<Row>(query: Sql): Promise<Row[]> {
+    return this.#reading(() => this.#reads.many<Row>(query))
   }
 
-  async maybeOne<Row>(query: Sql): Promise<Row | undefined> {
-    return this.#read(() => this.#reader.first<Row>(query))
+  maybeOne<Row>(query: Sql): Promise<Row | undefined> {
+    return this.#reading(() => this.#reads.first<Row>(query))
   }
 
   async one<Row>(query: Sql): Promise<Row> {
-    const row = this.#read(() => this.#reader.first<Row>(query))
+    const row = await this.maybeOne<Row>(query)
     return row === undefined ? firstOf<Row>([]) : row
   }
 
-  async snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
-    return this.#read(() => {
-      const reader = this.#reader
-      reader.begin()
-      try {
-        return drive(reader, steps)
-      } finally {
-        if (reader.inTransaction) reader.rollback()
-      }
-    })
+  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#reading(() => this.#reads.snapshot(steps))
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
@@ -131,11 +128,9 @@ export class SqliteStorage implements Storage {
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
     const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    return this.#change(() => {
-      const low = this.#space?.low
-      if (low !== undefined && pendingMigrations(this.#writer, sets, files).length > 0) throw low
-      return applyMigrations(this.#writer, sets, files)
-    })
+    if (!this.#read(() => needsMigration(this.#reader, sets, files))) return []
+    if (this.#space?.low !== undefined) throw this.#space.low
+    return this.#change({ kind: 'migrate', sets, files })
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
@@ -149,7 +144,7 @@ export class SqliteStorage implements Storage {
   }
 
   undo(migrations: readonly AppliedMigration[]): Promise<void> {
-    return this.#change(() => undoMigrations(this.#writer, migrations))
+    return this.#change({ kind: 'undo', migrations })
   }
 
   async schema(): Promise<DatabaseSchema> {
@@ -159,7 +154,7 @@ export class SqliteStorage implements Storage {
 
   async copyTo(file: string): Promise<void> {
     this.#assertOpen()
-    const copy = copyDatabase(this.#writer.database, file)
+    const copy = copyDatabase(this.#writer.database.name, file)
     this.#copies.add(copy)
     try {
       await copy
@@ -169,11 +164,11 @@ export class SqliteStorage implements Storage {
   }
 
   purge(module: string, record?: Sql): Promise<ModuleData> {
-    return this.#change(() => purgeModule(this.#writer, module, record))
+    return this.#change({ kind: 'purge', module, record: plain(record) })
   }
 
   restoreModule(file: string, _sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData> {
-    return this.#change(() => restoreModule(this.#writer, file, record))
+    return this.#change({ kind: 'restore', file, record: plain(record) })
   }
 
   /** There are such events where the data come from PostgreSQL, and none are added. */
@@ -219,6 +214,7 @@ export class SqliteStorage implements Storage {
     await Promise.allSettled(this.#copies)
     const broken = this.#ended !== undefined
     this.#ended ??= closed
+    await this.#reads.close(this.#ended)
     try {
       this.#reader.database.close()
       // The last connection that closes writes the log back: not on a disk that has just failed.
@@ -252,20 +248,21 @@ export class SqliteStorage implements Storage {
     return Promise.reject(refusal)
   }
 
-  /**
-   * Changes the schema, which happens between the groups of `#writes`. A migration may sort or change a whole table: what
-   * SQLite sets aside for it is in files.
-   */
-  async #change<Result>(work: () => Result): Promise<Result> {
+  /** Changes the schema between the groups of `#writes`: beside the event loop, since it may go through all rows. */
+  async #change<Result>(change: SchemaChange): Promise<Result> {
+    this.#assertOpen()
     try {
-      return await retryWhileBusy(() => {
+      const result = await this.#writes.exclusive(async () => {
         this.#assertOpen()
         if (this.#held !== undefined) throw this.#held
-        const result = this.#withFiles(work)
-        for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
-        this.#checkpoints.run()
-        return result
+        // Nobody is served yet from a new database, and a thread takes its time to begin.
+        if (readLedger(this.#reader).length > 0) {
+          const work: SchemaWork = { file: this.#writer.database.name, change }
+          return runInThread('schema-thread', work, () => this.#schemaChanged())
+        }
+        return retryWhileBusy(() => applyChange(this.#writer, change)).finally(() => this.#schemaChanged())
       })
+      return result as Result
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
       if (isShortage(error) && error !== this.#space?.low) this.#refusals.add(error.message)
@@ -273,13 +270,17 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  #withFiles<Result>(work: () => Result): Result {
-    const { database } = this.#writer
-    database.pragma('temp_store = FILE')
+  #schemaChanged(): void {
+    this.#writer.schemaChanged()
+    this.#reads.schemaChanged()
+  }
+
+  async #reading<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    this.#assertOpen()
     try {
-      return work()
-    } finally {
-      if (!database.inTransaction) database.pragma('temp_store = MEMORY')
+      return await work()
+    } catch (error) {
+      throw this.#noted(error)
     }
   }
 
@@ -288,10 +289,15 @@ export class SqliteStorage implements Storage {
     try {
       return work()
     } catch (error) {
-      if (error instanceof BrokenStorageError) this.#break(error)
-      if (error instanceof ShortageError) this.#refusals.add(error.message)
-      throw error
+      throw this.#noted(error)
     }
+  }
+
+  /** An error of a read, which may end it all. */
+  #noted(error: unknown): unknown {
+    if (error instanceof BrokenStorageError) this.#break(error)
+    if (error instanceof ShortageError) this.#refusals.add(error.message)
+    return error
   }
 
   #assertOpen(): void {
@@ -306,3 +312,5 @@ export class SqliteStorage implements Storage {
     this.#onFatal(error)
   }
 }
+
+const plain = (query: Sql | undefined) => query && { strings: [...query.strings], values: query.values }

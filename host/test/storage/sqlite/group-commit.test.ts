@@ -357,3 +357,66 @@ t.test('a COMMIT for which there is no room refuses its group and breaks nothing
   t.strictSame(ids(), [1, 2])
   t.strictSame(broken, [])
 })
+
+t.test('exclusive work is done between two groups; transactions wait for it, and go on', async (t) => {
+  const { commit, connection, ids } = group(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const work = commit.exclusive(async () => {
+    t.notOk(connection.inTransaction)
+    begun.resolve()
+    await promise
+    t.strictSame(ids(), [], 'nothing was written meanwhile')
+    return 'done'
+  })
+  const written = commit.transaction(insert(1))
+  await begun.promise
+  const later = commit.transaction(insert(2))
+  await nextTurn()
+  resolve()
+  t.equal(await work, 'done')
+  t.strictSame(await Promise.all([written, later]), [1, 2])
+  await t.rejects(
+    commit.exclusive(async () => {
+      throw new Error('mine')
+    }),
+    { message: 'mine' },
+  )
+  await commit.transaction(insert(3))
+  t.strictSame(ids(), [1, 2, 3])
+})
+
+t.test('a transaction that waits too long for exclusive work is busy, and is not run later', async (t) => {
+  const { connection } = group(t)
+  const commit = new GroupCommit(connection, { onBroken: t.fail, rehearse: false, patience: 10 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const work = commit.exclusive(() => promise)
+  await t.rejects(commit.transaction(insert(1)), { name: 'DatabaseError', kind: 'busy' })
+  resolve()
+  await work
+  await commit.transaction(insert(2))
+  t.strictSame(connection.all(sql`SELECT id FROM item`), [{ id: 2 }])
+})
+
+t.test('what waits for exclusive work is done before the end, and rejects where all is broken', async (t) => {
+  const { commit, ids } = group(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const work = commit.exclusive(() => promise)
+  const written = commit.transaction(insert(1))
+  const ended = commit.end(new Error('closed'))
+  await t.rejects(
+    commit.exclusive(async () => {}),
+    { message: 'closed' },
+  )
+  resolve()
+  await Promise.all([work, written, ended])
+  t.strictSame(ids(), [1])
+
+  const other = group(t)
+  const first = other.commit.exclusive(nextTurn)
+  const second = other.commit.exclusive(nextTurn)
+  const late = other.commit.transaction(insert(1))
+  await nextTurn()
+  other.commit.abort(new BrokenStorageError('broken'))
+  t.strictSame(await outcomes([first, second, late]), [undefined, 'other', 'other'])
+})

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventLog } from '@mortise/module-sdk'
 import { type Selection, selects } from './selection.ts'
 import type { Follower, Tail } from './tail.ts'
@@ -101,9 +102,15 @@ export class EventStream extends Readable implements Follower {
     try {
       while (this.#isWanted && !this.#hasEnded) {
         const recent = tail.since(this.#position)
-        if (recent === undefined) await this.#readBatch()
-        else if (recent.length > 0) this.tell(recent)
-        else return tail.follow(this)
+        if (recent === undefined) {
+          await this.#readBatch()
+          // A reader that keeps up would leave no turn to anybody else.
+          await nextTurn()
+        } else if (recent.length > 0) {
+          this.tell(recent)
+        } else {
+          return tail.follow(this)
+        }
       }
     } catch {
       // The database is away; whoever fails to read it tells. It is read again at the next heartbeat.

@@ -1,0 +1,43 @@
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import { MigrationError } from '../storage.ts'
+import { BrokenStorageError, ShortageError } from './database-error.ts'
+
+/** An error on its way from one thread to another, where it would lose its class. */
+export interface CarriedError {
+  readonly type: 'broken' | 'shortage' | 'database' | 'migration' | 'other'
+  readonly kind: DatabaseErrorKind
+  readonly message: string
+  readonly stack: string | undefined
+  /** Of the file that is at fault, where one is. */
+  readonly path: string | undefined
+  /** What the system, or SQLite, calls it: `ENOSPC`. */
+  readonly code: string | undefined
+}
+
+export function carryError(error: unknown): CarriedError {
+  const { message, stack, path, code } = error as Error & { path?: string; code?: string }
+  const kind = error instanceof DatabaseError ? error.kind : 'other'
+  return { type: typeOf(error), kind, message, stack, path, code }
+}
+
+export function carriedError({ type, kind, message, stack, path, code }: CarriedError): Error {
+  const error = make(type, kind, message)
+  if (stack !== undefined) error.stack = stack
+  return Object.assign(error, path !== undefined && { path }, code !== undefined && { code })
+}
+
+function typeOf(error: unknown): CarriedError['type'] {
+  if (error instanceof BrokenStorageError) return 'broken'
+  if (error instanceof ShortageError) return 'shortage'
+  if (error instanceof DatabaseError) return 'database'
+  return error instanceof MigrationError ? 'migration' : 'other'
+}
+
+function make(type: CarriedError['type'], kind: DatabaseErrorKind, message: string): Error {
+  if (type === 'broken') {
+    return new BrokenStorageError(message, {}, kind === 'unknown-outcome' ? kind : 'unavailable')
+  }
+  if (type === 'shortage') return new ShortageError(message)
+  if (type === 'database') return new DatabaseError(kind, message)
+  return type === 'migration' ? new MigrationError(message) : new Error(message)
+}

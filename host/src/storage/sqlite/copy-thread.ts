@@ -1,0 +1,72 @@
+import { open } from 'node:fs/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import type SqliteDatabase from 'better-sqlite3'
+import { carryError } from './carried-error.ts'
+import { openBeside } from './open-connections.ts'
+import { openDatabase } from './open-database.ts'
+import type { ThreadAnswer } from './run-in-thread.ts'
+import { takeLogOver } from './take-log-over.ts'
+
+// A thread that copies a database, as of the moment in which it begins, into a file that is there and empty.
+
+export interface CopyWork {
+  readonly source: string
+  readonly file: string
+}
+
+/** After how many steps of 100 pages (400 KiB) what was copied is sent on to the disk: COMMITs would wait for all of it. */
+const STEPS_PER_SYNC = 20
+
+const { source, file } = workerData as CopyWork
+const answer = (message: ThreadAnswer) => parentPort?.postMessage(message)
+
+try {
+  const database = openBeside(source)
+  try {
+    // A copy begins anew whenever another connection has written, unless it is of a moment that is read already.
+    database.exec('BEGIN')
+    database.prepare('SELECT count(*) FROM sqlite_schema').get()
+    try {
+      await backUp(database)
+    } finally {
+      database.exec('COMMIT')
+      await takeLogOver(database)
+    }
+  } finally {
+    database.close()
+  }
+  answer({ result: undefined })
+} catch (error) {
+  answer({ error: carryError(error) })
+}
+
+async function backUp(database: SqliteDatabase.Database): Promise<void> {
+  const handle = await open(file, 'r+')
+  let steps = 0
+  let syncing: Promise<void> | undefined
+  try {
+    await database.backup(file, {
+      progress() {
+        steps += 1
+        if (steps % STEPS_PER_SYNC === 0) {
+          // Where it fails, so does the last one, which is waited for.
+          syncing ??= handle
+            .datasync()
+            .catch(() => {})
+            .finally(() => {
+              syncing = undefined
+            })
+        }
+        return 100
+      },
+    })
+  } finally {
+    await syncing
+    await handle.close()
+  }
+  // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
+  // Gone: the command that asked for it was killed, and the next one has removed what it left.
+  const copy = openDatabase(file, { fileMustExist: true })
+  copy.pragma('journal_mode = DELETE')
+  copy.close()
+}

@@ -1,0 +1,101 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { Sql, type SqlValue } from '@mortise/module-sdk'
+import { MOST_ROWS } from '../read-limit.ts'
+import { type CarriedError, carryError } from './carried-error.ts'
+import type { Connection } from './connection.ts'
+import { openReader } from './open-connections.ts'
+
+// A thread that reads: what may go through many rows would hold the event loop of the host. It answers a `read`, and each
+// `more`, by a piece of its rows, so that who takes them does other things between.
+
+export type ReadOrder =
+  /** Reads until `end` show one moment. */
+  | { readonly kind: 'begin' | 'end' | 'schemaChanged' | 'more' }
+  | {
+      readonly kind: 'read'
+      readonly strings: readonly string[]
+      readonly values: readonly SqlValue[]
+      readonly want: 'rows' | 'first'
+    }
+
+export type ReadPiece =
+  | { readonly rows: unknown[]; readonly isLast: boolean }
+  | { readonly error: CarriedError }
+
+/** The most of a piece, in rows and in characters. */
+const PIECE = { rows: 500, characters: 256 * 1024 }
+
+const { file } = workerData as { readonly file: string }
+let opened: Connection | undefined
+let rows: Iterator<unknown> | undefined
+/** Why a snapshot could not begin: the read that follows answers it. */
+let trouble: unknown
+let isSchemaNew = false
+
+parentPort?.on('message', (order: ReadOrder) => {
+  if (order.kind === 'read' || order.kind === 'more') {
+    parentPort?.postMessage(answer(order))
+  } else if (order.kind === 'schemaChanged') {
+    // A connection that is amid a read prepares nothing.
+    isSchemaNew = true
+  } else {
+    try {
+      rows?.return?.()
+      if (order.kind === 'begin') connection().begin()
+      else if (opened?.inTransaction) opened.rollback()
+    } catch (error) {
+      trouble = error
+    }
+  }
+})
+
+function connection(): Connection {
+  opened ??= openReader(file)
+  return opened
+}
+
+function answer(order: ReadOrder): ReadPiece {
+  try {
+    if (order.kind === 'read') rows = begin(order)
+    return nextPiece()
+  } catch (error) {
+    return { error: carryError(error) }
+  }
+}
+
+function begin({ strings, values, want }: ReadOrder & { kind: 'read' }): Iterator<unknown> {
+  if (trouble !== undefined) {
+    const error = trouble
+    trouble = undefined
+    throw error
+  }
+  if (isSchemaNew) connection().schemaChanged()
+  isSchemaNew = false
+  const query = new Sql(strings, values)
+  if (want === 'rows') return limited(connection().each(query))
+  const row = connection().first(query)
+  return (row === undefined ? [] : [row])[Symbol.iterator]()
+}
+
+/** One more than may be answered, by which that is noticed. */
+function* limited(all: Iterable<unknown>): Generator<unknown> {
+  let count = 0
+  for (const row of all) {
+    yield row
+    count += 1
+    if (count > MOST_ROWS) return
+  }
+}
+
+function nextPiece(): ReadPiece {
+  const piece: unknown[] = []
+  let characters = 0
+  while (piece.length < PIECE.rows && characters < PIECE.characters) {
+    const next = rows?.next()
+    if (next === undefined || next.done) return { rows: piece, isLast: true }
+    piece.push(next.value)
+    for (const value of Object.values(next.value as object))
+      if (typeof value === 'string') characters += value.length
+  }
+  return { rows: piece, isLast: false }
+}

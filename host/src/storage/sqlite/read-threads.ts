@@ -1,0 +1,151 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Sql } from '@mortise/module-sdk'
+import { assertFewRows } from '../read-limit.ts'
+import { carriedError } from './carried-error.ts'
+import type { ReadOrder, ReadPiece } from './read-thread.ts'
+
+/** How many reads may go through many rows at once: one that is slow does not keep all others. */
+const MOST_THREADS = 2
+
+/**
+ * The log of the database begins anew only when nobody reads it. So all threads rest, for a COMMIT or two, once there has
+ * been one that read for so long, in milliseconds.
+ */
+const LONGEST = 5_000
+const REST = 20
+
+const script = new URL(`read-thread${extname(import.meta.filename)}`, import.meta.url)
+
+/** A thread with a connection of its own. One read at a time. */
+export class ReadThread {
+  readonly #worker: Worker
+  #waiting: PromiseWithResolvers<ReadPiece> | undefined
+  /** Why it cannot be used any more. */
+  ended: Error | undefined
+
+  constructor(file: string) {
+    this.#worker = new Worker(script, { workerData: { file }, execArgv: [] })
+    this.#worker.unref()
+    this.#worker.on('message', (piece: ReadPiece) => this.#waiting?.resolve(piece))
+    this.#worker.once('error', (error) => this.#end(error))
+    this.#worker.once('exit', () => this.#end(new Error('the thread that reads has ended')))
+  }
+
+  tell(kind: 'begin' | 'end' | 'schemaChanged'): void {
+    this.#worker.postMessage({ kind } satisfies ReadOrder)
+  }
+
+  /** @throws {DatabaseError} as `Connection` does, and `refused` where there are too many rows */
+  async read<Row>({ strings, values }: Sql, want: 'rows' | 'first'): Promise<Row[]> {
+    const rows: Row[] = []
+    let piece = await this.#ask({ kind: 'read', strings: [...strings], values, want })
+    for (;;) {
+      for (const row of piece.rows) rows.push(row as Row)
+      if (piece.isLast) break
+      piece = await this.#ask({ kind: 'more' })
+    }
+    assertFewRows(rows.length, strings.join('?'))
+    return rows
+  }
+
+  async close(reason: Error): Promise<void> {
+    this.#end(reason)
+    this.#worker.ref()
+    await this.#worker.terminate()
+  }
+
+  async #ask(order: ReadOrder) {
+    if (this.ended !== undefined) throw this.ended
+    this.#waiting = Promise.withResolvers()
+    // Only what is awaited keeps the process.
+    this.#worker.ref()
+    this.#worker.postMessage(order)
+    try {
+      const piece = await this.#waiting.promise
+      if ('error' in piece) throw carriedError(piece.error)
+      return piece
+    } finally {
+      this.#waiting = undefined
+      if (this.ended === undefined) this.#worker.unref()
+    }
+  }
+
+  #end(error: Error): void {
+    this.ended ??= error
+    this.#waiting?.reject(this.ended)
+  }
+}
+
+/** Some threads, begun when they are needed. */
+export class ReadThreads {
+  readonly #file: string
+  readonly #threads = new Set<ReadThread>()
+  readonly #idle: ReadThread[] = []
+  readonly #queue: PromiseWithResolvers<ReadThread>[] = []
+  #busy = 0
+  #isResting = false
+  /** When no thread has read for the last time, by `performance.now()`. */
+  #restedAt = 0
+  #closed: Error | undefined
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** Does `work` with a thread that does nothing else meanwhile; what comes later waits for one. */
+  async with<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw this.#closed
+    const waiting = Promise.withResolvers<ReadThread>()
+    this.#queue.push(waiting)
+    this.#serve()
+    const thread = await waiting.promise
+    try {
+      return await work(thread)
+    } finally {
+      this.#giveBack(thread)
+    }
+  }
+
+  /** To be called once the schema has changed. */
+  schemaChanged(): void {
+    for (const thread of this.#threads) thread.tell('schemaChanged')
+  }
+
+  /** What is under way rejects with `reason`, and what comes later. */
+  async close(reason: Error): Promise<void> {
+    this.#closed ??= reason
+    for (const { reject } of this.#queue.splice(0)) reject(reason)
+    await Promise.all(Array.from(this.#threads, (thread) => thread.close(reason)))
+  }
+
+  #serve(): void {
+    if (this.#busy === 0) this.#restedAt = performance.now()
+    else if (performance.now() - this.#restedAt > LONGEST) this.#isResting = true
+    while (this.#queue.length > 0 && !this.#isResting) {
+      const thread = this.#idle.pop() ?? (this.#threads.size < MOST_THREADS ? this.#begin() : undefined)
+      if (thread === undefined) return
+      this.#busy += 1
+      this.#queue.shift()?.resolve(thread)
+    }
+  }
+
+  #begin(): ReadThread {
+    const thread = new ReadThread(this.#file)
+    this.#threads.add(thread)
+    return thread
+  }
+
+  #giveBack(thread: ReadThread): void {
+    this.#busy -= 1
+    if (thread.ended === undefined) this.#idle.push(thread)
+    else this.#threads.delete(thread)
+    if (!this.#isResting) this.#serve()
+    else if (this.#busy === 0) {
+      setTimeout(() => {
+        this.#isResting = false
+        this.#serve()
+      }, REST)
+    }
+  }
+}

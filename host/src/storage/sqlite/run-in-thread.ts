@@ -1,0 +1,30 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { type CarriedError, carriedError } from './carried-error.ts'
+
+/** What a thread answers once. */
+export type ThreadAnswer = { readonly result: unknown } | { readonly error: CarriedError }
+
+/**
+ * Begins a thread and waits for its end.
+ * @param name of its script in this folder: `schema-thread`
+ * @param onResult called when it has answered; it may go on
+ * @returns the result that it has answered
+ */
+export function runInThread(name: string, workerData: object, onResult = () => {}): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  let answer: ThreadAnswer | undefined
+  const script = new URL(`${name}${extname(import.meta.filename)}`, import.meta.url)
+  const worker = new Worker(script, { workerData, execArgv: [] })
+  worker.on('message', (message: ThreadAnswer) => {
+    answer ??= message
+    if ('result' in message) onResult()
+  })
+  worker.once('error', reject)
+  worker.once('exit', () => {
+    if (answer === undefined) reject(new Error(`the ${name} ended without an answer`))
+    else if ('error' in answer) reject(carriedError(answer.error))
+    else resolve(answer.result)
+  })
+  return promise
+}

@@ -1,0 +1,29 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { carryError } from './carried-error.ts'
+import { openWriter } from './open-connections.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+import type { ThreadAnswer } from './run-in-thread.ts'
+import { applyChange, type SchemaChange } from './schema-change.ts'
+import { takeLogOver } from './take-log-over.ts'
+
+// A thread that changes the schema: it answers when that is committed. Nobody else writes before its end.
+
+export interface SchemaWork {
+  readonly file: string
+  readonly change: SchemaChange
+}
+
+const { file, change } = workerData as SchemaWork
+const answer = (message: ThreadAnswer) => parentPort?.postMessage(message)
+
+try {
+  const connection = openWriter(file)
+  try {
+    answer({ result: await retryWhileBusy(() => applyChange(connection, change)) })
+    await takeLogOver(connection.database)
+  } finally {
+    connection.database.close()
+  }
+} catch (error) {
+  answer({ error: carryError(error) })
+}

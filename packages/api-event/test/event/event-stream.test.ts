@@ -1,0 +1,38 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Event, EventLog } from '@mortise/module-sdk'
+import t from 'tap'
+import { EventStream } from '../../src/event/event-stream.ts'
+import type { Tail } from '../../src/event/tail.ts'
+
+t.test('a reader that keeps up with a long past lets everybody else have turns', async (t) => {
+  const all = 100_000
+  let reads = 0
+  const events: Partial<EventLog> = {
+    async read({ after, limit }) {
+      reads += 1
+      return Array.from({ length: Math.min(limit, all - after) }, (_, at) => {
+        return {
+          position: after + at + 1,
+          id: `event_${at}`,
+          type: 'bell.rung',
+          data: {},
+          at: 0,
+        } as unknown as Event
+      })
+    },
+  }
+  const tail: Partial<Tail> = { since: () => undefined, start: async () => all, unfollow: () => {} }
+  const stream = new EventStream({
+    events: events as EventLog,
+    tail: tail as Tail,
+    selection: { types: undefined, subject: undefined, owner: undefined },
+    cursor: 'start',
+    position: 0,
+    heartbeat: 60_000,
+    isEntitled: async () => true,
+  })
+  stream.resume()
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  t.ok(reads > 0 && reads < 100, `${reads} reads in ten turns`)
+  stream.destroy()
+})

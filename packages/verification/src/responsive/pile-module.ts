@@ -1,0 +1,53 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/** A module that lists without care: it looks through all of its rows, and answers many. Version 1.1.0 changes each row. */
+const filesOf = (version: '1.0.0' | '1.1.0') => ({
+  'package.json': JSON.stringify({
+    name: 'pile',
+    version,
+    type: 'module',
+    exports: './dist/index.js',
+    peerDependencies: { '@mortise/module-sdk': '^1.0.0' },
+    mortise: {
+      id: 'pile',
+      host: '*',
+      routes: ['GET /pile', 'GET /pile/count', 'POST /pile'],
+      tables: 'pile',
+      migrations: 'migrations',
+    },
+  }),
+  'migrations/001-pile.sql': `
+    CREATE TABLE pile (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, note TEXT NOT NULL);`,
+  'migrations/001-pile.down.sql': 'DROP TABLE pile;',
+  ...(version === '1.1.0' && {
+    'migrations/002-weight.sql': `
+      ALTER TABLE pile ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;
+      UPDATE pile SET weight = length(note) + id % 100;
+      CREATE INDEX pile_by_weight ON pile (weight);`,
+    'migrations/002-weight.down.sql': 'DROP INDEX pile_by_weight; ALTER TABLE pile DROP COLUMN weight;',
+  }),
+  'dist/index.js': `
+    import { answer, defineModule, run, sql } from '@mortise/module-sdk'
+    export default defineModule('pile', async (app, { database }) => {
+      const config = { access: 'public' }
+      app.get('/pile', { config }, async () => ({
+        data: await database.many(sql\`SELECT id, kind FROM pile WHERE note = 'nothing' ORDER BY kind\`)
+      }))
+      app.get('/pile/count', { config }, () => database.one(sql\`SELECT count(*) AS count FROM pile WHERE kind = 'kind-3'\`))
+      app.post('/pile', { config }, (request) => request.transaction(function* () {
+        yield* run(sql\`INSERT INTO pile (kind, note) VALUES ('new', '')\`)
+        return answer(201, {})
+      }))
+    })`,
+})
+
+/** @returns the folder */
+export async function writePileModule(folder: string, version: '1.0.0' | '1.1.0'): Promise<string> {
+  for (const [path, text] of Object.entries(filesOf(version))) {
+    const file = join(folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+  return folder
+}
