@@ -155,10 +155,11 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
   await recordGeneration(directory, command, lock)
   if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
   for (const file of files) {
-    // Gone: an earlier attempt has moved it already.
-    if (!existsSync(restoredFile(file))) continue
-    if ('file' in database && file === database.file) await setAside(file, former)
-    await rename(restoredFile(file), file)
+    // Gone: an earlier attempt has moved it already, and may have ended before the sync.
+    if (existsSync(restoredFile(file))) {
+      if ('file' in database && file === database.file) await setAside(file, former)
+      await rename(restoredFile(file), file)
+    }
     await syncPath(dirname(file))
   }
   await leaveRecord(directory, { ...record, outcome: 'done' })

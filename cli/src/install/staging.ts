@@ -145,7 +145,8 @@ export async function seal(staging: string, what: string): Promise<SealedTree> {
 
 /** Moves a sealed package to its place in the store. One that is there already is used if it is unharmed. */
 export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
-  if (await holds(place, tree)) return
+  // One that is there may lack the sync of its name: the attempt that moved it has ended before.
+  if (await holds(place, tree)) return await syncPath(dirname(place))
   await rm(`${staging}-damaged`, { recursive: true, force: true })
   try {
     await rename(place, `${staging}-damaged`)

@@ -7,6 +7,7 @@ import { move } from './move/move.ts'
 import { outbox } from './outbox/outbox.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
+import { powerLoss } from './power-loss/power-loss.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
 import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
@@ -17,6 +18,7 @@ import type { Verification } from './verification.ts'
 export const verifications: Readonly<Record<string, Verification>> = {
   kill,
   'power-cut': powerCut,
+  'power-loss': powerLoss,
   'full-disk': fullDisk,
   'temporary-folder': temporaryFolder,
   descriptors,

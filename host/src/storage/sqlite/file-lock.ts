@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from './open-database.ts'
 
@@ -6,6 +7,9 @@ import { openDatabase } from './open-database.ts'
 export interface FileLock {
   release(): void
 }
+
+/** Who holds the lock on this file has the database. */
+export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /**
  * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this

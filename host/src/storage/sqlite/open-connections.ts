@@ -1,6 +1,7 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { Connection } from './connection.ts'
 import { openDatabase } from './open-database.ts'
+import { rewriteLeftLog } from './rewrite-log.ts'
 
 /** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
 const BUSY_TIMEOUT_MS = 5
@@ -27,6 +28,7 @@ export function openReader(file: string): Connection {
 export function openBeside(file: string): SqliteDatabase.Database {
   // Not read-only: the log that a killed host has left could not be read then.
   try {
+    rewriteLeftLog(file)
     const database = openDatabase(file, { fileMustExist: true, timeout: 5000 })
     database.pragma('query_only = 1')
     database.pragma('trusted_schema = 0')

@@ -23,6 +23,7 @@ export class Buyers {
   readonly #agent = new Agent({ keepAlive: true })
   #running: Promise<unknown> | undefined
   #stopped = false
+  #deaf = false
   #denied = 0
 
   /** @param tokens JWTs, a user each */
@@ -42,7 +43,13 @@ export class Buyers {
   /** Purchases at the host at `url` until `stop`. A connection that breaks ends that user's part, unless `goesOn`. */
   start(url: string, goesOn = false): void {
     this.#stopped = false
+    this.#deaf = false
     this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
+  }
+
+  /** From now on no answer counts, as if no more came. */
+  ignoreAnswers(): void {
+    this.#deaf = true
   }
 
   async stop(): Promise<void> {
@@ -84,6 +91,7 @@ export class Buyers {
       this.#wanted.push(wanted)
       try {
         const { status, body } = await this.#send(url, wanted)
+        if (this.#deaf) continue
         if (status === 201) wanted.body = body
         else {
           wanted.denied = status === 503
