@@ -74,6 +74,17 @@ export interface ApplicationOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const REFUSED_WRITES = {
+  begins: 'writes are refused, and reads go on',
+  lasts: 'writes are still refused',
+  ends: 'writes are taken again',
+}
+const OUTAGE = {
+  begins: 'what needs the database is answered with 503',
+  lasts: 'what needs the database is still answered with 503',
+  ends: 'the database answers again',
+}
+
 /** What counts, and what tells, across generations. */
 interface Outliving {
   readonly metrics: Metrics
@@ -143,7 +154,13 @@ export class Application {
       call: async () => await this.#rollCall?.call(),
     }
     this.#hold = new WriteHold(storage, config)
-    this.#stopTelling = tellRefusals(this, log)
+    const stops = [
+      tellRefusals(() => this, log, REFUSED_WRITES),
+      tellRefusals(() => storage.outage, log, OUTAGE),
+    ]
+    this.#stopTelling = () => {
+      for (const stop of stops) stop()
+    }
     this.#control = createControl(
       {
         installed,

@@ -19,7 +19,8 @@ t.test('the beginning and the end are a line each, and what is between a line in
     info: (...line: unknown[]) => lines.push(line),
   }
   const storage = { refusal: undefined as string | undefined, refused: 0 }
-  const stop = tellRefusals(storage, log as never)
+  const words = { begins: 'refused', lasts: 'still refused', ends: 'over' }
+  const stop = tellRefusals(() => storage, log as never, words)
   tick(5)
   storage.refusal = 'the disk is full'
   storage.refused = 1
@@ -32,8 +33,8 @@ t.test('the beginning and the end are a line each, and what is between a line in
   stop()
   tick(5)
   t.strictSame(lines, [
-    ['writes are refused, and reads go on: the disk is full'],
-    [{ refused: 4999 }, 'writes are still refused: the disk is full'],
-    ['writes are taken again'],
+    ['refused: the disk is full'],
+    [{ refused: 5000 }, 'still refused: the disk is full'],
+    [{ refused: 5000 }, 'over'],
   ])
 })

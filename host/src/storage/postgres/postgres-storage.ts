@@ -31,6 +31,9 @@ const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
+/** For how long after something failed for it an outage lasts, in milliseconds. */
+const OUTAGE_LINGER_MS = 2_000
+
 /** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
 const TOGETHER = 3
 
@@ -47,6 +50,7 @@ export class PostgresStorage implements Storage {
   readonly #working = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   readonly #refusals = new RecentRefusals()
+  readonly #outages = new RecentRefusals()
   #closing: Promise<void> | undefined
 
   constructor(
@@ -68,6 +72,10 @@ export class PostgresStorage implements Storage {
 
   get refused(): number {
     return this.#refusals.count
+  }
+
+  get outage() {
+    return { refusal: this.trouble ?? this.#outages.reason, refused: this.#outages.count }
   }
 
   get pool() {
@@ -231,12 +239,18 @@ export class PostgresStorage implements Storage {
       },
       (error) => {
         this.#working.delete(working)
-        if (error instanceof DatabaseError && error.kind === 'full') this.#refusals.add(error.message)
+        if (error instanceof DatabaseError) this.#count(error)
         throw error
       },
     )
     this.#working.add(working)
     return working
+  }
+
+  #count({ kind, message }: DatabaseError): void {
+    if (kind === 'full') this.#refusals.add(message)
+    // So that one that was over at once is told as well.
+    if (kind === 'unavailable') this.#outages.add(message, OUTAGE_LINGER_MS)
   }
 }
 

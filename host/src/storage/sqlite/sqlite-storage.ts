@@ -32,6 +32,7 @@ import { undoMigrations } from './undo.ts'
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
   readonly trouble = undefined
+  readonly outage = { refusal: undefined, refused: 0 }
   readonly pool = undefined
   readonly #writer: Connection
   readonly #reader: Connection
