@@ -50,8 +50,11 @@ async function prepare(client: Client, { schema, name }: PostgresPlace, create: 
 }
 
 async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {
+  // From the catalog itself: to_regnamespace may remember what was so before the lock was waited for.
   const { rows } = await client.query(
-    `SELECT to_regnamespace($1) IS NOT NULL AS present, to_regclass($1 || '.mortise_move') IS NOT NULL AS moving`,
+    `SELECT count(*) > 0 AS present, count(relname) > 0 AS moving
+     FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'mortise_move'
+     WHERE nspname = $1`,
     [schema],
   )
   return rows[0]
