@@ -77,7 +77,7 @@ t.test('a host that gets no connection at all is away, and is back when there is
   await take()
   while (storage.trouble === undefined) await read().catch(() => pause(10))
   t.match(storage.trouble, /too many clients already: raise max_connections, or lower connection_limit/)
-  await t.rejects(read(), { kind: 'unavailable' })
+  await t.rejects(read(), { name: 'DatabaseError', kind: 'unavailable' })
   await Promise.all(taken.map((client) => client.end()))
   while (storage.trouble !== undefined) await pause(10)
   t.strictSame(await read(), [{ one: 1 }])
