@@ -1,22 +1,20 @@
-/** After how long without a refusal one connection more is tried, in milliseconds. */
-const RISE_MS = 5_000
+/** For how long no more connections are tried after one was refused, in milliseconds. */
+const HOLD_MS = 2_000
 /** The fewest that a host can do with: one for reads, one for transactions. */
 const FEWEST = 2
 
 /**
- * How many lasting connections a host may have. Where the server refuses one, that is half of those that are open, so
- * that other hosts get theirs; then one more every few seconds.
+ * How many lasting connections a host may have. Where the server refuses one, the host makes do with those that it has
+ * for a while, less one: so others find room now and then, a command or a host that starts.
  */
 export class Room {
   readonly #size: number
-  #base: number
-  #since = 0
-  #rise = RISE_MS
+  #held = 0
+  #until = 0
 
   /** @param size how many there are at most, from 2 */
   constructor(size: number) {
     this.#size = size
-    this.#base = size
   }
 
   /** How many of them are for single reads. */
@@ -31,13 +29,12 @@ export class Room {
 
   /** The server has refused one more beside so many. */
   refused(open: number): void {
-    this.#base = Math.max(FEWEST, Math.floor(open / 2))
-    this.#since = performance.now()
+    this.#held = Math.max(FEWEST, open - 1)
     // Several hosts do not all knock at once.
-    this.#rise = RISE_MS * (0.75 + Math.random() / 2)
+    this.#until = performance.now() + HOLD_MS * (0.75 + Math.random() / 2)
   }
 
   get #limit(): number {
-    return Math.min(this.#size, this.#base + Math.floor((performance.now() - this.#since) / this.#rise))
+    return performance.now() < this.#until ? Math.min(this.#size, this.#held) : this.#size
   }
 }

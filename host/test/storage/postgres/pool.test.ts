@@ -47,7 +47,7 @@ t.test('three hosts share a server that has not enough connections for them', as
     ),
   )
   t.strictSame(failures.slice(0, 3), [])
-  t.ok(done > 500, `${done} were done`)
+  t.ok(done > 100, `${done} were done`)
 })
 
 t.test('a host that gets no connection at all is away, and is back when there is one', async (t) => {
@@ -71,11 +71,14 @@ t.test('a host that gets no connection at all is away, and is back when there is
   }
   await take()
   t.strictSame(await read(), [{ one: 1 }], 'it goes on with the one that it has')
-  await taken[0]?.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'mortise %'`,
-  )
-  await take()
-  while (storage.trouble === undefined) await read().catch(() => pause(10))
+  // Who comes first to what becomes free is chance.
+  while (storage.trouble === undefined) {
+    await taken[0]?.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'mortise %'`,
+    )
+    await take()
+    await read().catch(() => {})
+  }
   t.match(storage.trouble, /too many clients already: raise max_connections, or lower connection_limit/)
   await t.rejects(read(), { name: 'DatabaseError', kind: 'unavailable' })
   await Promise.all(taken.map((client) => client.end()))

@@ -62,6 +62,8 @@ export interface ChaosReport {
 const LIMIT = 5_000
 /** How long a caller may wait for an answer, whatever happens. */
 const ANSWER_LIMIT = 8_000
+/** How many requests of a caller come at once. */
+const CROWD = 10
 /** How many lines a host may log in a round. */
 const LINES_LIMIT = 25
 /** Fewer than two hosts would take. */
@@ -155,8 +157,10 @@ class Chaos {
       const own = join(folder, `host-${index}`)
       await cp(directory, own, { recursive: true })
       let host: WatchedHost | undefined
-      const child = new Child(hostServer, () => {
+      const child = new Child(hostServer, (line) => {
         if (host) host.lines += 1
+        // Why it cannot start, say.
+        if (!line.startsWith('{')) process.stderr.write(`${line}\n`)
       })
       this.#onEnd(() => child.stop())
       const environment = { APP_LOG_LEVEL: 'info' }
@@ -199,6 +203,7 @@ class Chaos {
         await pause(random.between(0, 1_000))
       } else {
         const since = performance.now()
+        await this.#crowd(kind)
         await this.#eventually(`${kind}: wrote meanwhile`, (host) => host.hasWrittenSince(since))
       }
     } finally {
@@ -210,6 +215,15 @@ class Chaos {
     const refused = this.#sum('refused') - before
     if (refused > 0) this.#fail(`${kind}: ${refused} writes were refused`)
     return { notReady, recovery }
+  }
+
+  /** Many at once, who need more connections than there are. */
+  async #crowd(kind: Kind): Promise<void> {
+    const writers = this.#hosts.flatMap(({ writers }) => writers)
+    const looks = writers.flatMap((writer) => Array.from({ length: CROWD }, () => writer.look()))
+    const failed = (await Promise.all(looks)).filter((status) => status !== 200)
+    if (failed.length > 0)
+      this.#fail(`${kind}: ${failed.length} of ${looks.length} reads failed: ${failed[0]}`)
   }
 
   async #kill(isPromoted: boolean): Promise<Pick<Round, 'notReady' | 'recovery'>> {

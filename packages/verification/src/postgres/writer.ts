@@ -76,6 +76,11 @@ export class Writer {
     for (const id of this.#fresh.splice(0)) await this.#read(`/purchase/${id}`)
   }
 
+  /** Asks for its purchases. @returns the status of the answer */
+  async look(): Promise<number> {
+    return (await this.#ask('/purchase?rpp=1')).status
+  }
+
   #differs(by: number): void {
     if (by < 0) this.lost -= by
     else this.doubled += by
