@@ -6,6 +6,7 @@ import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './environment.ts'
 import { Failure } from './failure.ts'
+import { tellingWaits } from './host.ts'
 import { withPatience } from './install/command-lock.ts'
 import { explain } from './lost.ts'
 import { Terminal, type TerminalStreams } from './terminal.ts'
@@ -80,21 +81,23 @@ function subcommand(
     if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
     const patience = { seconds: secondsOf(options.wait), note: (text: string) => terminal.note(text) }
-    await withPatience(patience, () =>
-      command.run({
-        arguments: own.args,
-        options,
-        terminal,
-        application: async () => {
-          const directory = ownApplication(options.dir, process.cwd())
-          await loadOwnEnvFile(directory).catch((error) => {
-            if (!command.mendsEnvironment || !(error instanceof Failure)) throw error
-            terminal.note(`${error.message} ${error.hint}`)
-          })
-          if (!command.ownEnvironment) await takeHostEnvironment(directory)
-          return directory
-        },
-      }),
+    await tellingWaits(patience.note, () =>
+      withPatience(patience, () =>
+        command.run({
+          arguments: own.args,
+          options,
+          terminal,
+          application: async () => {
+            const directory = ownApplication(options.dir, process.cwd())
+            await loadOwnEnvFile(directory).catch((error) => {
+              if (!command.mendsEnvironment || !(error instanceof Failure)) throw error
+              terminal.note(`${error.message} ${error.hint}`)
+            })
+            if (!command.ownEnvironment) await takeHostEnvironment(directory)
+            return directory
+          },
+        }),
+      ),
     )
   })
 }

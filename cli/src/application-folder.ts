@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { lostConfig } from './application.ts'
 import { Failure } from './failure.ts'
@@ -11,6 +11,7 @@ import {
   type Identity,
   identityFile,
   lockFile,
+  makeFolder,
   newestGeneration,
   newIdentity,
   readConfig,
@@ -21,8 +22,10 @@ import {
   storeDirectory,
   storedModule,
   withoutDefaulted,
+  writeDurably,
   writeIdentity,
   writeLock,
+  writeNewDurably,
 } from './host.ts'
 
 // An application folder: app.config.json and modules.lock.json, which are committed; `.app/` and `data/`, which are
@@ -36,7 +39,7 @@ const schemaPath = '.app/app.config.schema.json'
  * @returns the paths that were made, relative to it
  */
 export async function completeApplication(directory: string): Promise<string[]> {
-  await makeFolder(directory)
+  await makeMissing(directory)
   const isLost = !existsSync(configFile(directory)) && (await readIdentity(directory))?.database
   if (isLost) throw lostConfig(directory)
   const config = {
@@ -95,10 +98,10 @@ export function newSecretNote(directory: string, made: readonly (string | undefi
 /** Makes what is not committed, where it is missing. */
 export async function completeClone(directory: string): Promise<(string | undefined)[]> {
   return [
-    await makeFolder(join(directory, '.app'), 0o700),
+    await makeMissing(join(directory, '.app'), 0o700),
     // Here, so that the host may read what root leaves there.
-    await makeFolder(join(directory, '.app', 'audit'), 0o700),
-    await makeFolder(join(directory, 'data')),
+    await makeMissing(join(directory, '.app', 'audit'), 0o700),
+    await makeMissing(join(directory, 'data')),
     // One that is lost is missed at the start.
     (await readIdentity(directory))?.secret
       ? undefined
@@ -117,9 +120,7 @@ export async function writeConfigSchema(directory: string): Promise<string | und
   const text = `${JSON.stringify(await schemaOf(directory), forWriters, 2)}\n`
   const present = await readFile(file, 'utf8').catch(() => undefined)
   if (present === text) return undefined
-  await writeFile(file, text).catch((error) => {
-    throw Object.assign(error as NodeJS.ErrnoException, { path: file })
-  })
+  await writeDurably(file, text)
   return file
 }
 
@@ -141,7 +142,7 @@ async function schemaOf(directory: string): Promise<unknown> {
 
 async function makeFile(file: string, text: string, mode = 0o644): Promise<string | undefined> {
   try {
-    await writeFile(file, text, { flag: 'wx', mode })
+    await writeNewDurably(file, text, mode)
     return file
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -150,7 +151,7 @@ async function makeFile(file: string, text: string, mode = 0o644): Promise<strin
   }
 }
 
-async function makeFolder(folder: string, mode = 0o755): Promise<string | undefined> {
+async function makeMissing(folder: string, mode = 0o755): Promise<string | undefined> {
   const found = await stat(folder).catch(() => undefined)
   if (found?.isDirectory()) return undefined
   if (found) {
@@ -161,6 +162,6 @@ async function makeFolder(folder: string, mode = 0o755): Promise<string | undefi
       `Move it away, or make the application elsewhere than in ${dirname(folder)}.`,
     )
   }
-  await mkdir(folder, { recursive: true, mode })
+  await makeFolder(folder, mode)
   return folder
 }

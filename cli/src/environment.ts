@@ -1,6 +1,5 @@
 import { isAbsolute, join } from 'node:path'
 import { loadEnvFile } from 'node:process'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Failure } from './failure.ts'
 import {
   callRunningHost,
@@ -12,9 +11,6 @@ import {
 
 // A command and the host of its application use the same database and the same secret. Both come from the running host;
 // without one, from APP_… variables, then from `envFile` of app.config.json, then from the files.
-
-/** A host that hangs keeps no command waiting: what mends it is one. In milliseconds. */
-const TIMEOUT = 2_000
 
 const fromFile = new Set<string>()
 const taken = new Set<string>()
@@ -56,8 +52,10 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
  * @throws {Failure} where a variable that is set here names another one
  */
 export async function takeHostEnvironment(directory: string): Promise<void> {
-  const asked = callRunningHost(directory, { method: 'GET', path: '/environment' }).catch(() => undefined)
-  const answer = await Promise.race([asked, pause(TIMEOUT, undefined, { ref: false })])
+  // A host that hangs is what some commands mend, and others do without.
+  const answer = await callRunningHost(directory, { method: 'GET', path: '/environment' }).catch(
+    () => undefined,
+  )
   if (answer?.status !== 200) return
   const host = answer.body as HostEnvironment
   const own = await readConfig(directory).catch(() => undefined)

@@ -5,6 +5,7 @@ import {
   ConfigError,
   EngineError,
   HostGoneError,
+  HostSilentError,
   isFull,
   ManifestError,
   MigrationError,
@@ -97,6 +98,10 @@ export function asFailure(error: unknown): Failure {
       'Wait until it is done, or stop it, then try again.',
       { cause },
     )
+  }
+  if (error instanceof HostSilentError) {
+    const message = `${cause.message.charAt(0).toUpperCase()}${cause.message.slice(1)}`
+    return new Failure('unexpected', 'host-silent', message, error.hint, { cause })
   }
   if (error instanceof HostGoneError) {
     return new Failure(

@@ -51,7 +51,8 @@ async function hostsElsewhere(directory: string): Promise<readonly ServingHost[]
   if (answer?.status !== 200) return await otherHosts(directory)
   const { self, others } = answer.body as { self: ServingHost; others: ServingHost[] }
   const state = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  const own = (state?.body as ApplicationState | undefined)?.workers?.map(({ pid }) => pid) ?? []
+  const { workers = [], silentWorkers = [] } = (state?.body ?? {}) as Partial<ApplicationState>
+  const own = [...workers.map(({ pid }) => pid), ...silentWorkers]
   return others.filter(({ machine, pid }) => machine !== self.machine || !own.includes(pid))
 }
 

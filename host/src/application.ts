@@ -17,8 +17,11 @@ import { drainSecondsOf, stoppingMessage } from './drain-seconds.ts'
 import { EventLog } from './events/event-log.ts'
 import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
+import type { Admission } from './http/admission.ts'
+import { connectionLimit } from './http/connection-limit.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
+import { tellDropped } from './http/tell-dropped.ts'
 import { assertOwnSecret, readIdentity, remember } from './identity.ts'
 import { RateLimits } from './limits/rate-limits.ts'
 import { SharedCounts } from './limits/shared-counts.ts'
@@ -54,6 +57,9 @@ const LEAVE_TIMEOUT = 15_000
 /** The same after a drain: what has just been sent on one is still answered. In milliseconds. */
 const LAST_REQUESTS = 1_000
 
+/** How many connections may wait to be accepted; Node's own 511 drops those of a crowd, which try again a second later. */
+const BACKLOG = 4_096
+
 const MOVED = 'its data have moved to another database, and it waits for its restart'
 
 export interface ApplicationOptions {
@@ -74,17 +80,6 @@ export interface ApplicationOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const REFUSED_WRITES = {
-  begins: 'writes are refused, and reads go on',
-  lasts: 'writes are still refused',
-  ends: 'writes are taken again',
-}
-const OUTAGE = {
-  begins: 'what needs the database is answered with 503',
-  lasts: 'what needs the database is still answered with 503',
-  ends: 'the database answers again',
-}
-
 /** What counts, and what tells, across generations. */
 interface Outliving {
   readonly metrics: Metrics
@@ -103,6 +98,7 @@ export class Application {
   readonly #log: FastifyBaseLogger
   readonly #storage: Storage
   readonly #server: Server
+  readonly #admission: Admission
   readonly #metrics: Metrics
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
@@ -117,6 +113,8 @@ export class Application {
   readonly #stopTelling: () => void
   readonly #rollCall: RollCall | undefined
   readonly #watch: ChangeWatch
+  /** How many processes of its parent are silent, as that one has last told. */
+  silentWorkers = 0
   #url = ''
   #cut = 0
   #stopping: Promise<void> | undefined
@@ -140,10 +138,15 @@ export class Application {
     this.#tracing = tracing
     this.#events = events
     this.#closed = closed
-    this.#server = createServer({
-      maxConnections: config.server.maxConnections,
+    const { server, admission } = createServer({
+      maxConnections: connectionLimit(config.server.maxConnections, log),
+      maxRequests: config.server.maxRequests,
+      basePath: config.basePath,
       listener: installed.listener,
     })
+    tellDropped(server, log)
+    this.#server = server
+    this.#admission = admission
     if (storage.engine === 'postgres') {
       this.#rollCall = new RollCall(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
@@ -155,8 +158,9 @@ export class Application {
     }
     this.#hold = new WriteHold(storage, config)
     const stops = [
-      tellRefusals(() => this, log, REFUSED_WRITES),
-      tellRefusals(() => storage.outage, log, OUTAGE),
+      tellRefusals(this, log, 'writes', 'reads go on'),
+      tellRefusals(admission, log, 'requests', 'those before them are answered'),
+      tellRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
     this.#stopTelling = () => {
       for (const stop of stops) stop()
@@ -247,6 +251,7 @@ export class Application {
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
+      const silentWorkers = () => application?.silentWorkers ?? 0
       const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
       const figures = {
         requests: metrics.requests,
@@ -260,6 +265,7 @@ export class Application {
         events,
         tokens,
         notReady,
+        silentWorkers,
         hostsDiffer,
         metrics: figures,
         limits,
@@ -345,7 +351,7 @@ export class Application {
     const state = this.state()
     const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
     return [
-      ...applicationMetrics(state, this.installed.inFlight, this.#storage),
+      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#storage),
       ...(await reactionMetrics(this.#storage, new Set(active))),
       ...this.#metrics.families(),
       ...(this.#limits === undefined ? [] : [this.#limits.family()]),
@@ -405,7 +411,7 @@ export class Application {
 
   async #listen(port: number, host: string): Promise<void> {
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen(port, host, resolve)
+    this.#server.once('error', reject).listen({ port, host, backlog: BACKLOG }, resolve)
     await listening
     this.#server.off('error', reject)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
@@ -432,9 +438,14 @@ export class Application {
       }, WATCH_DELAY).unref()
     }
     const { signal } = this.#abandoned
-    watch(directory, { persistent: false, signal }, (_event, file) => {
-      if (file === name) takeUp()
-    })
+    try {
+      const watcher = watch(directory, { persistent: false, signal }, (_event, file) => {
+        if (file === name) takeUp()
+      })
+      watcher.on('error', () => {})
+    } catch {
+      // The system gives no more watches (EMFILE, ENOSPC): the file is looked at all the same.
+    }
     watchFile(lockFile(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
     signal.addEventListener('abort', () => unwatchFile(lockFile(directory), takeUp))
   }
@@ -471,6 +482,7 @@ export class Application {
     this.#watch.end()
     this.#process.stop()
     this.#server.close()
+    this.#admission.open()
     await settlesWithin(DRAIN_TIMEOUT, Promise.all([this.#control.close(), this.installed.close()]))
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()

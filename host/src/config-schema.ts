@@ -65,6 +65,11 @@ export const configSchema = Type.Object(
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),
         port: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 }),
         maxConnections: Type.Integer({ minimum: 1, default: 2000 }),
+        maxRequests: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description: 'how many requests a process works on at once; others wait, for a second at most',
+        }),
         drainSeconds: Type.Optional(
           Type.Integer({
             minimum: 0,

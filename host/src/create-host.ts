@@ -79,6 +79,8 @@ export interface HostParts {
   readonly notReady: () => string | undefined
   /** Whether another host of the database serves something else just now. */
   readonly hostsDiffer?: () => boolean
+  /** How many processes beside this one do not answer. */
+  readonly silentWorkers?: () => number
   /** Told of each module before it is registered. */
   readonly onRegister?: (id: string) => void
   /** Told who may use which of its routes (`GET /cart`). */
@@ -92,7 +94,7 @@ export interface HostParts {
  * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
  */
 export async function createHost(parts: HostParts): Promise<FastifyInstance> {
-  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, limits } = parts
+  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
   const database = parts.tracing?.database(storage, storage.engine) ?? storage
   const { publicUrl, basePath } = config
@@ -146,7 +148,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
       async (api) => {
         await api.register(openapi, { application, publicUrl, eventTypes })
         await api.register(docsPage, { application })
-        await api.register(health, { notReady })
+        await api.register(health, { notReady, silentWorkers })
         await api.register(metrics, { ...config.metrics, read, tokens })
         await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
         await api.register(guestRoutes, { database, guests, cookie })

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { one, run, sql, type Transaction } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
+import { makeFolder } from './make-folder.ts'
 import { writeDurably } from './modules/write-durably.ts'
 import { ConfigError } from './settings.ts'
 import { type DatabaseId, recordedId } from './storage/database-id.ts'
@@ -61,7 +62,7 @@ export async function readIdentity(directory: string): Promise<Identity | undefi
 
 export async function writeIdentity(directory: string, identity: Identity): Promise<void> {
   const file = identityFile(directory)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(file), 0o700)
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
 }
 

@@ -20,12 +20,13 @@ export {
   type ControlRequest,
   callRunningHost,
   type HeldWrites,
-  HostGoneError,
   holdWrites,
 } from './control/call-running-host.ts'
 export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
 export { controlSocket } from './control/control-socket.ts'
+export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { tellingWaits } from './control/silence.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
 export type {
@@ -50,6 +51,7 @@ export {
   writeIdentity,
 } from './identity.ts'
 export { createLogger, linesForPeople } from './logger.ts'
+export { makeFolder } from './make-folder.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export {
   type Generation,
@@ -83,7 +85,7 @@ export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { type ProbedModule, type ProbeReport, probe } from './modules/probe.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export { replaceFile } from './modules/replace-file.ts'
-export { writeDurably } from './modules/write-durably.ts'
+export { publish, writeDurably, writeNewDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
 export {
@@ -113,13 +115,13 @@ export { readContents } from './storage/database-contents.ts'
 export type { DatabaseInspection } from './storage/database-inspection.ts'
 export { type Column, describeTables, type Table } from './storage/describe-tables.ts'
 export { inspectDatabase } from './storage/inspect-database.ts'
-export { type DatabasePlace, databaseLockFile, openStorage } from './storage/open-storage.ts'
+export { type DatabasePlace, openStorage } from './storage/open-storage.ts'
 export { parsePostgresUrl } from './storage/postgres/postgres-url.ts'
 export { type Move, postgresData, type Reconciled } from './storage/postgres-data.ts'
 export { damageOf } from './storage/sqlite/damage-of.ts'
 export { BrokenStorageError, isFull } from './storage/sqlite/database-error.ts'
 export { extractModule } from './storage/sqlite/extract-module.ts'
-export { acquireFileLock } from './storage/sqlite/file-lock.ts'
+export { acquireFileLock, databaseLockFile } from './storage/sqlite/file-lock.ts'
 export { forgetIdentity } from './storage/sqlite/forget-identity.ts'
 export { keptFree, volumeOf } from './storage/sqlite/free-space.ts'
 export { toSqlite } from './storage/sqlite/portable-file.ts'
@@ -139,9 +141,11 @@ export {
   StorageUnreachableError,
 } from './storage/storage.ts'
 export { syncPath } from './sync-path.ts'
+export { inTemporaryFolder, temporaryPrefix } from './temporary-folder.ts'
 export { hostVersion, isInHostRange } from './version.ts'
 export { withoutDefaulted } from './without-defaulted.ts'
 export { reportFailure, serveParent } from './workers/serve-parent.ts'
+export { showPulse } from './workers/show-pulse.ts'
 export type { WorkerFailure } from './workers/worker-messages.ts'
 export { WorkerPool } from './workers/worker-pool.ts'
 export { WorkerEndedError } from './workers/worker-process.ts'

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Command } from '../command.ts'
 import {
   type DatabaseSchema,
   hostVersion,
+  inTemporaryFolder,
   migrateHost,
   openStorage,
   probe,
@@ -38,25 +37,22 @@ export const hostProbe: Command = {
       })),
     )
     checkModules(found, [], config)
-    const migrations = await rehearseMigrations(schema)
+    const migrations = await rehearseMigrations(directory, schema)
     await probe(config, modules)
     terminal.result({ host: hostVersion, migrations }, `The host ${hostVersion} can take over.`)
   },
 }
 
 /** The migrations of the host's own tables, on an empty database with that schema. */
-async function rehearseMigrations(schema: DatabaseSchema): Promise<string[]> {
-  const scratch = await mkdtemp(join(tmpdir(), 'mortise-probe-'))
-  try {
+async function rehearseMigrations(directory: string, schema: DatabaseSchema): Promise<string[]> {
+  return await inTemporaryFolder(directory, async (scratch) => {
     const storage = await openStorage({ file: join(scratch, 'probe.db'), schema, onFatal: rethrow })
     try {
       return (await migrateHost(storage)).map(({ name }) => name)
     } finally {
       await storage.close()
     }
-  } finally {
-    await rm(scratch, { recursive: true, force: true })
-  }
+  })
 }
 
 function rethrow(error: Error): never {

@@ -4,7 +4,8 @@ import type { Command } from '../command.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
 import { Failure } from '../failure.ts'
-import { changeApplication, inTemporaryFolder, planChange } from '../install/change-application.ts'
+import { inTemporaryFolder } from '../host.ts'
+import { changeApplication, planChange } from '../install/change-application.ts'
 import { dropText } from '../install/plan-undo.ts'
 import { planText, type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
 import { isServed } from '../installed-state.ts'
@@ -41,7 +42,7 @@ export const moduleRollback: Command = {
       rollbackModules({ directory, command, generation, terminal, withSnapshot, yes, dryRun, staging })
     const { switched, ...rest } = dryRun
       ? await planChange(directory, command, work)
-      : await changeApplication(directory, command, terminal, () => inTemporaryFolder(work))
+      : await changeApplication(directory, command, terminal, () => inTemporaryFolder(directory, work))
     if (!dryRun) await writeConfigSchema(directory)
     const live = switched?.live ?? (await isServed(directory))
     const way = rest.archive && restoreCommand(directory, rest.archive)

@@ -12,6 +12,7 @@ import {
   readConfig,
   reportFailure,
   serveParent,
+  showPulse,
   WorkerEndedError,
   WorkerPool,
 } from '../host.ts'
@@ -48,6 +49,7 @@ export const start: Command = {
     const port = portOf(options.port as string | undefined)
     const host = options.host as string | undefined
     const workers = workersOf(options.workers as string | undefined)
+    if (cluster.isWorker) showPulse()
     await assertSound(directory)
     if (cluster.isWorker) return await serveAsWorker(directory, port, host)
     await beginInClone(directory)

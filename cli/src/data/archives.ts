@@ -1,9 +1,9 @@
 import { constants, existsSync } from 'node:fs'
-import { access, mkdir } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { access } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { findApplication } from '../application.ts'
 import { Failure } from '../failure.ts'
-import { readConfig, syncPath } from '../host.ts'
+import { makeFolder, readConfig } from '../host.ts'
 import { assertRoom, sizeOf } from '../install/take-snapshot.ts'
 
 // What a command is about to drop is archived first: the data of purged modules in `.app/purged/`, the database before
@@ -38,16 +38,11 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
 
 /** @returns the path of a file that is not there, relative to the application folder */
 export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
-  await makeFolder(folderOf(directory, folder))
+  await makeFolder(folderOf(directory, folder), 0o700)
   for (let number = 1; ; number++) {
     const path = join('.app', folder, `${name}${number === 1 ? '' : `-${number}`}.tgz`)
     if (!existsSync(join(directory, path))) return path
   }
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await syncPath(dirname(folder))
 }
 
 /** The command that brings back what an archive holds, to be run where this one was run. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { changeRecord } from '../audit/change-record.ts'
 import {
@@ -13,6 +13,7 @@ import {
   secretFile,
   syncPath,
   toSqlite,
+  writeDurably,
   writeIdentity,
 } from '../host.ts'
 import { lastLock } from '../install/lost-lock.ts'
@@ -55,7 +56,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   )
   return await whileDatabaseLocked([...new Set(places)], async () => {
     // The lock comes first beside its place, and last into it: see `removeUndecided`.
-    await writeBeside(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
+    await writeDurably(restoredFile(lockFile(directory)), `${JSON.stringify(lock, null, 2)}\n`)
     const { former, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
       throw error
@@ -109,15 +110,4 @@ async function putBeside(place: string, source: string): Promise<void> {
   }
   await syncPath(beside)
   await syncPath(dirname(beside))
-}
-
-async function writeBeside(place: string, text: string): Promise<void> {
-  const handle = await open(restoredFile(place), 'w', 0o644)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await syncPath(dirname(place))
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
@@ -13,6 +13,7 @@ import {
   type Lock,
   leaveRecord,
   lockFile,
+  makeFolder,
   postgresData,
   readConfig,
   readJsonFile,
@@ -95,7 +96,7 @@ export async function whileDatabaseLocked<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (file === undefined) return await work()
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(file), 0o700)
   const lock = acquireFileLock(databaseLockFile(file))
   if (lock === undefined) throw hostRunning()
   try {
@@ -154,10 +155,11 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
   await recordGeneration(directory, command, lock)
   if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
   for (const file of files) {
-    // Gone: an earlier attempt has moved it already.
-    if (!existsSync(restoredFile(file))) continue
-    if ('file' in database && file === database.file) await setAside(file, former)
-    await rename(restoredFile(file), file)
+    // Gone: an earlier attempt has moved it already, and may have ended before the sync.
+    if (existsSync(restoredFile(file))) {
+      if ('file' in database && file === database.file) await setAside(file, former)
+      await rename(restoredFile(file), file)
+    }
     await syncPath(dirname(file))
   }
   await leaveRecord(directory, { ...record, outcome: 'done' })

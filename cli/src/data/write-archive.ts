@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { create } from 'tar'
 import { Failure } from '../failure.ts'
-import { syncPath } from '../host.ts'
+import { publish } from '../host.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
 export interface Archive {
@@ -43,7 +43,8 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
     await publish(temporary, file)
     return size
   } catch (error) {
-    const { path = file } = error as NodeJS.ErrnoException
+    const { path = file, code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw exists(file)
     throw Object.assign(error as Error, { path })
   } finally {
     await rm(temporary, { force: true })
@@ -74,20 +75,6 @@ export async function assertFolder(file: string): Promise<void> {
 export async function assertFree(file: string): Promise<void> {
   await assertFolder(file)
   if ((await stat(file).catch(() => undefined)) !== undefined) throw exists(file)
-}
-
-/** Gives the file its name, unless something has that name by now. */
-async function publish(temporary: string, file: string): Promise<void> {
-  try {
-    await link(temporary, file)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw exists(file)
-    // File systems without hard links.
-    await assertFree(file)
-    await rename(temporary, file)
-  }
-  await syncPath(dirname(file))
 }
 
 async function measurePart(file: string): Promise<ArchivePart> {

@@ -1,8 +1,9 @@
 import { rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { readRestoration, restorationFile } from '../data/restore-journal.ts'
 import { asFailure } from '../explain.ts'
 import { freeName } from '../free-name.ts'
-import { readGenerations, readWaiting, UnreadableFileError } from '../host.ts'
+import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '../host.ts'
 import { journalFile, readJournal } from '../install/journal.ts'
 import type { Trouble } from './finding.ts'
 
@@ -71,6 +72,7 @@ function settingAside(error: unknown): Pick<Trouble, 'mend'> {
     async mend() {
       const aside = freeName(`${broken}.unreadable`)
       await rename(broken, aside)
+      await syncPath(dirname(aside))
       return `Set aside as ${aside}.`
     },
   }

@@ -24,9 +24,18 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
     ...(await settingsTrouble(directory, state, database.length > 0)),
     ...behind,
     ...failedTrouble(state),
+    ...silentTrouble(state),
     ...retainedCode(state),
   ]
 }
+
+const silentTrouble = ({ silentWorkers = [] }: ApplicationState): Trouble[] =>
+  silentWorkers.map((pid) => ({
+    id: 'worker-silent',
+    severity: 'warning',
+    message: `Process ${pid} of those that serve does not answer. The others serve.`,
+    hint: `Its parent replaces it: 10 s after it was stopped, 40 s after its event loop has turned last. Or kill -9 ${pid}.`,
+  }))
 
 const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[] =>
   host === next

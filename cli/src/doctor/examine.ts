@@ -1,6 +1,6 @@
 import { asFailure } from '../explain.ts'
 import type { Failure } from '../failure.ts'
-import { LockError, NewerHostError, readLock } from '../host.ts'
+import { HostSilentError, LockError, NewerHostError, readLock } from '../host.ts'
 import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'
@@ -62,6 +62,7 @@ async function troublesOf(check: Check, directory: string): Promise<readonly Tro
     return await check(directory)
   } catch (error) {
     const { message, hint } = asFailure(error)
+    if (error instanceof HostSilentError) return [{ id: 'host-silent', severity: 'error', message, hint }]
     return [{ id: 'check-failed', severity: 'error', message, hint }]
   }
 }

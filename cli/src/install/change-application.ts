@@ -1,12 +1,9 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beginInClone } from '../application-folder.ts'
 import { deliverRecords } from '../audit/deliver-records.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { Failure } from '../failure.ts'
-import { completeTakingBack, readLock } from '../host.ts'
+import { completeTakingBack, inTemporaryFolder, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
@@ -76,16 +73,6 @@ export async function planChange<Result>(
 ): Promise<Result> {
   return await whileLocked(directory, command, async () => {
     if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
-    return await inTemporaryFolder((folder) => namingFullFolder(directory, () => work(folder)))
+    return await inTemporaryFolder(directory, (folder) => namingFullFolder(directory, () => work(folder)))
   })
-}
-
-/** Does `work` in a folder outside of any application, which is gone afterwards. */
-export async function inTemporaryFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'mortise-')))
-  try {
-    return await work(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync, rmSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 
-import { acquireFileLock, commandLockFile as lockOf } from '../host.ts'
+import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '../host.ts'
 import { assertUsable, writtenFolders } from './usable-folders.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
@@ -36,7 +36,7 @@ export async function whileLocked<Result>(
 ): Promise<Result> {
   const owner = ownerOf(directory)
   for (const folder of writtenFolders(directory)) await assertUsable(folder)
-  await mkdir(join(directory, '.app'), { recursive: true, mode: 0o700 })
+  await makeFolder(join(directory, '.app'), 0o700)
   const lock = await acquire(directory)
   // Who is killed outright leaves it, and the next command removes it; nobody reads it unless the lock is held.
   const forget = () => rmSync(owner, { force: true })

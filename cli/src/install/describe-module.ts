@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
-import { emptyLock, type LockedModule, readConfig, readLock } from '../host.ts'
+import { emptyLock, inTemporaryFolder, type LockedModule, readConfig, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { stage } from './candidate.ts'
-import { changeApplication, inTemporaryFolder } from './change-application.ts'
+import { changeApplication } from './change-application.ts'
 import { readPackageJson } from './dependencies.ts'
 import { installedAccess } from './installed-access.ts'
 import { readInstalled } from './installed-packages.ts'
@@ -65,7 +65,7 @@ export async function describeModule(
 export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
   const cwd = process.cwd()
   const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLock, aliases: {} }) as Source
-  return await inTemporaryFolder((folder) => describeSource(source, folder, terminal))
+  return await inTemporaryFolder(undefined, (folder) => describeSource(source, folder, terminal))
 }
 
 /** @param directory where it is staged */

@@ -1,6 +1,4 @@
 import { readFile, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import semver from 'semver'
 import ssri from 'ssri'
@@ -142,9 +140,6 @@ async function fromCache(spec: string, options: NpmOptions, integrity: string): 
   return { data, integrity: integrityOf(data), from: spec }
 }
 
-const cacheOf = ({ cache }: NpmOptions) =>
-  (cache as string | undefined) ?? join(homedir(), '.npm', '_cacache')
-
 /** In timeouts of a request: a server that sends a byte now and then is not waited for. */
 const longestDownload = 5
 
@@ -164,7 +159,7 @@ async function fromRegistry(spec: string, options: NpmOptions, integrity: string
       integrity,
     })
     // For --offline. A cache that cannot be written has nothing, and that is all.
-    await cacache.put(cacheOf(options), `mortise:${spec}`, data, { integrity }).catch(() => undefined)
+    await cacache.put(options.cache as string, `mortise:${spec}`, data, { integrity }).catch(() => undefined)
     return { data, integrity: integrityOf(data), from: spec }
   } finally {
     stop.abort()

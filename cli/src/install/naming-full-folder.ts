@@ -20,7 +20,10 @@ export async function namingFullFolder<Result>(
 async function fullest(folders: readonly string[]): Promise<string | undefined> {
   const rooms = await Promise.all(
     folders.map(async (folder) => {
-      const { bavail, bsize } = await statfs(folder)
+      const { bavail, bsize } = await statfs(folder).catch(() => ({
+        bavail: Number.POSITIVE_INFINITY,
+        bsize: 1,
+      }))
       return { folder, bytes: bavail * bsize }
     }),
   )

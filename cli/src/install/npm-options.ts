@@ -1,9 +1,11 @@
+import { accessSync, constants } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Failure } from '../failure.ts'
 import { serveDirectories } from './local-registry.ts'
 import { loadRegistryFetch } from './npm-libraries.ts'
+import { npmCacheOf } from './staging.ts'
 
 /** What pacote and Arborist are told about registries. */
 export type NpmOptions = Record<string, unknown> & { registry: string }
@@ -75,7 +77,8 @@ export async function npmOptions(
   }
   const { fetchRetryMintimeout: least, fetchRetryMaxtimeout: most } = options as unknown as typeof retries
   options.fetchRetryMaxtimeout = Math.max(least, most)
-  if (typeof options.cache === 'string') options.cache = join(options.cache, '_cacache')
+  const cache = typeof options.cache === 'string' ? options.cache : join(homedir(), '.npm')
+  options.cache = join(offline || isWritable(cache) ? cache : npmCacheOf(directory), '_cacache')
   const cafile = settings.get('cafile')
   if (cafile) options.ca = await readFile(cafile, 'utf8')
   return await withDirectories(options, directory, offline)
@@ -106,6 +109,17 @@ async function withDirectories(
   const noProxy = [options.noProxy, '127.0.0.1'].filter(Boolean).join(',')
   const here = local.map((key, index) => [key, addresses[index]])
   return { ...options, ...Object.fromEntries([...elsewhere, ...here]), noProxy }
+}
+
+/** Whether a folder can be written, or made where it is missing. */
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return isMissing && dirname(folder) !== folder && isWritable(dirname(folder))
+  }
 }
 
 function parse(text: string, environment: Readonly<Record<string, string | undefined>>): [string, string][] {

@@ -3,7 +3,16 @@ import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
-import { acquireFileLock, configFile, hashTree, lockFile, storeDirectory, syncPath } from '../host.ts'
+import {
+  acquireFileLock,
+  configFile,
+  hashTree,
+  lockFile,
+  makeFolder,
+  storeDirectory,
+  syncPath,
+  temporaryPrefix,
+} from '../host.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
 import { assertUsable } from './usable-folders.ts'
 
@@ -16,10 +25,14 @@ const prefix = '.staging-'
 /** The most that a package may hold with its dependencies. */
 export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 
+/** npm's cache where the user's cannot be written, until the command ends. */
+export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
+
 /** Makes a new folder to prepare a package in. */
 export async function makeStaging(directory: string): Promise<string> {
   const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
-  await mkdir(folder, { recursive: true, mode: 0o755 })
+  await makeFolder(storeDirectory(directory))
+  await mkdir(folder, { mode: 0o755 })
   return folder
 }
 
@@ -34,9 +47,11 @@ export async function removeLeftovers(directory: string): Promise<number> {
 export async function findLeftovers(directory: string): Promise<string[]> {
   const own = join(directory, '.app')
   const isTemporary = (name: string) => name.endsWith('.tmp')
-  const committed = [lockFile(directory), configFile(directory)].map((file) => `${basename(file)}.`)
+  const committed = [lockFile(directory), configFile(directory), '.gitignore'].map(
+    (file) => `${basename(file)}.`,
+  )
   return [
-    ...(await abandonedBackups(directory)),
+    ...(await abandonedFolders(directory)),
     ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
     ...(await namesIn(
       directory,
@@ -61,7 +76,7 @@ export async function whileBackingUp<Result>(
 ): Promise<Result> {
   const own = join(directory, '.app')
   await assertUsable(own)
-  await mkdir(own, { recursive: true, mode: 0o700 })
+  await makeFolder(own, 0o700)
   const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
   // Both at once: a folder without the lock is one that was left.
   mkdirSync(folder, { mode: 0o700 })
@@ -75,9 +90,11 @@ export async function whileBackingUp<Result>(
   }
 }
 
-/** The folders of backups whose process has died. */
-async function abandonedBackups(directory: string): Promise<string[]> {
-  const folders = await namesIn(join(directory, '.app'), (name) => name.startsWith(backupPrefix))
+/** The folders of backups, and temporary ones, whose process has died. */
+async function abandonedFolders(directory: string): Promise<string[]> {
+  const prefixes = [backupPrefix, temporaryPrefix]
+  const isOne = (name: string) => prefixes.some((prefix) => name.startsWith(prefix))
+  const folders = await namesIn(join(directory, '.app'), isOne)
   return folders.filter((folder) => {
     try {
       const lock = acquireFileLock(join(folder, 'lock'))
@@ -128,7 +145,8 @@ export async function seal(staging: string, what: string): Promise<SealedTree> {
 
 /** Moves a sealed package to its place in the store. One that is there already is used if it is unharmed. */
 export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
-  if (await holds(place, tree)) return
+  // One that is there may lack the sync of its name: the attempt that moved it has ended before.
+  if (await holds(place, tree)) return await syncPath(dirname(place))
   await rm(`${staging}-damaged`, { recursive: true, force: true })
   try {
     await rename(place, `${staging}-damaged`)

@@ -1,8 +1,7 @@
-import { mkdir, stat, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { stat, statfs } from 'node:fs/promises'
 import { askDatabase } from '../data/ask-database.ts'
 import { Failure } from '../failure.ts'
-import { copyDatabase, type Lock, readConfig, syncPath } from '../host.ts'
+import { copyDatabase, type Lock, makeFolder, readConfig } from '../host.ts'
 import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
 import { snapshotFile, snapshotsFolder } from './snapshots.ts'
 
@@ -24,8 +23,7 @@ export async function takeSnapshot(
   const folder = snapshotsFolder(directory)
   const file = snapshotFile(directory, generation)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await syncPath(dirname(folder))
+    await makeFolder(folder, 0o700)
     const { databaseFile } = await readConfig(directory)
     // How large a copy of a PostgreSQL gets is not known before.
     if (databaseFile !== undefined) await assertRoom(folder, await sizeOf(databaseFile))

@@ -94,3 +94,15 @@ t.test(
     })
   },
 )
+
+t.test("npm's cache lies in the store where the configured one cannot be written", async (t) => {
+  const directory = t.testdir({ file: '' })
+  const environment = {
+    npm_config_userconfig: '/nowhere',
+    npm_config_cache: join(directory, 'file', 'cache'),
+  }
+  t.match(await npmOptions(directory, environment), { cache: /\.app\/store\/\.staging-npm-cache\/_cacache$/ })
+  t.match(await npmOptions(directory, environment, true), {
+    cache: join(directory, 'file', 'cache', '_cacache'),
+  })
+})

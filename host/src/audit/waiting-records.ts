@@ -1,9 +1,9 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 import { writeDurably } from '../modules/write-durably.ts'
 import { readJsonFile } from '../read-json-file.ts'
 import type { Storage } from '../storage/storage.ts'
-import { syncPath } from '../sync-path.ts'
 import { type AuditRecord, appendOnce, type OperatorRecord } from './audit-trail.ts'
 
 // What an operator's command records is a file in the application folder first, on the disk, and then goes to the
@@ -15,8 +15,7 @@ const fileOf = (directory: string, id: string) => join(folderOf(directory), `${i
 
 /** Leaves a record for the audit trail. The same one again is the same. */
 export async function leaveRecord(directory: string, record: OperatorRecord): Promise<void> {
-  const made = await mkdir(folderOf(directory), { recursive: true, mode: 0o700 })
-  if (made !== undefined) await syncPath(join(made, '..'))
+  await makeFolder(folderOf(directory), 0o700)
   const write = () => writeDurably(fileOf(directory, record.id), `${JSON.stringify(record)}\n`)
   await write().catch((error: NodeJS.ErrnoException) => {
     // Another command took the temporary file for one that was left.

@@ -83,8 +83,8 @@ function blameKeys(jwksUri: string, log?: FastifyBaseLogger): (error: unknown) =
   let silentUntil = 0
   return (error) => {
     if (error instanceof errors.JOSEError || error instanceof Problem) throw error
-    if (Date.now() >= silentUntil) {
-      silentUntil = Date.now() + SILENCE
+    if (performance.now() >= silentUntil) {
+      silentUntil = performance.now() + SILENCE
       log?.warn({ err: error, url: jwksUri }, 'a key of a token issuer cannot be used')
     }
     throw keysUnavailable(error)

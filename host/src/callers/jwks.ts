@@ -1,4 +1,4 @@
-import type { Problem } from '@mortise/module-sdk'
+import { ClockWatch, type Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
 import * as errors from 'jose/errors'
@@ -31,13 +31,17 @@ export function remoteKeys(jwksUri: string, log?: FastifyBaseLogger): JWTVerifyG
       `the jwksUri ${jwksUri} is refused, since anybody on the way could forge keys: use https`,
     )
   }
-  const keys = createRemoteJWKSet(url, {
+  const options = {
     timeoutDuration: TIMEOUT,
     cooldownDuration: COOLDOWN,
     cacheMaxAge: KEYS_MAX_AGE,
     [customFetch]: fetchWithPause(log),
-  })
+  }
+  let keys = createRemoteJWKSet(url, options)
+  const clock = new ClockWatch()
   return async (header, token) => {
+    // jose goes by the machine's clock: put back, it would keep old keys until it is where it was.
+    if (clock.wentBack(Date.now())) keys = createRemoteJWKSet(url, options)
     try {
       return await keys(header, token)
     } catch (error) {
@@ -62,14 +66,14 @@ function fetchWithPause(log?: FastifyBaseLogger): FetchImplementation {
   let pausedUntil = 0
   let failure: unknown
   return async (url, options) => {
-    if (Date.now() < pausedUntil) throw failure
+    if (performance.now() < pausedUntil) throw failure
     try {
       const response = await fetch(url, options)
       if (response.status !== 200) throw new Error(`${url} answered ${response.status}, not 200`)
       return Response.json(await response.json())
     } catch (error) {
       failure = error
-      pausedUntil = Date.now() + PAUSE
+      pausedUntil = performance.now() + PAUSE
       log?.warn({ err: error, url }, 'the keys of a token issuer cannot be read')
       throw error
     }

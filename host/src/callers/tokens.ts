@@ -21,7 +21,9 @@ export interface TokenVerifier {
 
 interface Verdict {
   readonly user: User
-  /** Epoch milliseconds. */
+  /** When the token expires, in epoch milliseconds. */
+  readonly expires: number
+  /** When it is checked again, on the clock of `performance`, which never jumps. */
   readonly until: number
 }
 
@@ -53,8 +55,8 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
       if (!verifier) throw invalidToken('its issuer is unknown here')
       const claims = await verifier.verify(token)
       const user = userOf(verifier.issuer, claims)
-      const until = Math.min(((claims.exp as number) + CLOCK_TOLERANCE) * 1000, Date.now() + verifier.maxAge)
-      verdicts.set(token, { user, until })
+      const expires = ((claims.exp as number) + CLOCK_TOLERANCE) * 1000
+      verdicts.set(token, { user, expires, until: performance.now() + verifier.maxAge })
       return user
     } catch (error) {
       throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
@@ -64,7 +66,7 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
   return {
     verify(token) {
       const verdict = verdicts.get(token)
-      if (verdict && Date.now() < verdict.until) return verdict.user
+      if (verdict && Date.now() < verdict.expires && performance.now() < verdict.until) return verdict.user
       if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
       // jose overlooks blanks in base64, so that one token could be written, and remembered, in many ways.
       if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is no well-formed JWT')

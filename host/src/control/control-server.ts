@@ -40,6 +40,8 @@ export interface ApplicationState {
   }[]
   /** The processes that serve, where `pid` is their parent; absent where one serves alone. */
   readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
+  /** Those that do not answer now; absent where all do. */
+  readonly silentWorkers?: readonly number[]
 }
 
 const Undo = Type.Object({
@@ -125,6 +127,7 @@ interface ControlledApplication {
  * - `POST /discard` `{ event, module, record }`: gives such failed ones up, on record → `{ reactions }`
  * - `POST /hold` `{ file }`: no write from now on, as long as this connection is open; answers when those before are
  *   done. `file` is the database that the caller means
+ * - `POST /keep`: the holder is at work; writes are held for 30 s after the last one → `{}`
  * - `POST /switch` `{ former, next }`: replaces the text of app.config.json while writes are held, and holds them to
  *   the end of the process: the configuration names another database now → `{}`
  * - `GET /hosts`: the hosts that serve from the same database → `{ self, others }`
@@ -230,6 +233,10 @@ export function createControl(
   app.post('/hold', { schema: { body: Hold } }, async (request, reply) => {
     await hold.begin((request.body as Static<typeof Hold>).file, reply.raw)
     return reply.hijack()
+  })
+  app.post('/keep', async () => {
+    hold.keep()
+    return {}
   })
   app.post('/switch', { schema: { body: Switch } }, async (request) => {
     const { former, next } = request.body as Static<typeof Switch>

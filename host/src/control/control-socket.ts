@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { StorageBusyError } from '../storage/storage.ts'
+import { pidFile } from './host-process.ts'
+import { showLife } from './show-life.ts'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_PATH_BYTES = 100
@@ -34,8 +37,9 @@ export async function assertNoHost(directory: string): Promise<void> {
   const socket = connect(controlSocket(directory))
   try {
     await once(socket, 'connect')
-  } catch {
-    return
+  } catch (error) {
+    // Otherwise as many wait for it as may: it is there, and hangs.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
   } finally {
     socket.destroy()
   }
@@ -54,6 +58,9 @@ export async function openControlSocket(control: FastifyInstance, directory: str
   await chmod(folder, 0o700)
   await assertNoHost(directory)
   await rm(socket, { force: true })
+  await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
+  control.server.once('close', () => rmSync(pidFile(socket), { force: true }))
+  showLife(control)
   await control.listen({ path: socket })
   await chmod(socket, 0o600)
 }

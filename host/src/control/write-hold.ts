@@ -6,9 +6,13 @@ import { replaceFile } from '../modules/replace-file.ts'
 import { ConfigError } from '../settings.ts'
 import type { Storage } from '../storage/storage.ts'
 
+/** How long a holder may give no sign of life, in seconds in which this process runs. */
+const SILENCE = 30
+
 /**
  * Keeps the host from writing while its data move to another database. It lasts as long as the connection of who asked
- * for it, so one that is killed holds up nobody. Once the configuration names the other database, which only this host
+ * for it, so one that is killed holds up nobody, and as long as that says that it is at work, so one that is stopped does not
+ * either. Once the configuration names the other database, which only this host
  * brings about, it lasts to the end of the process: nothing is written that would stay behind.
  */
 export class WriteHold {
@@ -16,6 +20,7 @@ export class WriteHold {
   readonly #config: Config
   #holder: ServerResponse | undefined
   #moved = false
+  #silentFor = 0
 
   constructor(storage: Storage, config: Config) {
     this.#storage = storage
@@ -52,7 +57,18 @@ export class WriteHold {
     if (isGone) return
     this.#holder = holder
     await this.#storage.hold()
+    this.#silentFor = 0
+    const timer = setInterval(() => {
+      this.#silentFor += 1
+      if (this.#silentFor >= SILENCE) holder.destroy()
+    }, 1_000).unref()
+    holder.once('close', () => clearInterval(timer))
     holder.writeHead(200, { 'content-type': 'application/json' }).write('{}\n')
+  }
+
+  /** The holder is at work. */
+  keep(): void {
+    this.#silentFor = 0
   }
 
   /** @throws {ConfigError} where writes are not held, or somebody has changed the configuration meanwhile */

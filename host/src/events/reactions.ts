@@ -1,4 +1,5 @@
 import {
+  ClockWatch,
   DatabaseError,
   type Event,
   type EventLog,
@@ -19,6 +20,8 @@ import { withTrace } from './with-trace.ts'
 const BATCH = 100
 /** How often in a row an event may find the database busy before that counts as a failure of the module. */
 const BUSY_LIMIT = 5
+/** By how much a pause is longer or shorter than said, by chance, so that what failed together is not tried together. */
+const SPREAD = 0.1
 /** As long as the text of an error is kept. */
 const MAX_ERROR = 1_000
 
@@ -57,6 +60,7 @@ export class Reactions {
   readonly #times: ReactionTimes
   readonly #subscription: Subscription
   readonly #waiting: WaitingReactions
+  #clock = new ClockWatch()
   readonly #loop = new Loop(() => this.#step().catch((error) => this.#stumble(error)))
   /** What was read in advance, without what there is no reaction to. */
   #ahead: Event[] = []
@@ -126,9 +130,14 @@ export class Reactions {
       await this.#storage.transaction(() => this.#subscription.begin())
       return { ms: 0 }
     }
-    const { position, heldFor, dueIn } = progress
+    const { position, heldFor, dueIn, now } = progress
     if (heldFor > 0) return { ms: Math.min(heldFor, look), deaf: true }
     this.#follow(position)
+    if (this.#clock.wentBack(now) && dueIn !== null && dueIn > 0) {
+      const longest = this.#times.retries.map((pause) => Math.ceil(pause * (1 + SPREAD)))
+      await this.#storage.transaction(() => this.#waiting.pullForward(longest))
+      return { ms: 0 }
+    }
     const isDue = dueIn !== null && dueIn <= 0
     if (isDue) await this.#tryAgain()
     const isOn = !this.#loop.isStopped && (await this.#goOn())
@@ -216,7 +225,7 @@ export class Reactions {
 
   async #fail(turn: Turn, error: unknown): Promise<void> {
     const wait = this.#times.retries[turn.attempts ?? 0]
-    const delay = wait && Math.round(wait * (0.9 + Math.random() * 0.2))
+    const delay = wait && Math.round(wait * (1 + SPREAD * (2 * Math.random() - 1)))
     const reason = textOf(error)
     await this.#storage.transaction(() => this.#setAside(turn, reason, delay))
     const { id, type, subject } = turn.event
@@ -231,6 +240,7 @@ export class Reactions {
   #stumble(error: unknown): Rest {
     const level = this.#isInTrouble ? 'debug' : 'warn'
     this.#isInTrouble = true
+    this.#clock = new ClockWatch()
     this.#log[level](error, 'events cannot be reacted to just now; it is tried again')
     return { ms: this.#times.pause, deaf: true }
   }

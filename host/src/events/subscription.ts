@@ -1,5 +1,5 @@
 import { run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { now } from '../storage/now.ts'
+import { lasts, now } from '../storage/now.ts'
 
 /** Where a subscription stands. */
 export interface Progress {
@@ -9,6 +9,8 @@ export interface Progress {
   readonly heldFor: number
   /** When the next of those that wait is due, in milliseconds; null where none is. */
   readonly dueIn: number | null
+  /** The time, in epoch milliseconds. */
+  readonly now: number
 }
 
 /**
@@ -20,6 +22,7 @@ export class Subscription {
   readonly #name: string
   readonly #holder: string
   readonly #term: number
+  readonly #isHeld: Sql
 
   /**
    * @param holder who is at work; several of one process may share it
@@ -29,6 +32,7 @@ export class Subscription {
     this.#name = name
     this.#holder = holder
     this.#term = term
+    this.#isHeld = lasts(sql`held_until`, term)
   }
 
   /** Begins at the newest event, unless it has begun before. */
@@ -42,7 +46,8 @@ export class Subscription {
   /** Answers `Progress`, or no row before it has begun. */
   progress(): Sql {
     return sql`
-      SELECT position, CASE WHEN holder = ${this.#holder} THEN 0 ELSE held_until - ${now} END AS "heldFor",
+      SELECT position, ${now} AS now,
+        CASE WHEN holder <> ${this.#holder} AND ${this.#isHeld} THEN held_until - ${now} ELSE 0 END AS "heldFor",
         (SELECT min(next_at) FROM mortise_reaction WHERE subscription = ${this.#name}) - ${now} AS "dueIn"
       FROM mortise_subscription WHERE name = ${this.#name}`
   }
@@ -51,7 +56,7 @@ export class Subscription {
   *advance(from: number, to: number): Transaction<boolean> {
     const moved = yield* run(sql`
       UPDATE mortise_subscription SET position = ${to}, holder = ${this.#holder}, held_until = ${now} + ${this.#term}
-      WHERE name = ${this.#name} AND position = ${from} AND (holder = ${this.#holder} OR held_until <= ${now})`)
+      WHERE name = ${this.#name} AND position = ${from} AND (holder = ${this.#holder} OR NOT ${this.#isHeld})`)
     return moved > 0
   }
 

@@ -1,5 +1,5 @@
 import { type Event, maybeOne, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { now } from '../storage/now.ts'
+import { now, TOLERANCE } from '../storage/now.ts'
 
 /** An event whose turn it is again. */
 export interface DueReaction {
@@ -36,6 +36,20 @@ export class WaitingReactions {
     return sql`
       SELECT event, attempts FROM mortise_reaction
       WHERE subscription = ${this.#subscription} AND next_at <= ${now} ORDER BY next_at, position LIMIT 1`
+  }
+
+  /**
+   * Makes due what a clock that was ahead has put off: whatever lies further ahead than the pause after its attempts.
+   * @param pauses the longest after each attempt, in milliseconds
+   */
+  *pullForward(pauses: readonly number[]): Transaction<void> {
+    const pause = pauses.reduce(
+      (cases, longest, index) => sql`${cases} WHEN ${index + 1} THEN ${longest}`,
+      sql`CASE attempts WHEN 0 THEN 0`,
+    )
+    yield* run(sql`
+      UPDATE mortise_reaction SET next_at = ${now}
+      WHERE subscription = ${this.#subscription} AND next_at > ${now} + ${TOLERANCE} + ${pause} ELSE 0 END`)
   }
 
   /** Takes out one that is to be done now, and has the next of its subject follow. False where somebody has done that. */

@@ -18,6 +18,8 @@ const FOLLOW_INTERVAL = 500
 
 /** The database's clock: those of several machines differ. */
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+/** What is later than now was written before that clock was put back. */
+const isThere = sql`seen_at BETWEEN ${NOW} - ${SILENCE} AND ${NOW} + ${SILENCE}`
 
 /**
  * Tells the other hosts of a PostgreSQL what this one serves, and this one what they do: a row each in mortise_host,
@@ -64,7 +66,7 @@ export class RollCall {
           VALUES (${id}, ${machine}, ${pid}, ${url}, ${version}, ${generation}, ${served}, ${NOW})
           ON CONFLICT (id) DO UPDATE SET
             version = excluded.version, generation = excluded.generation, modules = excluded.modules, seen_at = excluded.seen_at`)
-        yield* run(sql`DELETE FROM mortise_host WHERE seen_at < ${NOW} - ${SILENCE}`)
+        yield* run(sql`DELETE FROM mortise_host WHERE NOT (${isThere})`)
       })
       this.#others = await this.others()
     } catch (error) {
@@ -94,17 +96,17 @@ export class RollCall {
 /** The hosts that serve from a database now. Of a SQLite file there is none but the one that has it open. */
 export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
   if (storage.engine === 'sqlite') return []
-  const isThere = (await storage.applied()).some(
+  const hasTable = (await storage.applied()).some(
     ({ module, name }) => module === 'host' && name === '002-host',
   )
-  return isThere ? readHosts(storage, '') : []
+  return hasTable ? readHosts(storage, '') : []
 }
 
 /** @param except the id of one that is left out */
 async function readHosts(database: Database, except: string): Promise<ServingHost[]> {
   const rows = await database.many<Omit<ServingHost, 'modules'> & { modules: string }>(sql`
     SELECT machine, pid, url, version, generation, modules FROM mortise_host
-    WHERE id <> ${except} AND seen_at >= ${NOW} - ${SILENCE} ORDER BY machine, url, pid`)
+    WHERE id <> ${except} AND ${isThere} ORDER BY machine, url, pid`)
   return rows.map(({ modules, ...row }) => ({ ...row, modules: JSON.parse(modules) }))
 }
 

@@ -77,23 +77,21 @@ export function* claim(claimed: Claim, now = Date.now()): Transaction<Decided | 
 }
 
 /**
- * Whether the key is free, and this transaction's from now on; an expired record is as if it never was. On SQLite,
- * where transactions are one after the other, looking is enough.
+ * Whether the key is free, and this transaction's from now on. It is taken until its record is deleted, since a clock that is
+ * ahead would have the request done twice. On SQLite, where transactions are one after the other, looking is enough.
  */
 function* take({ caller, key, route, fingerprint }: Claim, now: number): Transaction<boolean> {
-  const expired = now - LIFETIME
   // Of PostgreSQL's locks the advisory one says "running" to `isRunning`; it keeps nobody out.
   const taking = byEngine({
     sqlite: sql`
       SELECT 1 AS taken WHERE NOT EXISTS (
         SELECT 1 FROM mortise_idempotency
-        WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route} AND created_at > ${expired})`,
+        WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route})`,
     postgres: sql`
       INSERT INTO mortise_idempotency (caller, idempotency_key, route, fingerprint, status, headers, created_at)
       SELECT ${caller}, ${key}, ${route}, ${fingerprint}, 0, '', ${now}
       FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(${lockName(caller, key)}, 0))) AS noted
-      ON CONFLICT (caller, idempotency_key, route) DO UPDATE SET created_at = excluded.created_at
-      WHERE mortise_idempotency.created_at <= ${expired}
+      ON CONFLICT (caller, idempotency_key, route) DO NOTHING
       RETURNING 1 AS taken`,
   })
   try {
@@ -132,8 +130,7 @@ export function* release({ caller, key, route }: Claim): Transaction<void> {
 }
 
 /** Hands the records of one caller to another; where both have used a key, that other's own stays. */
-export function* moveRecords(from: string, to: string, now = Date.now()): Transaction<void> {
-  yield* run(sql`DELETE FROM mortise_idempotency WHERE caller = ${to} AND created_at <= ${now - LIFETIME}`)
+export function* moveRecords(from: string, to: string): Transaction<void> {
   yield* run(sql`
     UPDATE mortise_idempotency SET caller = ${to}
     WHERE caller = ${from} AND NOT EXISTS (
@@ -144,10 +141,10 @@ export function* moveRecords(from: string, to: string, now = Date.now()): Transa
 }
 
 /** What is kept of a caller's key, on whichever routes it was used. */
-export function* findKept(caller: string, key: string, now = Date.now()): Transaction<KeptAnswer[]> {
+export function* findKept(caller: string, key: string): Transaction<KeptAnswer[]> {
   const rows = yield* many<{ route: string; status: number; headers: string; createdAt: number }>(sql`
     SELECT route, status, headers, created_at AS "createdAt" FROM mortise_idempotency
-    WHERE caller = ${caller} AND idempotency_key = ${key} AND created_at > ${now - LIFETIME}
+    WHERE caller = ${caller} AND idempotency_key = ${key}
     ORDER BY created_at, route`)
   return rows.map(({ route, status, headers, createdAt }) => ({
     route,

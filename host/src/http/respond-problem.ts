@@ -3,15 +3,24 @@ import type { Problem } from '@mortise/module-sdk'
 import { requestId } from './request-id.ts'
 import { constantHeaders } from './security-headers.ts'
 
-/** Answers a request that never reaches Fastify, and closes its connection: its body is not read. */
-export function respondProblem(problem: Problem, request: IncomingMessage, response: ServerResponse): void {
+/**
+ * Answers a request that never reaches Fastify.
+ * @param close whether its connection is closed; otherwise Node reads the rest of the body and drops it
+ */
+export function respondProblem(
+  problem: Problem,
+  request: IncomingMessage,
+  response: ServerResponse,
+  close = true,
+): void {
   const id = requestId(request)
   const body = Buffer.from(JSON.stringify(problem.toDetails(id)))
   response.writeHead(problem.status, {
     'content-type': 'application/problem+json',
     'content-length': body.length,
     'request-id': id,
-    connection: 'close',
+    ...(close && { connection: 'close' }),
+    ...problem.headers,
     ...constantHeaders,
   })
   response.end(body)

@@ -8,8 +8,8 @@ export type LimitName = 'caller' | 'address' | 'new-guests'
 export class RateLimits {
   readonly counters: Readonly<Record<LimitName, WindowCounter>>
   readonly #refused: Record<LimitName, number> = { caller: 0, address: 0, 'new-guests': 0 }
-  /** What the database's clock is ahead of this machine's, in milliseconds: windows are those of all hosts. */
-  ahead = 0
+  /** What is added to the time that has passed in this process: it never jumps, as a machine's clock may. */
+  #began = performance.timeOrigin
 
   constructor({ max, maxPerAddress, maxNewGuests }: Config['rateLimit']) {
     this.counters = {
@@ -19,8 +19,14 @@ export class RateLimits {
     }
   }
 
+  /** Epoch milliseconds. */
   now(): number {
-    return Date.now() + this.ahead
+    return Math.trunc(this.#began + performance.now())
+  }
+
+  /** Goes by the database's clock: windows are those of all hosts. */
+  follow(now: number): void {
+    this.#began = now - performance.now()
   }
 
   take(name: LimitName, key: string): Allowance {

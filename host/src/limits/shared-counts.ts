@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Database, many, run, sql } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LimitName, RateLimits } from './rate-limits.ts'
-import type { Untold, WindowCounter } from './window-counter.ts'
+import { type Untold, WINDOW, type WindowCounter } from './window-counter.ts'
 
 /** How often the hosts of a database tell each other what they have counted, in milliseconds. */
 const INTERVAL = 2_000
@@ -11,6 +11,7 @@ const MOST_KEYS = 1_000
 
 /** The database's clock: those of several machines differ. */
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+const MINUTE = sql`(${NOW} / ${WINDOW}::bigint)`
 
 interface Told extends Untold {
   readonly counter: WindowCounter
@@ -59,10 +60,9 @@ export class SharedCounts {
         .map((untold): Told => ({ ...untold, counter, id: idOf(name as LimitName, untold.key) })),
     )
     if (told.length === 0) return
-    const [{ window }] = told as [Told]
     const rows = JSON.stringify(told.map(({ id, window, count }) => ({ id, window, count })))
     const heard = await this.#database.transaction(function* () {
-      yield* run(sql`DELETE FROM mortise_rate WHERE minute < ${window - 1}`)
+      yield* run(sql`DELETE FROM mortise_rate WHERE minute NOT BETWEEN ${MINUTE} - 1 AND ${MINUTE} + 1`)
       return yield* many<{ id: string; count: number; now: number }>(sql`
         INSERT INTO mortise_rate (id, minute, count)
         SELECT id, "window", count FROM json_to_recordset(${rows}::json) AS told (id text, "window" bigint, count bigint)
@@ -72,7 +72,7 @@ export class SharedCounts {
     })
     const totals = new Map(heard.map(({ id, count }) => [id, count]))
     for (const { counter, id, ...untold } of told) counter.told(untold, totals.get(id) ?? 0)
-    this.#limits.ahead = (heard[0]?.now ?? Date.now()) - Date.now()
+    if (heard[0] !== undefined) this.#limits.follow(heard[0].now)
   }
 }
 

@@ -5,10 +5,12 @@ import { counter, gauge, type MetricFamily, type Sample } from './metric-family.
 /**
  * What runs, as figures.
  * @param inFlight requests that are being answered
+ * @param shed requests that were refused, since there were too many
  */
 export function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,
   inFlight: number,
+  shed: number,
   { pool, refusal, refused }: Pick<Storage, 'pool' | 'refusal' | 'refused'>,
 ): MetricFamily[] {
   const active = modules.filter(({ state }) => state === 'active')
@@ -23,6 +25,7 @@ export function applicationMetrics(
       { labels: { version: host, node: process.versions.node }, value: 1 },
     ]),
     gauge('mortise_requests_in_flight', 'Requests that are being answered', 'sum', inFlight),
+    counter('mortise_shed_requests_total', 'Requests that were refused, since there were too many', shed),
     gauge('mortise_generation', 'The generation of modules.lock.json that serves', 'min', generation),
     counter('mortise_generation_switches_total', 'How often another generation has taken over', switches),
     gauge('mortise_module_up', 'Whether an installed module serves (1) or has failed (0)', 'min', up),

@@ -4,9 +4,15 @@ import { isTold } from '../storage/is-refusal.ts'
 import { Lease } from '../storage/lease.ts'
 
 const MINUTE = 60_000
+/** After a longer gap the clock may be wrong, in milliseconds. */
+const GAP = 60 * MINUTE
+/** How long work waits then: what it deletes because of a wrong clock is lost. */
+const PATIENCE = 15 * MINUTE
 
 /**
- * Does `work` once a minute, by one of all hosts on the database, until `app` is closed.
+ * Does `work` once a minute, by one of all hosts on the database, until `app` is closed. Where nobody has done it for
+ * more than an hour, the host was stopped, or a clock is ahead: it waits for a quarter of an hour, in which the clock
+ * can be put right.
  *
  * @param name of all hosts, or generations, that use the same one works at a time
  * @param work one transaction, run again at once while it answers true
@@ -21,12 +27,29 @@ export function everyMinute(
   let holds = false
   let closing = false
   let running: Promise<void> | undefined
+  /** Since when it waits, on the clock of `performance`. */
+  let waitingSince: number | undefined
+
+  /** @param age how long ago anybody did it, in milliseconds */
+  function mustWait(age = 0): boolean {
+    if (age <= GAP) {
+      waitingSince = undefined
+    } else if (waitingSince === undefined) {
+      waitingSince = performance.now()
+      const hours = Math.floor(age / GAP)
+      app.log.info(
+        `"${name}" last ran ${hours} h ago by the clock, and waits for ${PATIENCE / MINUTE} minutes: if the clock is wrong, put it right`,
+      )
+    }
+    return waitingSince !== undefined && performance.now() - waitingSince < PATIENCE
+  }
 
   async function runAll(): Promise<void> {
     let more = true
     while (more && !closing) {
       const state = await database.transaction(function* () {
-        const taken = yield* lease.take()
+        const waits = mustWait(yield* lease.age())
+        const taken = !waits && (yield* lease.take())
         return { taken, more: taken && (yield* work()) }
       })
       holds = state.taken

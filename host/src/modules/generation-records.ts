@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 import { readJsonFile } from '../read-json-file.ts'
 import { isLock } from './is-lock.ts'
 import type { Lock } from './lock.ts'
@@ -39,7 +40,7 @@ export async function recordGeneration(
   const { generation = lock.generation, ...takingBack } = more
   const file = fileOf(directory, generation)
   if (existsSync(file)) return
-  await mkdir(folderOf(directory), { recursive: true })
+  await makeFolder(folderOf(directory))
   const record: Omit<Generation, 'generation'> = {
     at: new Date().toISOString(),
     command,

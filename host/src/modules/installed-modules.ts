@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config.ts'
 import { createHost, type HostParts } from '../create-host.ts'
 import type { ServingHost } from '../hosts/serving-host.ts'
+import { ConfigError } from '../settings.ts'
 import { AnswerCounts } from '../settling/answer-counts.ts'
 import type { LiveChange } from '../settling/settling.ts'
 import type { Change } from '../settling/take-back.ts'
@@ -125,6 +126,7 @@ export class InstalledModules {
    * @param options.config the text of app.config.json before and after, where a setting has changed
    * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
    *   same now; nothing has changed then
+   * @throws {ConfigError} where modules.lock.json has become another one meanwhile; nothing has changed then
    */
   async activate({
     probed,
@@ -155,6 +157,9 @@ export class InstalledModules {
             await selfCheck(next.app, parts.config.basePath, module)
           }
         }
+        // A command that found this process silent has taken its change back.
+        if (!isDeepStrictEqual(await readLock(parts.config.directory), lock))
+          throw new ConfigError('modules.lock.json has changed meanwhile')
       } catch (error) {
         await next.app.close()
         throw error

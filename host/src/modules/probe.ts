@@ -1,11 +1,10 @@
 import { fork } from 'node:child_process'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Access } from '@mortise/module-sdk'
 import type { Config } from '../config.ts'
 import type { OpenapiDocument } from '../operations/openapi-document.ts'
 import type { DatabaseSchema } from '../storage/storage.ts'
+import { inTemporaryFolder } from '../temporary-folder.ts'
 import { ModuleError } from './host-module.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
 import { placeOf } from './place-of.ts'
@@ -93,19 +92,18 @@ export async function probe(
   modules: readonly ProbedModule[],
   { schema, ask = [], upgrades = [], timeout = PROBE_TIMEOUT }: ProbeOptions = {},
 ): Promise<ProbeReport & { readonly unfit?: ModuleError }> {
-  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'mortise-probe-')))
-  const reports: ProbeReport[] = []
-  try {
-    const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
-    await runChild(request, timeout, (report) => reports.push(report))
-    return reports[0] as ProbeReport
-  } catch (error) {
-    const [report] = reports
-    if (error instanceof ModuleError && report && upgrades.length > 0) return { ...report, unfit: error }
-    throw error
-  } finally {
-    await rm(scratch, { recursive: true, force: true })
-  }
+  return await inTemporaryFolder(config.directory, async (scratch) => {
+    const reports: ProbeReport[] = []
+    try {
+      const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
+      await runChild(request, timeout, (report) => reports.push(report))
+      return reports[0] as ProbeReport
+    } catch (error) {
+      const [report] = reports
+      if (error instanceof ModuleError && report && upgrades.length > 0) return { ...report, unfit: error }
+      throw error
+    }
+  })
 }
 
 /** What an unknown module is not handed: the key of tokens, the password of the database. */

@@ -1,4 +1,5 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncPath } from '../sync-path.ts'
 
@@ -20,8 +21,39 @@ export async function writeDurably(file: string, text: string): Promise<void> {
   await syncPath(dirname(file))
 }
 
-async function writeSynced(file: string, text: string, mode: number | undefined): Promise<void> {
-  const handle = await open(file, 'w', mode)
+/**
+ * As `writeDurably`, of a file that is new.
+ * @throws {NodeJS.ErrnoException} EEXIST where there is one, which stays as it is
+ */
+export async function writeNewDurably(file: string, text: string, mode = 0o644): Promise<void> {
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    await writeSynced(temporary, text, undefined, mode)
+    await publish(temporary, file)
+  } catch (error) {
+    throw Object.assign(error as NodeJS.ErrnoException, { path: file })
+  } finally {
+    await rm(temporary, { force: true, recursive: true }).catch(() => {})
+  }
+}
+
+/**
+ * Gives a file on the disk its name there; `temporary` may be left.
+ * @throws {NodeJS.ErrnoException} EEXIST where something has that name
+ */
+export async function publish(temporary: string, file: string): Promise<void> {
+  try {
+    await link(temporary, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || existsSync(file)) throw error
+    // File systems without hard links.
+    await rename(temporary, file)
+  }
+  await syncPath(dirname(file))
+}
+
+async function writeSynced(file: string, text: string, mode?: number, newMode = mode): Promise<void> {
+  const handle = await open(file, 'w', newMode)
   try {
     if (mode !== undefined) await handle.chmod(mode)
     await handle.writeFile(text)

@@ -1,5 +1,5 @@
-import { newId, run, sql, type Transaction } from '@mortise/module-sdk'
-import { now } from './now.ts'
+import { maybeOne, newId, run, sql, type Transaction } from '@mortise/module-sdk'
+import { lasts, now } from './now.ts'
 
 /** For how long a lease is kept by a holder that is heard of no more, in milliseconds. */
 const TERM = 120_000
@@ -22,12 +22,21 @@ export class Lease {
       INSERT INTO mortise_lease (name, holder, expires_at)
       VALUES (${this.#name}, ${this.#holder}, ${now} + ${TERM})
       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-      WHERE mortise_lease.holder = excluded.holder OR mortise_lease.expires_at <= ${now}`)
+      WHERE mortise_lease.holder = excluded.holder OR NOT ${lasts(sql`mortise_lease.expires_at`, TERM)}`)
     return taken > 0
   }
 
-  /** Leaves it to whoever asks next. */
+  /** How long ago anybody took it, in milliseconds; undefined where nobody has. */
+  *age(): Transaction<number | undefined> {
+    const taken = yield* maybeOne<{ age: number }>(
+      sql`SELECT ${now} + ${TERM} - expires_at AS age FROM mortise_lease WHERE name = ${this.#name}`,
+    )
+    return taken?.age
+  }
+
+  /** Ends it. The row stays, for `age`. */
   *release(): Transaction<void> {
-    yield* run(sql`DELETE FROM mortise_lease WHERE name = ${this.#name} AND holder = ${this.#holder}`)
+    yield* run(sql`
+      UPDATE mortise_lease SET expires_at = ${now} WHERE name = ${this.#name} AND holder = ${this.#holder}`)
   }
 }

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
+import { makeFolder } from '../make-folder.ts'
+import { syncPath } from '../sync-path.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { isFull, toDatabaseError } from './sqlite/database-error.ts'
-import { acquireFileLock, createPrivateFile } from './sqlite/file-lock.ts'
+import { acquireFileLock, createPrivateFile, databaseLockFile } from './sqlite/file-lock.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
+import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 import {
@@ -39,9 +42,6 @@ export interface OpenOptions {
 
 export type StorageOptions = DatabasePlace & OpenOptions
 
-/** Who holds the lock on this file has the database. */
-export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
-
 /**
  * Opens the database of one host.
  * @throws {StorageBusyError} where another host or command has the SQLite file open
@@ -57,7 +57,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path), 0o700)
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
@@ -66,8 +66,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   try {
     createPrivateFile(path)
+    rewriteLog(path)
     const writer = openWriter(path)
     try {
+      // SQLite syncs the names of the database and its log too, but goes on where that fails.
+      await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
       return new SqliteStorage({ writer, reader: openReader(path), lock, onFatal, rehearse, observer, space })

@@ -1,5 +1,5 @@
 import type { Database, Sql } from '@mortise/module-sdk'
-import type { Refusals } from './tell-refusals.ts'
+import type { Refusing } from './tell-refusals.ts'
 
 /** The migrations of one module, or of the host itself (module `host`). */
 export interface MigrationSet {
@@ -64,7 +64,7 @@ export interface Storage extends Database {
   /** How many writes were refused so. */
   readonly refused: number
   /** The reads and writes that failed since it could not be used. PostgreSQL only. */
-  readonly outage: Refusals
+  readonly outage: Refusing
   /** Connections for transactions now; undefined where there is one for all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**

@@ -4,49 +4,40 @@ const LOOK_INTERVAL = 1_000
 /** How often it is told that it goes on, in milliseconds. */
 const TELL_INTERVAL = 60_000
 
-/** What requests are refused for as long as it lasts. */
-export interface Refusals {
-  /** Why they are refused now, in a sentence; undefined while they are not. */
+export interface Refusing {
+  /** Why something is refused now; undefined while all is taken. */
   readonly refusal: string | undefined
-  /** How many were refused so. */
+  /** How often it was refused. */
   readonly refused: number
 }
 
-/** What is logged of it. */
-export interface RefusalWords {
-  readonly begins: string
-  readonly lasts: string
-  readonly ends: string
-}
-
 /**
- * Logs when refusals begin, once a minute how many there were, and when they end: the requests themselves are not
- * logged, since there may be thousands a second. What it returns ends it.
+ * Logs when something begins to be refused, once a minute how often, and when it is taken again: the requests themselves
+ * are not logged, since there may be thousands a second. What it returns ends it.
+ * @param what is refused: `writes`
+ * @param rest what is not: `reads go on`
  */
 export function tellRefusals(
-  refusals: () => Refusals,
+  source: Refusing,
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>,
-  words: RefusalWords,
+  what: string,
+  rest: string,
 ): () => void {
-  let told: number | undefined
-  /** What was counted when it was last told, and while nothing was refused. */
-  let untold = refusals().refused
-  let before = untold
+  let before = source.refused
+  let told: { readonly at: number; readonly refused: number } | undefined
   const timer = setInterval(() => {
-    const { refusal, refused } = refusals()
+    const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (told !== undefined) log.info({ refused: refused - before }, words.ends)
+      if (told !== undefined) log.info({ refused: refused - before }, `${what} are taken again`)
       told = undefined
       before = refused
-      untold = refused
     } else if (told === undefined) {
-      log.warn(`${words.begins}: ${refusal}`)
-      told = now
-    } else if (now - told >= TELL_INTERVAL) {
-      log.warn({ refused: refused - untold }, `${words.lasts}: ${refusal}`)
-      told = now
-      untold = refused
+      log.warn(`${what} are refused, and ${rest}: ${refusal}`)
+      told = { at: now, refused }
+    } else if (now - told.at >= TELL_INTERVAL) {
+      log.warn({ refused: refused - told.refused }, `${what} are still refused: ${refusal}`)
+      told = { at: now, refused }
     }
   }, LOOK_INTERVAL).unref()
   return () => clearInterval(timer)

@@ -3,8 +3,12 @@ import type { ApplicationState } from '../control/control-server.ts'
 /**
  * The state of an application that several processes serve: what is worst of each module, the oldest generation.
  * @param states one at least
+ * @param silent the processes that have none, since they do not answer
  */
-export function mergeStates(states: readonly ApplicationState[]): ApplicationState {
+export function mergeStates(
+  states: readonly ApplicationState[],
+  silent: readonly number[] = [],
+): ApplicationState {
   const [first] = states as [ApplicationState]
   const lowest = states.reduce((least, state) => (state.generation < least.generation ? state : least), first)
   return {
@@ -14,6 +18,7 @@ export function mergeStates(states: readonly ApplicationState[]): ApplicationSta
     loadedPackages: Math.max(...states.map(({ loadedPackages }) => loadedPackages)),
     modules: lowest.modules.map((module) => worst(module.id, states) ?? module),
     workers: states.map(({ pid, host, generation }) => ({ pid, host, generation })),
+    ...(silent.length > 0 && { silentWorkers: silent }),
   }
 }
 

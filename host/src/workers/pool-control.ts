@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
 import type { ApplicationState } from '../control/control-server.ts'
-import { type MetricFamily, mergeFamilies } from '../metrics/metric-family.ts'
+import { gauge, type MetricFamily, mergeFamilies } from '../metrics/metric-family.ts'
 
 /** The processes cannot be replaced; the message says why. */
 export class RestartError extends Error {
@@ -12,6 +12,8 @@ interface ControlledPool {
   askOne(request: ControlRequest): Promise<ControlAnswer | undefined>
   askAll(request: ControlRequest): Promise<ControlAnswer[]>
   state(): Promise<ApplicationState | undefined>
+  readonly serving: number
+  readonly silent: readonly number[]
   restart(): Promise<number>
 }
 
@@ -46,15 +48,26 @@ async function ask(pool: ControlledPool, request: ControlRequest): Promise<Contr
       return { status: 200, body: { workers: await pool.restart() } }
     case '/state': {
       const state = await pool.state()
-      return state === undefined ? nobody : { status: 200, body: state }
+      if (state !== undefined) return { status: 200, body: state }
+      const [pid] = pool.silent
+      return pid === undefined ? nobody : { status: 504, body: { reason: `process ${pid} is silent`, pid } }
     }
     case '/metrics': {
       const answers = await pool.askAll(request)
       const families = answers.filter(({ status }) => status === 200).map(({ body }) => body)
-      return { status: 200, body: mergeFamilies(families as MetricFamily[][]) }
+      const processes = gauge('mortise_workers', 'Processes of app start --workers, by state', 'max', [
+        { labels: { state: 'serving' }, value: pool.serving - pool.silent.length },
+        { labels: { state: 'silent' }, value: pool.silent.length },
+      ])
+      return { status: 200, body: [...mergeFamilies(families as MetricFamily[][]), processes] }
     }
     case '/activate':
-    case '/settle':
+    case '/settle': {
+      // One that is silent reads the lock when it wakes, or its successor does.
+      const all = await pool.askAll(request)
+      const heard = all.filter(({ status }) => status !== 504)
+      return heard.find(({ status }) => status !== 200) ?? heard[0] ?? all[0] ?? nobody
+    }
     case '/retired': {
       const answers = await pool.askAll(request)
       return answers.find(({ status }) => status !== 200) ?? answers[0] ?? nobody

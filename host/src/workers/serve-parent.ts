@@ -6,6 +6,7 @@ import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 export async function serveParent(application: Application): Promise<void> {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(application, message)
+    else if (message.type === 'silent') application.silentWorkers = message.count
     else if (message.type === 'leave') void application.leave()
     else if (message.type === 'cut') void application.cut()
     else if (message.type === 'stop') {

@@ -9,6 +9,8 @@ export type ToWorker =
   | { readonly type: 'leave' }
   /** Stop as at SIGTERM, which is `why`; without it at once, as `Application.close`. */
   | { readonly type: 'stop'; readonly why?: string; readonly drainSeconds?: number }
+  /** So many of the processes are silent. */
+  | { readonly type: 'silent'; readonly count: number }
   /** Stop, and cut off what is in flight. */
   | { readonly type: 'cut' }
 

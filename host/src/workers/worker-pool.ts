@@ -7,10 +7,17 @@ import type { ApplicationState } from '../control/control-server.ts'
 import { assertNoHost, openControlSocket } from '../control/control-socket.ts'
 import { drainSecondsOf, stoppingMessage } from '../drain-seconds.ts'
 import { createLogger } from '../logger.ts'
+import { settlesWithin } from '../settles-within.ts'
 import { mergeStates } from './merge-states.ts'
 import { createPoolControl, RestartError } from './pool-control.ts'
-import { type WorkerEndedError, WorkerProcess } from './worker-process.ts'
+import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-process.ts'
 
+/**
+ * After so many seconds of silence a worker is not waited for: where somebody only looks, and where something changes.
+ * One that is stopped is replaced before the latter.
+ */
+const SILENT = 2
+const SILENT_IN_CHANGE = 12
 /** Whoever has served for so long, in milliseconds, ends for another reason than the one before it. */
 const STEADY_AFTER = 30_000
 /** How long the place of one that has ended stays empty: at first, and after several in a row, in milliseconds. */
@@ -46,6 +53,8 @@ export class WorkerPool {
   readonly #abandoned = new AbortController()
   readonly #drained = new AbortController()
   readonly #drainSeconds: number
+  readonly #timer: NodeJS.Timeout
+  #told = 0
   #url = ''
   #ends = 0
   #restarting = false
@@ -55,7 +64,8 @@ export class WorkerPool {
     this.#count = count
     this.#log = log
     this.#drainSeconds = drainSeconds
-    this.#closed.promise.catch(() => {})
+    this.#closed.promise.catch(() => {}).finally(() => clearInterval(this.#timer))
+    this.#timer = setInterval(() => this.#look(), 1_000)
     this.#control = createPoolControl(this)
   }
 
@@ -75,7 +85,7 @@ export class WorkerPool {
     const config = await readConfig(directory)
     await assertNoHost(directory)
     cluster.schedulingPolicy = cluster.SCHED_RR
-    cluster.setupPrimary({ exec: program, args: [...options.arguments] })
+    cluster.setupPrimary({ exec: program, args: [...options.arguments], stdio: [...workerStdio] })
     const pool = new WorkerPool(count, createLogger(config.log), drainSecondsOf(config))
     const abort = () => void pool.close()
     signal?.addEventListener('abort', abort)
@@ -109,31 +119,84 @@ export class WorkerPool {
 
   /** What they have in common, and what is worst of any; undefined where none serves just now. */
   async state(): Promise<ApplicationState | undefined> {
-    const answers = await this.askAll({ method: 'GET', path: '/state' })
+    const answers = await this.askAll(stateRequest)
     const states = answers.flatMap(({ status, body }) => (status === 200 ? [body as ApplicationState] : []))
-    return states.length === 0 ? undefined : mergeStates(states)
+    return states.length === 0 ? undefined : mergeStates(states, this.silent)
   }
 
-  /** Asks one that serves; undefined where there is none. */
+  /** The processes that serve and are silent just now. */
+  get silent(): readonly number[] {
+    const silent = [...this.#workers].filter(({ isServing, silentFor }) => isServing && silentFor >= SILENT)
+    return silent.map(({ pid }) => pid as number)
+  }
+
+  /** How many processes serve. */
+  get serving(): number {
+    return [...this.#workers].filter(({ isServing }) => isServing).length
+  }
+
+  /** Asks the one that serves and was silent least; undefined where there is none. */
   async askOne(request: ControlRequest): Promise<ControlAnswer | undefined> {
-    const [first] = await this.#serving()
-    return first?.ask(request)
+    const isRead = request.method === 'GET'
+    let answer: ControlAnswer | undefined
+    for (const worker of (await this.#able()).sort((one, other) => one.silentFor - other.silentFor)) {
+      answer = await this.#ask(worker, request, isRead ? SILENT : SILENT_IN_CHANGE)
+      // It may be done by the one that was silent, if it is no read.
+      if (!isRead || (answer !== undefined && answer.status !== 504)) break
+    }
+    return answer
   }
 
   /**
-   * Asks all that are there now, those that have just begun too. Who ends meanwhile although nobody told it to is
-   * answered for with a 500; nobody else is left out.
+   * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although
+   * nobody told it to is answered for with a 500, who is silent with a 504; nobody else is left out.
    */
   async askAll(request: ControlRequest): Promise<ControlAnswer[]> {
-    const answers = await Promise.all(
-      (await this.#serving()).map((worker) =>
-        worker.ask(request).catch((error: Error) => {
-          if (worker.isDismissed) return undefined
-          return { status: 500, body: { reason: error.message } }
-        }),
-      ),
-    )
+    const isGlance = request.path === '/state' || request.path === '/metrics'
+    const asked = isGlance ? await this.#able() : [...this.#workers]
+    const limit = isGlance ? SILENT : SILENT_IN_CHANGE
+    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, request, limit)))
     return answers.filter((answer) => answer !== undefined)
+  }
+
+  /** Undefined where it does not get to serve, or is replaced: its successor reads the lock anew. */
+  async #ask(
+    worker: WorkerProcess,
+    request: ControlRequest,
+    limit: number,
+  ): Promise<ControlAnswer | undefined> {
+    const abandoned = new AbortController()
+    const isGone = () => worker.isDismissed || worker.wasSilent
+    try {
+      return await Promise.race([
+        worker.serving.then(
+          () =>
+            worker.ask(request).catch((error: Error) => {
+              if (isGone()) return undefined
+              return { status: 500, body: { reason: error.message } }
+            }),
+          () => undefined,
+        ),
+        this.#silence(worker, limit, abandoned.signal),
+      ])
+    } finally {
+      abandoned.abort()
+    }
+  }
+
+  /** Resolves once a worker is silent for so many seconds. */
+  async #silence(worker: WorkerProcess, limit: number, signal: AbortSignal): Promise<ControlAnswer> {
+    while (worker.silentFor < limit) await pause(250, undefined, { signal })
+    const reason = `process ${worker.pid} has not answered for ${worker.silentFor} s`
+    return { status: 504, body: { reason, pid: worker.pid } }
+  }
+
+  #look(): void {
+    for (const worker of this.#workers) worker.tick()
+    const silent = this.silent.length
+    if (silent === this.#told) return
+    this.#told = silent
+    for (const worker of this.#workers) worker.tellSilent(silent)
   }
 
   /**
@@ -146,7 +209,8 @@ export class WorkerPool {
     this.#restarting = true
     try {
       const former = (await this.#serving()).filter((worker) => !worker.isDismissed)
-      for (const worker of former) await this.#replace(worker)
+      // One that has ended meanwhile has a successor already.
+      for (const worker of former) if (this.#workers.has(worker)) await this.#replace(worker)
       return former.length
     } finally {
       this.#restarting = false
@@ -185,8 +249,18 @@ export class WorkerPool {
     const ended = [...this.#workers].map((worker) => worker.stop(why, drainSeconds))
     if (drainSeconds > 0)
       await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
-    // Who waits for an answer is given one by the end of the workers.
-    await Promise.all([this.#control.close(), ...ended])
+    const closed = this.#control.close()
+    await Promise.all(ended)
+    // Who waits for an answer is given one by the end of the workers. A command that is stopped is not waited for.
+    await settlesWithin(1_000, closed)
+    this.#control.server.closeAllConnections()
+    await closed
+  }
+
+  /** Those that serve; where none does, those that have begun, once they do. */
+  async #able(): Promise<WorkerProcess[]> {
+    const serving = [...this.#workers].filter(({ isServing }) => isServing)
+    return serving.length > 0 ? serving : await this.#serving()
   }
 
   /** Waits for those that have begun, and leaves out who does not get there: its successor reads the lock anew. */
@@ -231,7 +305,8 @@ export class WorkerPool {
     const next = this.#fork()
     try {
       await next.serving
-      await assertAsGood(worker, next)
+      const before = await this.#ask(worker, stateRequest, SILENT)
+      assertAsGood(before, await this.#ask(next, stateRequest, SILENT_IN_CHANGE))
     } catch (error) {
       await next.stop()
       throw new RestartError(`the process that was to take over does not serve: ${(error as Error).message}`)
@@ -241,10 +316,13 @@ export class WorkerPool {
   }
 }
 
+const stateRequest = { method: 'GET', path: '/state' } as const
+
 /** A module that works in the former must work in the next: a newer host, say, may not be one that it runs on. */
-async function assertAsGood(former: WorkerProcess, next: WorkerProcess): Promise<void> {
-  const request = { method: 'GET', path: '/state' } as const
-  const [before, after] = await Promise.all([former.ask(request), next.ask(request)])
+function assertAsGood(before: ControlAnswer | undefined, after: ControlAnswer | undefined): void {
+  // What is silent says nothing of its modules.
+  if (before?.status !== 200) return
+  if (after?.status !== 200) throw new Error('it does not answer')
   const { modules } = before.body as ApplicationState
   const works = new Set(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
   for (const { id, state, reason } of (after.body as ApplicationState).modules) {

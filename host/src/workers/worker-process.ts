@@ -1,8 +1,16 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { Readable } from 'node:stream'
 import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
-import { HostGoneError } from '../control/call-running-host.ts'
+import { HostGoneError } from '../control/host-gone-error.ts'
 import { settlesWithin } from '../settles-within.ts'
+import { HandedConnections } from './handed-connections.ts'
+import { Pulse } from './pulse.ts'
+import { PULSE } from './show-pulse.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
+
+/** What a worker is given: the last is the pipe of its pulse. */
+export const workerStdio = ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'] as const
+const PULSE_DESCRIPTOR = 4
 
 /** How long a worker that was told to end may take, in milliseconds: longer than it drains. */
 const END_TIMEOUT = 20_000
@@ -27,6 +35,9 @@ export class WorkerProcess {
   readonly #serving = Promise.withResolvers<string>()
   readonly #ended = Promise.withResolvers<WorkerEndedError>()
   readonly #asked = new Map<number, PromiseWithResolvers<ControlAnswer>>()
+  readonly #pulse: Pulse
+  readonly #handed: HandedConnections
+  #replacedFor: string | undefined
   #failure: WorkerFailure | undefined
   #servesSince: number | undefined
   #isDismissed = false
@@ -34,12 +45,15 @@ export class WorkerProcess {
 
   /** Forks what `cluster.setupPrimary` names. */
   constructor() {
-    this.#worker = cluster.fork()
+    this.#worker = cluster.fork({ [PULSE]: PULSE_DESCRIPTOR })
+    this.#handed = new HandedConnections(this.#worker.process)
+    this.#pulse = new Pulse(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
     this.#serving.promise.catch(() => {})
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
     this.#worker.on('error', (error) => this.#end(`could not be told: ${error.message}`))
     this.#worker.on('exit', (code, signal) => {
-      const end = () => this.#end(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`)
+      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+      const end = () => this.#end(this.wasSilent ? `${this.#replacedFor}, and ${how}` : how)
       // What it said last may still be on its way.
       if (this.#worker.isConnected()) this.#worker.once('disconnect', end)
       else end()
@@ -57,6 +71,25 @@ export class WorkerProcess {
 
   get isServing(): boolean {
     return this.#servesSince !== undefined && !this.#isDismissed
+  }
+
+  /** For how many seconds its event loop has not turned. */
+  get silentFor(): number {
+    return this.#pulse.silentFor
+  }
+
+  /** Whether it has been silent for so long that it was killed. */
+  get wasSilent(): boolean {
+    return this.#replacedFor !== undefined
+  }
+
+  /** Another second has gone by: kills it where it has been silent for too long. */
+  tick(): void {
+    if (this.wasSilent) return
+    const phase = this.#isDismissed ? 'ends' : this.#servesSince === undefined ? 'starts' : 'serves'
+    this.#replacedFor = this.#pulse.tick(phase)
+    // SIGTERM does not reach it.
+    if (this.wasSilent) this.#worker.process.kill('SIGKILL')
   }
 
   /** In milliseconds, until now. */
@@ -82,6 +115,11 @@ export class WorkerProcess {
     if (!this.#worker.isConnected()) answered.reject(new HostGoneError(`process ${this.pid} has ended`))
     this.#tell({ type: 'ask', call, request })
     return answered.promise
+  }
+
+  /** Tells it how many of the processes are silent, itself included. */
+  tellSilent(count: number): void {
+    this.#tell({ type: 'silent', count })
   }
 
   /** Has it let its callers go, without a request lost, and end. */
@@ -127,6 +165,9 @@ export class WorkerProcess {
   }
 
   #end(how: string): void {
+    const isLast = !Object.values(cluster.workers ?? {}).some((other) => other?.isConnected())
+    if (isLast) this.#handed.close()
+    else this.#handed.passOn()
     const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
     const error = new WorkerEndedError(`process ${this.pid} ${how}${why}`, this.#failure)
     this.#serving.reject(error)

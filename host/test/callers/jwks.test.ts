@@ -74,14 +74,25 @@ const unavailable = (t: Test, tokens: TokenVerifier, token: string) =>
     headers: { 'retry-after': '5' },
   })
 
-function atTime(t: Test): { pass(milliseconds: number): void } {
+function atTime(t: Test): { pass(milliseconds: number): void; jump(milliseconds: number): void } {
   let now = Date.now()
+  let passed = 0
   mock.timers.enable({ apis: ['Date'], now })
-  t.teardown(() => mock.timers.reset())
+  const { now: real } = performance
+  const clock = mock.method(performance, 'now', () => real.call(performance) + passed)
+  t.teardown(() => {
+    mock.timers.reset()
+    clock.mock.restore()
+  })
+  const jump = (milliseconds: number) => {
+    now += milliseconds
+    mock.timers.setTime(now)
+  }
   return {
+    jump,
     pass(milliseconds) {
-      now += milliseconds
-      mock.timers.setTime(now)
+      passed += milliseconds
+      jump(milliseconds)
     },
   }
 }
@@ -164,6 +175,21 @@ t.test("two issuers' subjects never meet, nor do their keys", async (t) => {
   await refused(t, tokens, await sign(first, as('urn:own', 'ann')), /algorithm/)
   const own = await new SignJWT(as('urn:a', 'ann')).setProtectedHeader({ alg: 'HS256' }).sign(secret)
   await refused(t, tokens, own, /algorithm/)
+})
+
+t.test('a clock that is put back keeps no old keys in use', async (t) => {
+  const clock = atTime(t)
+  const server = await jwksServer(t, jwks(first))
+  const tokens = verifierFor(server.uri, 'RS256')
+  const claims = { ...good(), exp: seconds() + 100_000 }
+  clock.jump(7_200_000)
+  const token = await sign(first, claims)
+  await tokens.verify(token)
+  clock.jump(-7_200_000)
+  server.answer = jwks(second)
+  await tokens.verify(await sign(second, claims))
+  clock.pass(600_000)
+  await refused(t, tokens, token, /no such key/)
 })
 
 t.test('an unknown key makes one fetch, however many tokens name one', async (t) => {

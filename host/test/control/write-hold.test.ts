@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost, holdWrites } from '../../src/control/call-running-host.ts'
@@ -36,6 +37,28 @@ t.test('writes are refused as long as somebody holds them, and reads are not', a
   t.equal((await fetch(`${host.url}/health/ready`)).status, 200)
   await t.rejects(holdWrites(directory, file), { name: 'ConfigError', message: /another command/ })
   t.equal(await post(), 503, 'still')
+  held?.release()
+  await settled(201)
+})
+
+t.test('a holder that gives no sign of life holds writes for half a minute', async (t) => {
+  const { directory, post, settled, file } = await running(t, { APP_RATE_LIMIT_MAX: '0' })
+  const call = request({
+    socketPath: controlSocket(directory),
+    method: 'POST',
+    path: '/hold',
+    headers: { 'content-type': 'application/json' },
+  })
+  call.on('error', () => {}).end(JSON.stringify({ file }))
+  const [response] = await once(call, 'response')
+  response.resume().on('error', () => {})
+  t.equal(await post(), 503)
+  while ((await post()) !== 201) await pause(200)
+  const held = await holdWrites(directory, file)
+  const switched = AbortSignal.timeout(35_000)
+  const statuses = new Set<number>()
+  for (; !switched.aborted; await pause(100)) statuses.add(await post())
+  t.same([...statuses], [503], 'one that is at work holds them for as long as it takes')
   held?.release()
   await settled(201)
 })

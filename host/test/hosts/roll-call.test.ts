@@ -74,6 +74,16 @@ testOnPostgres('who stays silent is gone, and removed by the next', async (t, op
   t.equal((await storage.many(sql`SELECT id FROM mortise_host`)).length, 1)
 })
 
+testOnPostgres('who was last seen later than now is gone: the clock was put back', async (t, open) => {
+  const { storage, join } = await setUp(t, open)
+  const [one, two] = [join(host('one')), join(host('two'))]
+  await one.roll.call()
+  await age(storage, 'one', -7_200_000)
+  t.same(await two.roll.others(), [])
+  await one.roll.call()
+  t.equal((await two.roll.others()).length, 1, 'who says it again is there')
+})
+
 testOnPostgres('what another host still needs is not taken away', async (t, open) => {
   const { storage, join } = await setUp(t, open)
   const [other, here] = [join(host('other', '2.0.0')), host('here')]

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { createServer } from '../../src/http/server.ts'
+import { createServer, type ServerOptions } from '../../src/http/server.ts'
 
 export interface Answer {
   readonly status: number
@@ -12,8 +12,13 @@ export interface Answer {
 }
 
 /** The host's server on a port of its own; gone after the test. */
-export async function listen(t: Test, listener: RequestListener, maxConnections = 100): Promise<Server> {
-  const server = createServer({ listener, maxConnections }).listen(0, '127.0.0.1')
+export async function listen(
+  t: Test,
+  listener: RequestListener,
+  options: Partial<ServerOptions> = {},
+): Promise<Server> {
+  const { server } = createServer({ listener, maxConnections: 100, maxRequests: 100, ...options })
+  server.listen(0, '127.0.0.1')
   t.teardown(() => {
     server.close()
     server.closeAllConnections()

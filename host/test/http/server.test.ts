@@ -235,7 +235,7 @@ t.test('ships with the timeouts of the documentation', async (t) => {
   t.equal(server.requestTimeout, 10_000)
   t.equal(server.headersTimeout, 5_000)
   t.equal(server.keepAliveTimeout, 10_000)
-  t.equal(server.maxConnections, 100)
+  t.equal(server.maxConnections, 110, 'with those for health')
 })
 
 t.test('outlives a client that resets its connection', async (t) => {

@@ -1,4 +1,5 @@
-import { sql } from '@mortise/module-sdk'
+import { run, sql } from '@mortise/module-sdk'
+import { test } from 'tap'
 import { RateLimits } from '../../src/limits/rate-limits.ts'
 import { SharedCounts } from '../../src/limits/shared-counts.ts'
 import { WINDOW } from '../../src/limits/window-counter.ts'
@@ -9,10 +10,12 @@ import { testOnPostgres } from '../storage/engines.ts'
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1000 })
 const MAX = 100
 
+const MINUTE = Math.trunc(Date.now() / WINDOW)
+
 /** Whose minute does not end in the middle of a test. */
 class StoppedLimits extends RateLimits {
   override now() {
-    return 29_000_000 * WINDOW
+    return MINUTE * WINDOW
   }
 }
 
@@ -58,4 +61,39 @@ testOnPostgres('nothing is written while nobody uses a tenth of a limit', async 
   for (let index = 0; index < 9; index += 1) limits.take('caller', 'alice')
   await shared.share()
   t.same(await storage.many(sql`SELECT id FROM mortise_rate`), [])
+})
+
+testOnPostgres(
+  'counts of minutes that are not now are deleted, whichever clock was wrong',
+  async (t, open) => {
+    const storage = await open()
+    await migrateHost(storage)
+    await storage.transaction(() =>
+      run(
+        sql`INSERT INTO mortise_rate VALUES ('ahead', ${MINUTE + 120}, 100), ('past', ${MINUTE - 120}, 100), ('now', ${MINUTE}, 1)`,
+      ),
+    )
+    const limits = new StoppedLimits({ max: MAX, maxPerAddress: MAX, maxNewGuests: MAX })
+    const shared = new SharedCounts(storage, limits, log)
+    t.teardown(() => shared.stop())
+    for (let index = 0; index < 10; index += 1) limits.take('caller', 'alice')
+    await shared.share()
+    const rows = await storage.many<{ id: string }>(sql`SELECT id FROM mortise_rate WHERE count <> 10`)
+    t.same(rows, [{ id: 'now' }])
+  },
+)
+
+test('the clock of the machine may jump: a minute of a rate limit takes a minute', async (t) => {
+  const limits = new RateLimits({ max: 2, maxPerAddress: 2, maxNewGuests: 2 })
+  const before = limits.now()
+  const real = Date.now
+  t.teardown(() => {
+    Date.now = real
+  })
+  for (const jump of [2, -2]) {
+    Date.now = () => real() + jump * 60 * WINDOW
+    t.ok(limits.now() - before < WINDOW)
+  }
+  limits.follow(before + WINDOW)
+  t.ok(limits.now() >= before + WINDOW, 'it goes by the clock of the database')
 })

@@ -25,10 +25,12 @@ async function hosts(t: Test, open: Open, count: number, work: (host: string) =>
   const made = Array.from({ length: count }, (_, index) => {
     const app = fastify()
     const failures: string[] = []
+    const told: string[] = []
+    app.log.info = (text: string) => told.push(text)
     app.log.error = (error: Error) => failures.push(error.message)
     everyMinute(app, storage, 'work', () => work(`host ${index}`))
     t.teardown(() => app.close())
-    return { failures, close: () => app.close() }
+    return { failures, told, close: () => app.close() }
   })
   return {
     made,
@@ -74,7 +76,11 @@ testOnEngines('of several hosts one works, and when it closes another does', asy
   t.match(third, /^host/)
   t.not(third, first)
   t.same(more, [])
-  t.same(await storage.many(sql`SELECT name FROM mortise_lease`), [], 'nobody has it any more')
+  t.same(
+    await storage.many(sql`SELECT name FROM mortise_lease WHERE expires_at > ${Date.now()}`),
+    [],
+    'nobody has it any more',
+  )
   t.same(
     made.flatMap(({ failures }) => failures),
     [],
@@ -91,6 +97,46 @@ testOnEngines('the lease of a host that has crashed is taken over when its term 
   tick()
   await asked(4)
   t.same(await done(), ['host 0'])
+})
+
+testOnEngines('a lease from a clock that was ahead has expired', async (t, open) => {
+  const { storage, asked, tick, done } = await hosts(t, open, 1, note)
+  await storage.transaction(() => leaseOfAnother())
+  await storage.transaction(() =>
+    run(sql`UPDATE mortise_lease SET expires_at = expires_at + ${120 * MINUTE}`),
+  )
+  tick()
+  await asked(3)
+  t.same(await done(), ['host 0'])
+})
+
+testOnEngines('after a long gap it waits: the clock may be ahead', async (t, open) => {
+  const { made, storage, asked, tick, done } = await hosts(t, open, 1, note)
+  await storage.transaction(() => leaseOfAnother())
+  const shift = (minutes: number) =>
+    storage.transaction(() =>
+      run(sql`UPDATE mortise_lease SET expires_at = expires_at + ${minutes * MINUTE}`),
+    )
+  await shift(-130)
+  tick()
+  await asked(3)
+  tick()
+  await asked(4)
+  t.same(await done(), [], 'by the clock it last ran over two hours ago')
+  t.match(made[0]?.told, [/"work" last ran 2 h ago by the clock, and waits for 15 minutes/], 'told once')
+  await shift(128)
+  tick()
+  await asked(6)
+  t.same(await done(), ['host 0'], 'the clock was put right')
+  await shift(-130)
+  tick()
+  await asked(8)
+  const { now } = performance
+  const passed = mock.method(performance, 'now', () => now.call(performance) + 15 * MINUTE)
+  t.teardown(() => passed.mock.restore())
+  tick()
+  await asked(9)
+  t.same(await done(), ['host 0', 'host 0'], 'it is no jump, but time that has passed')
 })
 
 testOnEngines('the clock of a host has no say', async (t, open) => {

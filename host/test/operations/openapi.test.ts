@@ -123,6 +123,7 @@ t.test('names things as their authors do', async (t) => {
     'ModuleState',
     'Overview',
     'Problem',
+    'Ready',
   ])
   t.notMatch(JSON.stringify(document), /def-\d|schema-\d/)
   t.equal(document.paths['/cart/item/{id}'].patch.operationId, 'patchCartItemById')

@@ -1,10 +1,24 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { many, one, run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/storage/open-storage.ts'
+import { openBeside } from '../../src/storage/sqlite/open-connections.ts'
 import { StorageBusyError } from '../../src/storage/storage.ts'
 import { insertItem, SCHEMA, temporaryStorage } from './temporary-storage.ts'
 
@@ -82,6 +96,51 @@ t.test('closing finishes what is queued and leaves a single file', async (t) => 
   const database = new SqliteDatabase(storage.file)
   t.equal(database.prepare('SELECT count(*) FROM item').pluck().get(), 3)
   database.close()
+})
+
+/** What a host that was killed leaves of a database with a row. @returns its file */
+async function leftDatabase(t: Test): Promise<string> {
+  const storage = await temporaryStorage(t, SCHEMA)
+  await storage.transaction(() => run(insertItem(1, 'a')))
+  const file = join(dirname(storage.file), 'left.db')
+  for (const suffix of ['', '-wal']) copyFileSync(storage.file + suffix, file + suffix)
+  const longAgo = new Date('2001-01-01')
+  utimesSync(`${file}-wal`, longAgo, longAgo)
+  return file
+}
+
+t.test('a log that was left is written anew before a host opens the database', async (t) => {
+  const file = await leftDatabase(t)
+  const storage = await openStorage({ file, onFatal: () => {} })
+  t.teardown(() => storage.close())
+  t.not(statSync(`${file}-wal`).mtime.getFullYear(), 2001)
+  t.strictSame(await storage.many(items), [{ id: 1 }])
+})
+
+t.test('so it is where somebody else opens it, who copies the log into it at the end', async (t) => {
+  const file = await leftDatabase(t)
+  const database = openBeside(file)
+  t.teardown(() => database.close())
+  t.not(statSync(`${file}-wal`).mtime.getFullYear(), 2001)
+  t.strictSame(database.prepare('SELECT id FROM item').all(), [{ id: 1 }])
+})
+
+t.test('a log that cannot be written keeps the database closed, and its lock free', async (t) => {
+  const file = await leftDatabase(t)
+  const content = readFileSync(file)
+  renameSync(`${file}-wal`, `${file}-wal-aside`)
+  mkdirSync(`${file}-wal`)
+  await t.rejects(openStorage({ file, onFatal: () => {} }), {
+    message: /left\.db cannot be opened/,
+    path: file,
+  })
+  t.notOk(existsSync(`${file}-shm`), 'SQLite has not looked at it')
+  t.ok(readFileSync(file).equals(content))
+  rmdirSync(`${file}-wal`)
+  renameSync(`${file}-wal-aside`, `${file}-wal`)
+  const storage = await openStorage({ file, onFatal: () => {} })
+  t.strictSame(await storage.many(items), [{ id: 1 }])
+  await storage.close()
 })
 
 t.test('a snapshot shows one moment, and the next one a later', async (t) => {

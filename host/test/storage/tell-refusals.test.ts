@@ -19,8 +19,7 @@ t.test('the beginning and the end are a line each, and what is between a line in
     info: (...line: unknown[]) => lines.push(line),
   }
   const storage = { refusal: undefined as string | undefined, refused: 0 }
-  const words = { begins: 'refused', lasts: 'still refused', ends: 'over' }
-  const stop = tellRefusals(() => storage, log as never, words)
+  const stop = tellRefusals(storage, log as never, 'writes', 'reads go on')
   tick(5)
   storage.refusal = 'the disk is full'
   storage.refused = 1
@@ -33,8 +32,8 @@ t.test('the beginning and the end are a line each, and what is between a line in
   stop()
   tick(5)
   t.strictSame(lines, [
-    ['refused: the disk is full'],
-    [{ refused: 5000 }, 'still refused: the disk is full'],
-    [{ refused: 5000 }, 'over'],
+    ['writes are refused, and reads go on: the disk is full'],
+    [{ refused: 4999 }, 'writes are still refused: the disk is full'],
+    [{ refused: 5000 }, 'writes are taken again'],
   ])
 })

@@ -1,6 +1,7 @@
 export { Answer, answer } from './answer.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export type { CartContract, CartQuantity } from './cart-contract.ts'
+export { ClockWatch } from './clock-watch.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export { defineModule, type ModuleContext, type ModuleInstance, type ModulePlugin } from './define-module.ts'
 export {

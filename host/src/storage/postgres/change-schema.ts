@@ -25,6 +25,8 @@ export async function changeSchema<Result>(
   await query('BEGIN')
   let result: Result
   try {
+    // A host that is stopped in the midst of it keeps the others out for less than they wait.
+    await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
     // Another host may have much to do; a table that is in use makes others wait as well.
     await query(`SET LOCAL lock_timeout = '60s'`)
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || current_schema(), 0))`)

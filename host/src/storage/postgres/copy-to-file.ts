@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { type Client, escapeIdentifier } from 'pg'
 import type { PortableTable } from '../portable-table.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { writeDatabase } from '../sqlite/copy-database.ts'
 import { quoted } from '../sqlite/module-data.ts'
+import { openDatabase } from '../sqlite/open-database.ts'
 import {
   asideOf,
   columnNames,
@@ -30,7 +31,7 @@ import { readCounted, readTables } from './tables.ts'
 export async function copyToFile(client: Client, file: string): Promise<void> {
   const query = queryOn(client)
   await writeDatabase(file, async (temporary) => {
-    const database = new SqliteDatabase(temporary)
+    const database = openDatabase(temporary)
     try {
       // Nobody reads it before it is whole.
       for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'trusted_schema = OFF']) {

@@ -11,6 +11,7 @@ import {
   type Storage,
   type StorageObserver,
 } from '../storage.ts'
+import type { Refusing } from '../tell-refusals.ts'
 import { changeSchema } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
@@ -51,6 +52,7 @@ export class PostgresStorage implements Storage {
   readonly #listeners = new Set<() => void>()
   readonly #refusals = new RecentRefusals()
   readonly #outages = new RecentRefusals()
+  readonly outage: Refusing
   #closing: Promise<void> | undefined
 
   constructor(
@@ -58,6 +60,15 @@ export class PostgresStorage implements Storage {
     options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
   ) {
     this.#connections = connections
+    const outages = this.#outages
+    this.outage = {
+      get refusal() {
+        return connections.trouble ?? outages.reason
+      },
+      get refused() {
+        return outages.count
+      },
+    }
     this.#rehearse = options.rehearse
     this.#observer = options.observer
   }
@@ -72,10 +83,6 @@ export class PostgresStorage implements Storage {
 
   get refused(): number {
     return this.#refusals.count
-  }
-
-  get outage() {
-    return { refusal: this.trouble ?? this.#outages.reason, refused: this.#outages.count }
   }
 
   get pool() {

@@ -1,7 +1,7 @@
 import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { isEmission, statementOf } from '../../events/emission.ts'
-import { BrokenStorageError, isConstraint, isFull, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isConstraint, isShortage, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**
@@ -90,7 +90,7 @@ export class Connection {
 
   /**
    * @returns the error of a constraint that failed only now; the transaction is open still
-   * @throws {DatabaseError} `full`
+   * @throws {DatabaseError} of a shortage; the transaction is open still
    * @throws {BrokenStorageError}
    */
   commit(): DatabaseError | undefined {
@@ -100,7 +100,7 @@ export class Connection {
     } catch (error) {
       const known = toDatabaseError(error, 'COMMIT', this.database.name)
       if (isConstraint(error)) return known as DatabaseError
-      if (isFull(known)) throw known
+      if (isShortage(known)) throw known
       throw new BrokenStorageError(
         `a transaction could not be committed: ${(error as Error).message}. Check the disk (is it full?)`,
         { cause: error },

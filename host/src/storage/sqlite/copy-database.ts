@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { syncPath } from '../../sync-path.ts'
 import { MigrationError } from '../storage.ts'
 import { createPrivateFile } from './file-lock.ts'
+import { openDatabase } from './open-database.ts'
 
 /** After how many steps of 100 pages (400 KiB) what was copied is sent on to the disk. */
 const STEPS_PER_SYNC = 20
@@ -23,7 +24,7 @@ export async function copyDatabase(source: SqliteDatabase.Database, file: string
     await backUp(source, temporary, handle)
     // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
     // Gone: the command that asked for it was killed, and the next one has removed what it left.
-    const copy = new SqliteDatabase(temporary, { fileMustExist: true })
+    const copy = openDatabase(temporary, { fileMustExist: true })
     copy.pragma('journal_mode = DELETE')
     copy.close()
   })

@@ -1,9 +1,9 @@
-import SqliteDatabase from 'better-sqlite3'
+import { openDatabase } from './open-database.ts'
 
 /** What is wrong with a database file that nobody has open, undefined where it is sound. */
 export function damageOf(file: string): string | undefined {
   try {
-    const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true })
+    const database = openDatabase(file, { readonly: true, fileMustExist: true })
     try {
       const result = database.pragma('integrity_check(1)', { simple: true })
       return result === 'ok' ? undefined : String(result)

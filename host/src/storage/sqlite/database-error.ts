@@ -9,6 +9,15 @@ export class BrokenStorageError extends DatabaseError {
   }
 }
 
+/** SQLite got no file, no folder or no memory to work with: the transaction is undone, and the database is sound. */
+export class ShortageError extends DatabaseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('unavailable', message, options)
+  }
+}
+
+const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$)/
+
 const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   SQLITE_FULL: 'full',
   // The file of shared memory, which holds nothing that is not in others, cannot grow.
@@ -31,6 +40,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
     // Whether a disk is broken, or a quota used up, SQLite does not tell.
     const refusal = error.code === 'SQLITE_IOERR_WRITE' ? refusalToWrite(file) : undefined
     if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
+    if (SHORTAGES.test(error.code)) return new ShortageError(message, { cause: error })
     if (!(error.code in KINDS) && /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {
       return new BrokenStorageError(
         `the database file cannot be trusted: ${message}. Check the disk, then run "app doctor"`,
@@ -51,6 +61,10 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
 /** Whether a write found no room and left nothing. */
 export const isFull = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.kind === 'full'
+
+/** Whether a transaction failed for want of room, files or memory, and can be undone. */
+export const isShortage = (error: unknown): error is DatabaseError =>
+  isFull(error) || error instanceof ShortageError
 
 /** Whether a COMMIT failed for what the transaction did, rather than for the disk. */
 export function isConstraint(error: unknown): boolean {

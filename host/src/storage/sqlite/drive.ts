@@ -1,11 +1,11 @@
 import type { Transaction } from '@mortise/module-sdk'
 import { generatorOf } from '../generator-of.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isFull } from './database-error.ts'
+import { BrokenStorageError, isShortage } from './database-error.ts'
 
 /**
  * Runs a generator to its end on a connection that is in a transaction. The error of a step is thrown into
- * the generator, which may go on; not so where SQLite has ended the transaction, the disk is full, or the file is broken:
+ * the generator, which may go on; not so where SQLite has ended the transaction, something is short (room on the disk, say), or the file is broken:
  * then the generator is left where it is, since its next statement would commit by itself.
  */
 export function drive<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
@@ -16,7 +16,7 @@ export function drive<Result>(connection: Connection, steps: () => Transaction<R
     try {
       answer = connection.execute(next.value)
     } catch (error) {
-      if (error instanceof BrokenStorageError || isFull(error) || !connection.inTransaction) throw error
+      if (error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction) throw error
       next = generator.throw(error)
       continue
     }

@@ -1,4 +1,3 @@
-import SqliteDatabase from 'better-sqlite3'
 import { prefixesOf } from '../module-prefixes.ts'
 import type { ModuleData } from '../storage.ts'
 import { changeSchema } from './change-schema.ts'
@@ -6,6 +5,7 @@ import { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { createPrivateFile } from './file-lock.ts'
 import { prepareLedger, recordMigration } from './ledger.ts'
+import { openDatabase } from './open-database.ts'
 import { extractAside } from './portable-file.ts'
 
 /**
@@ -18,7 +18,7 @@ import { extractAside } from './portable-file.ts'
  */
 export function extractModule(copy: string, module: string, file: string): ModuleData | undefined {
   createPrivateFile(file)
-  const database = new SqliteDatabase(file)
+  const database = openDatabase(file)
   try {
     database.pragma('trusted_schema = OFF')
     const connection = new Connection(database)

@@ -1,10 +1,15 @@
 import { closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
+import { openDatabase } from './open-database.ts'
 
 /** A lock held until `release`, or until its process dies, however it dies. */
 export interface FileLock {
   release(): void
 }
+
+/** Who holds the lock on this file has the database. */
+export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /**
  * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this
@@ -16,7 +21,7 @@ export function acquireFileLock(file: string): FileLock | undefined {
   createPrivateFile(file)
   let database: SqliteDatabase.Database | undefined
   try {
-    database = new SqliteDatabase(file, { timeout: 0 })
+    database = openDatabase(file, { timeout: 0 })
     // Without that it writes a journal, for which a full disk has no room.
     database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')

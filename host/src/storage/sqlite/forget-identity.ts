@@ -1,4 +1,4 @@
-import SqliteDatabase from 'better-sqlite3'
+import { openDatabase } from './open-database.ts'
 import { tableNames } from './portable-file.ts'
 
 /**
@@ -6,7 +6,7 @@ import { tableNames } from './portable-file.ts'
  * @returns whether it is
  */
 export function forgetIdentity(file: string, own: string | undefined): boolean {
-  const database = new SqliteDatabase(file)
+  const database = openDatabase(file)
   try {
     if (!tableNames(database).includes('mortise_identity')) return false
     database.prepare('DELETE FROM mortise_identity WHERE id IS NOT ?').run(own ?? null)

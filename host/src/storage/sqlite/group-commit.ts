@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseError, type Transaction } from '@mortise/module-sdk'
 import type { StorageObserver } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isFull } from './database-error.ts'
+import { BrokenStorageError, isShortage } from './database-error.ts'
 import { drive } from './drive.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -24,7 +24,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
  *
  * - Each runs in a savepoint; one that fails is rolled back to it and leaves no trace with the others.
  * - No promise settles before the COMMIT. A result is never reported that a crash could undo.
- * - A group whose transaction is lost (a deferred key fails its COMMIT, there is no room on the disk)
+ * - A group whose transaction is lost (a deferred key fails its COMMIT, there is no room on the disk, no file can be opened)
  *   is undone as a whole, and each member runs again by itself, in order, the failed ones too: they may
  *   have failed only for what a neighbour did. So a group equals running its members one by one. (A deferred
  *   key that a later neighbour mends would pass here and fail alone: migrations refuse deferred keys.)
@@ -34,7 +34,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 export class GroupCommit {
   readonly #connection: Connection
   readonly #onBroken: (error: BrokenStorageError) => void
-  readonly #onFull: (error: DatabaseError) => void
+  readonly #onShortage: (error: DatabaseError) => void
   readonly #onEmitted: (() => void) | undefined
   readonly #rehearse: boolean
   readonly #observer: StorageObserver | undefined
@@ -47,8 +47,8 @@ export class GroupCommit {
     connection: Connection,
     options: {
       readonly onBroken: (error: BrokenStorageError) => void
-      /** Called for each transaction for which there was no room. */
-      readonly onFull?: (error: DatabaseError) => void
+      /** Called for each transaction for which something was short: room on the disk, say. */
+      readonly onShortage?: (error: DatabaseError) => void
       /** Called after a COMMIT with events in it. */
       readonly onEmitted?: () => void
       readonly rehearse: boolean
@@ -57,7 +57,7 @@ export class GroupCommit {
   ) {
     this.#connection = connection
     this.#onBroken = options.onBroken
-    this.#onFull = options.onFull ?? (() => {})
+    this.#onShortage = options.onShortage ?? (() => {})
     this.#onEmitted = options.onEmitted
     this.#rehearse = options.rehearse
     this.#observer = options.observer
@@ -112,14 +112,14 @@ export class GroupCommit {
     try {
       this.#commitTogether(members)
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isShortage(error)) throw error
       if (this.#connection.inTransaction) this.#connection.rollback()
       this.#again(members, { error })
-      if (members.length === 1) this.#onFull(error)
+      if (members.length === 1) this.#onShortage(error)
     }
   }
 
-  /** @throws {DatabaseError} `busy` before anything has happened; `full`, where the group is to be undone */
+  /** @throws {DatabaseError} `busy` before anything has happened; of a shortage, where the group is to be undone */
   #commitTogether(members: readonly Member[]): void {
     const connection = this.#connection
     connection.begin()
@@ -157,7 +157,7 @@ export class GroupCommit {
     return this.#attemptOnce(member, 'keep')
   }
 
-  /** @throws {DatabaseError} `full`, or BrokenStorageError, and nothing else */
+  /** @throws {DatabaseError} of a shortage, or BrokenStorageError, and nothing else */
   #attemptOnce(member: Member, onSuccess: 'keep' | 'undo'): Outcome {
     const connection = this.#connection
     connection.savepoint()
@@ -165,7 +165,7 @@ export class GroupCommit {
     try {
       outcome = { result: drive(connection, member.steps) }
     } catch (error) {
-      if (error instanceof BrokenStorageError || isFull(error)) throw error
+      if (error instanceof BrokenStorageError || isShortage(error)) throw error
       if (!connection.inTransaction) return { error }
       outcome = { error }
     }

@@ -1,13 +1,13 @@
 import { sql } from '@mortise/module-sdk'
-import SqliteDatabase from 'better-sqlite3'
 import { foreignChange } from '../foreign-change.ts'
 import type { MigrationFile } from '../migration-files.ts'
 import { planMigrations } from '../plan-migrations.ts'
 import { type AppliedMigration, MigrationError, type MigrationSet } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isFull, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isShortage, toDatabaseError } from './database-error.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
+import { openDatabase } from './open-database.ts'
 import { runAlone } from './run-alone.ts'
 import { readSchema } from './schema.ts'
 
@@ -84,7 +84,7 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
     connection.database.exec(up)
   } catch (cause) {
     const error = toDatabaseError(cause, path, connection.database.name) as Error
-    if (error instanceof BrokenStorageError || isFull(error)) throw error
+    if (error instanceof BrokenStorageError || isShortage(error)) throw error
     throw new MigrationError(
       `${path} of ${module} failed: ${(cause as Error).message}. Nothing was changed; correct the file`,
       { cause: error },
@@ -105,7 +105,7 @@ function applyOne(connection: Connection, set: MigrationSet, file: MigrationFile
  * that it changes rows would not show in the schema.
  */
 function rehearseAlone(set: MigrationSet, files: readonly MigrationFile[]): void {
-  const database = new SqliteDatabase(':memory:')
+  const database = openDatabase(':memory:')
   try {
     runAlone(database, set, files)
   } finally {

@@ -1,29 +1,35 @@
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { Connection } from './connection.ts'
+import { openDatabase } from './open-database.ts'
+import { rewriteLeftLog } from './rewrite-log.ts'
 
 /** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
 const BUSY_TIMEOUT_MS = 5
+
+/** temp_store 2 is MEMORY: no request needs a file of its own, for which there may be no descriptor or room. */
+const common = { trusted_schema: 0, temp_store: 2 }
 
 /**
  * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode better-sqlite3's
  * own default is NORMAL, which does not; hence what was set is read back.
  */
 export function openWriter(file: string): Connection {
-  const database = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS })
-  return configured(database, { journal_mode: 'wal', synchronous: 2, foreign_keys: 1, trusted_schema: 0 })
+  const database = openDatabase(file, { timeout: BUSY_TIMEOUT_MS })
+  return configured(database, { ...common, journal_mode: 'wal', synchronous: 2, foreign_keys: 1 })
 }
 
 /** The connection that reads. The writer's must be open already. */
 export function openReader(file: string): Connection {
-  const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
-  return configured(database, { query_only: 1, trusted_schema: 0 })
+  const database = openDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  return configured(database, { ...common, query_only: 1 })
 }
 
 /** A connection that writes nothing, beside those of a host that may serve from the file. @throws {Error} with its `path` */
 export function openBeside(file: string): SqliteDatabase.Database {
   // Not read-only: the log that a killed host has left could not be read then.
   try {
-    const database = new SqliteDatabase(file, { fileMustExist: true, timeout: 5000 })
+    rewriteLeftLog(file)
+    const database = openDatabase(file, { fileMustExist: true, timeout: 5000 })
     database.pragma('query_only = 1')
     database.pragma('trusted_schema = 0')
     return database

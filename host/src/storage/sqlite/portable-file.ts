@@ -1,8 +1,9 @@
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { isOwn } from '../foreign-change.ts'
 import { MigrationError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { quoted } from './module-data.ts'
+import { openDatabase } from './open-database.ts'
 
 // A copy of a PostgreSQL database is a SQLite file like any other copy, with tables beside those of the application
 // for what SQLite has no place for: their names are none that a module can take.
@@ -93,7 +94,7 @@ export function hasRows(database: SqliteDatabase.Database, table: string, schema
  * @throws {MigrationError} where it has rows that SQLite has no table for
  */
 export function toSqlite(file: string): void {
-  const database = new SqliteDatabase(file, { fileMustExist: true })
+  const database = openDatabase(file, { fileMustExist: true })
   try {
     const aside = namesAside(database, 'main')
     for (const name of aside) {

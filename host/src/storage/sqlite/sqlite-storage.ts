@@ -12,7 +12,7 @@ import type {
 } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
-import { BrokenStorageError, isFull } from './database-error.ts'
+import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
 import { drive } from './drive.ts'
 import type { FileLock } from './file-lock.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
@@ -67,7 +67,7 @@ export class SqliteStorage implements Storage {
     this.#onFatal = options.onFatal
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
-      onFull: (error) => this.#refusals.add(error.message),
+      onShortage: (error) => this.#refusals.add(error.message),
       onEmitted: () => {
         for (const listener of this.#listeners) listener()
       },
@@ -226,20 +226,33 @@ export class SqliteStorage implements Storage {
     return Promise.reject(refusal)
   }
 
-  /** Changes the schema, which happens between the groups of `#writes`. */
+  /**
+   * Changes the schema, which happens between the groups of `#writes`. A migration may sort or change a whole table: what
+   * SQLite sets aside for it is in files.
+   */
   async #change<Result>(work: () => Result): Promise<Result> {
     try {
       return await retryWhileBusy(() => {
         this.#assertOpen()
         if (this.#held !== undefined) throw this.#held
-        const result = work()
+        const result = this.#withFiles(work)
         for (const connection of [this.#writer, this.#reader]) connection.schemaChanged()
         return result
       })
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
-      if (isFull(error) && error !== this.#space?.low) this.#refusals.add(error.message)
+      if (isShortage(error) && error !== this.#space?.low) this.#refusals.add(error.message)
       throw error
+    }
+  }
+
+  #withFiles<Result>(work: () => Result): Result {
+    const { database } = this.#writer
+    database.pragma('temp_store = FILE')
+    try {
+      return work()
+    } finally {
+      if (!database.inTransaction) database.pragma('temp_store = MEMORY')
     }
   }
 
@@ -249,6 +262,7 @@ export class SqliteStorage implements Storage {
       return work()
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
+      if (error instanceof ShortageError) this.#refusals.add(error.message)
       throw error
     }
   }

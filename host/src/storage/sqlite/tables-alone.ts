@@ -1,7 +1,8 @@
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import type { Column, Table } from '../describe-tables.ts'
 import type { MigrationFile } from '../migration-files.ts'
 import type { MigrationSet } from '../storage.ts'
+import { openDatabase } from './open-database.ts'
 import { runAlone } from './run-alone.ts'
 
 /** The most that migrations may write into an empty database: 256 MiB, in pages of 4 KiB. */
@@ -9,7 +10,7 @@ const PAGES = 65_536
 
 /** The tables that migrations make where nothing else is, by name. @throws {MigrationError} */
 export function tablesAlone(set: MigrationSet, files: readonly MigrationFile[]): Table[] {
-  const database = new SqliteDatabase(':memory:')
+  const database = openDatabase(':memory:')
   try {
     database.pragma(`max_page_count = ${PAGES}`)
     runAlone(database, set, files)

@@ -4,7 +4,7 @@ import { nameOf, planUndo, type Undoable } from '../plan-undo.ts'
 import { type AppliedMigration, MigrationError } from '../storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isFull, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isShortage, toDatabaseError } from './database-error.ts'
 import { readLedger } from './ledger.ts'
 import { readSchema } from './schema.ts'
 
@@ -32,7 +32,7 @@ function undoOne(connection: Connection, entry: Undoable): void {
     connection.database.exec(entry.down)
   } catch (cause) {
     const error = toDatabaseError(cause, nameOf(entry), connection.database.name) as Error
-    if (error instanceof BrokenStorageError || isFull(error)) throw error
+    if (error instanceof BrokenStorageError || isShortage(error)) throw error
     throw new MigrationError(
       `${nameOf(entry)} cannot be undone: ${(cause as Error).message}. Nothing was changed; tell the author of the module`,
       { cause: error },

@@ -123,3 +123,15 @@ testOnPostgres('writes are held back on SQLite only', async (t, open) => {
   const storage = await open()
   await t.rejects(storage.hold(), { name: 'EngineError', message: /SQLite/ })
 })
+
+testOnPostgres('a host that is stopped while it migrates keeps others out for 30 s', async (t, open) => {
+  const { storage, write } = await temporaryMigrations(t, open, 'postgres')
+  const setting = `SELECT current_setting('idle_in_transaction_session_timeout') AS idle`
+  await storage.migrate([
+    write('cart', {
+      '001-cart.postgres.sql': `CREATE TABLE cart AS ${setting}`,
+      '001-cart.sqlite.sql': 'CREATE TABLE cart (idle TEXT)',
+    }),
+  ])
+  t.same(await storage.many(sql`SELECT idle FROM cart`), [{ idle: '30s' }])
+})

@@ -26,6 +26,9 @@ t.test('a code of SQLite becomes a kind', async (t) => {
     SQLITE_READONLY: 'read-only',
     SQLITE_FULL: 'full',
     SQLITE_IOERR_SHMSIZE: 'full',
+    SQLITE_CANTOPEN: 'unavailable',
+    SQLITE_IOERR_GETTEMPPATH: 'unavailable',
+    SQLITE_NOMEM: 'unavailable',
   }
   for (const [code, kind] of Object.entries(kinds)) {
     const cause = sqliteError(code)

@@ -280,7 +280,7 @@ t.test(
     const full: DatabaseError[] = []
     const commit = new GroupCommit(connection, {
       onBroken: (error) => t.fail(error.message),
-      onFull: (error) => full.push(error),
+      onShortage: (error) => full.push(error),
       rehearse: false,
     })
     await commit.transaction(insert(1))

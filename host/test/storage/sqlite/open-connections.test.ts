@@ -16,6 +16,8 @@ t.test('a commit is durable, keys are enforced, the schema is not trusted', asyn
   t.equal(pragma('synchronous'), 2, 'FULL')
   t.equal(pragma('foreign_keys'), 1)
   t.equal(pragma('trusted_schema'), 0)
+  for (const { database } of [writer, reader])
+    t.equal(database.pragma('temp_store', { simple: true }), 2, 'MEMORY: no request needs a temporary file')
   t.equal(reader.database.pragma('query_only', { simple: true }), 1)
   t.throws(() => reader.database.exec('CREATE TABLE a (b)'), { code: 'SQLITE_READONLY' })
   t.throws(() => reader.all(sql`CREATE TABLE a (b)`), { name: 'DatabaseError', kind: 'read-only' })

@@ -1,5 +1,6 @@
 import {
   type Audit,
+  ClockWatch,
   DAY,
   type Database,
   DatabaseError,
@@ -9,7 +10,7 @@ import {
 } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
-import { type Claimed, claimDue, endAttempt, isDue, type State } from './deliveries.ts'
+import { type Claimed, claimDue, endAttempt, isDue, pullForward, type State } from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { disable, markFailing, markWorking } from './repository.ts'
@@ -53,6 +54,8 @@ export class Deliverer {
   #running: Promise<void> | undefined
   #look = () => {}
   #closing = false
+  #clock = new ClockWatch()
+  #isFirst = true
   readonly #ended = new AbortController()
 
   constructor(options: DelivererOptions) {
@@ -106,18 +109,32 @@ export class Deliverer {
     const underWay = new Map(this.#underWay)
     const claim = newId('claim')
     try {
-      const due = await database.snapshot(function* () {
-        return yield* isDue(yield* clock())
+      const { due, now } = await database.snapshot(function* () {
+        const now = yield* clock()
+        return { due: yield* isDue(now), now }
       })
-      if (!due) return []
+      if (this.#clock.wentBack(now)) await this.#pullForward()
+      else if (!due) return []
       return await database.transaction(function* () {
         const now = yield* clock()
         return yield* claimDue({ claim, limit, perWebhook: PER_WEBHOOK, underWay, now, until: now + CLAIM })
       })
     } catch (error) {
+      this.#clock = new ClockWatch()
       log[levelOf(error)](error, 'deliveries of webhooks could not be looked for')
       return []
     }
+  }
+
+  /** What was claimed before this process began is due at once; what has been since may be under way. */
+  async #pullForward(): Promise<void> {
+    const { database, clock } = this.#options
+    const rest = this.#isFirst ? 0 : CLAIM
+    await database.transaction(function* () {
+      const now = yield* clock()
+      yield* pullForward(now, CLAIM, now + rest)
+    })
+    this.#isFirst = false
   }
 
   async #deliver(delivery: Claimed, claimedAt: number): Promise<void> {

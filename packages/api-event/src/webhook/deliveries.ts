@@ -158,6 +158,22 @@ export function* isDue(now: number): Transaction<boolean> {
   )
 }
 
+/** How far two transactions at the same time may disagree about the time, in milliseconds. */
+const TOLERANCE = 1_000
+
+/**
+ * Makes due what a clock that was ahead has put off: what was tried later than now, or never, and claims that last
+ * longer than `term` milliseconds. These are due at `claimsDue`.
+ */
+export function* pullForward(now: number, term: number, claimsDue: number): Transaction<void> {
+  const ahead = now + TOLERANCE
+  yield* run(sql`
+    UPDATE webhook_delivery SET due_at = ${now}
+    WHERE due_at > ${ahead} AND claim IS NULL AND (attempts = 0 OR attempted_at > ${ahead})`)
+  yield* run(sql`
+    UPDATE webhook_delivery SET due_at = ${claimsDue} WHERE due_at > ${ahead + term} AND claim IS NOT NULL`)
+}
+
 /** Writes down an attempt; `dueAt` is when there will be another. False where the claim is lost: somebody else sends it. */
 export function* endAttempt(
   { id, claim, webhook, subject, attempts }: Claimed,

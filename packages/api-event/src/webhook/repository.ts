@@ -94,9 +94,11 @@ export function* findMatching({ owner, type }: Event): Transaction<string[]> {
   })
 }
 
-/** Notes a failed attempt. */
+/** Notes a failed attempt. One that is later than now was noted by a clock that was ahead. */
 export function* markFailing(webhook: string, now: number): Transaction<void> {
-  yield* run(sql`UPDATE webhook SET failing_since = ${now} WHERE id = ${webhook} AND failing_since IS NULL`)
+  yield* run(sql`
+    UPDATE webhook SET failing_since = ${now}
+    WHERE id = ${webhook} AND (failing_since IS NULL OR failing_since > ${now})`)
 }
 
 /** Notes one that succeeded. */

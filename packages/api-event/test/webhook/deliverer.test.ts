@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { DAY, sql } from '@mortise/module-sdk'
+import { DAY, run, sql } from '@mortise/module-sdk'
 import { Webhook } from 'standardwebhooks'
 import { type Test, test } from 'tap'
 import { databaseClock } from '../../src/webhook/clock.ts'
@@ -404,6 +404,54 @@ testOnEngines('the log is read page by page, by state, newest first', async (t) 
   t.same(await walk('limit=3&state=pending'), [newest.slice(0, 3), newest.slice(3, 6), newest.slice(6)])
   t.same(await walk('limit=7'), [newest])
   t.same(await walk('state=failed'), [[]])
+})
+
+testOnEngines('after a clock that was ahead is put right, deliveries go on at once', async (t) => {
+  const host = await webhookHost(t)
+  const { url, received } = await answering(t, 500, 200)
+  const webhook = await webhookOf(host, url)
+  const deliverer = host.deliverer()
+  await deliverer.deliverDue()
+  host.advance(120 * MINUTE)
+  await host.happen('purchase_a')
+  await deliverer.deliverDue()
+  t.match(await webhook.deliveries(), [{ state: 'pending', attempts: 1 }])
+  await host.happen('purchase_b')
+  await host.happen('purchase_c')
+  await host.database.transaction(function* () {
+    const now = (yield* databaseClock()) + 120 * MINUTE
+    yield* run(
+      sql`UPDATE webhook_delivery SET claim = 'killed', due_at = ${now + MINUTE} WHERE subject = 'purchase_c'`,
+    )
+  })
+  host.advance(-120 * MINUTE)
+  await deliverer.deliverDue()
+  t.match(
+    received.map(({ body }) => JSON.parse(body).subject).sort(),
+    ['purchase_a', 'purchase_a', 'purchase_b'],
+    'a claim of this time may be under way yet',
+  )
+  await host.deliverer().deliverDue()
+  t.equal(received.length, 3, 'it has a minute from now')
+  host.advance(MINUTE)
+  await host.deliverer().deliverDue()
+  t.match(await webhook.deliveries(), [
+    { state: 'delivered' },
+    { state: 'delivered' },
+    { state: 'delivered' },
+  ])
+})
+
+testOnEngines('what a killed host has claimed ahead of time is due when another begins', async (t) => {
+  const host = await webhookHost(t)
+  const { url, received } = await answering(t, 200)
+  await webhookOf(host, url)
+  await host.happen('purchase_a')
+  await host.database.transaction(() =>
+    run(sql`UPDATE webhook_delivery SET claim = 'killed', due_at = due_at + ${121 * MINUTE}`),
+  )
+  await host.deliverer().deliverDue()
+  t.equal(received.length, 1)
 })
 
 testOnEngines('a claim takes a few of each webhook, and does not stay at one that has many', async (t) => {

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Figures } from './figures.ts'
 
-const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
+/** The file that `app` runs. */
+export const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
 export interface Outcome {
   /** Undefined for one that was killed. */
@@ -17,7 +18,7 @@ export interface Outcome {
 }
 
 /** Nothing of the user's is read, and no registry is asked. */
-const environment = (directory: string) => ({
+export const environment = (directory: string) => ({
   ...process.env,
   npm_config_cache: join(directory, '..', 'npm-cache'),
   npm_config_userconfig: join(directory, '..', 'no.npmrc'),
@@ -82,6 +83,14 @@ export class Host {
     this.#process.send({})
     const [figures] = await once(this.#process, 'message')
     return figures
+  }
+
+  /** SIGKILL, and waits for its end. */
+  async kill(): Promise<void> {
+    if (this.hasEnded) return
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
   }
 
   /** @returns the exit code, or the signal that ended it */

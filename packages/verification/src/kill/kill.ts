@@ -11,7 +11,7 @@ const slices: readonly { victims: Victim[]; every: number; most?: number }[] = [
   { victims: ['command-served', 'host'], every: 60, most: 1 },
 ]
 
-export const killPoints: Verification = {
+export const kill: Verification = {
   promise:
     'A command, or the host that carries it out, killed at any system call leaves the application as before or as after, and the next command tidies up.',
   run: (options) =>

@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type ApplicationState, callRunningHost, readLock } from '../src/host.ts'
+import { until } from './late-modules.ts'
+import { testApplication } from './run-app.ts'
+import { door, startApp } from './run-process.ts'
+import { sampleTarball } from './sample-module.ts'
+import { skipPostgres, usePostgres } from './test-on-engines.ts'
+
+async function running(t: Test) {
+  const application = await testApplication(t)
+  const { root, directory, run } = application
+  await usePostgres(t, directory)
+  const hello = await sampleTarball(join(root, 'hello.tgz'), {
+    plugin: `
+      app.get('/hello', { config: { access: 'public' } }, async (request) => {
+        if (request.headers.hang === String(process.pid)) for (;;);
+        return { version: '1.0.0' }
+      })`,
+  })
+  t.match(await run('module-install', hello), { exitCode: 0 })
+  const host = startApp(t, ['start', '--workers', '2', '--port', '0', '--dir', directory, '--json'], [], door)
+  await host.says(/"workers": \[[^\]]+\]/)
+  const { url, workers } = JSON.parse(host.stdout) as { url: string; workers: [number, number] }
+  const state = async () =>
+    (await callRunningHost(directory, { method: 'GET', path: '/state' }))?.body as ApplicationState
+  const get = (path: string, headers = {}) =>
+    fetch(`${url}${path}`, {
+      headers: { connection: 'close', ...headers },
+      signal: AbortSignal.timeout(30_000),
+    })
+  const [victim, other] = workers
+  /** By the worker that lives: one connection at most waits for the other. */
+  const answered = (path: string) => Promise.race([1, 2].map(() => get(path)))
+  return { ...application, host, state, get, answered, victim, other }
+}
+
+const skip = skipPostgres
+
+t.test('a worker that is stopped is replaced, and holds nobody up meanwhile', { skip }, async (t) => {
+  const { directory, run, host, state, get, answered, victim } = await running(t)
+  process.kill(victim, 'SIGSTOP')
+  const handed = [1, 2, 3].map(() => get('/hello'))
+  await until(async () => (await (await answered('/health/ready')).text()).includes('"silentWorkers":1'))
+  const metrics = await (await answered('/metrics')).text()
+  t.match(metrics, /^mortise_workers\{state="serving"\} 1$/m)
+  t.match(metrics, /^mortise_workers\{state="silent"\} 1$/m)
+  t.match(metrics, /^mortise_module_up\{module="hello"/m)
+  t.match(await state(), { workers: [{}], silentWorkers: [victim] })
+  t.match(await run('doctor'), { exitCode: 1, json: { findings: [{ id: 'worker-silent' }] } })
+  t.match(await run('module-disable', 'hello'), { exitCode: 0, json: { live: true } })
+  await host.says(new RegExp(`process ${victim} gave no sign of life for 10 s.*another one takes its place`))
+  for (const response of await Promise.all(handed))
+    t.equal(response.ok || response.status === 404, true, 'nobody waits for ever')
+  await until(async () => (await state()).workers?.length === 2)
+  const { generation } = await readLock(directory)
+  t.match(await state(), { generation, workers: [{ generation }, { generation }], silentWorkers: undefined })
+})
+
+t.test('processes are replaced one by one though one is stopped', { skip }, async (t) => {
+  const { run, state, victim, other } = await running(t)
+  process.kill(victim, 'SIGSTOP')
+  const restarted = await run('restart')
+  t.equal(restarted.exitCode, 0, restarted.stdout)
+  const pids = (await state()).workers?.map(({ pid }) => pid) ?? []
+  t.equal(pids.length, 2)
+  t.notOk(pids.includes(victim) || pids.includes(other))
+})
+
+t.test('SIGTERM ends the parent soon though a worker is stopped', { skip }, async (t) => {
+  const { host, victim } = await running(t)
+  process.kill(victim, 'SIGSTOP')
+  const begun = performance.now()
+  host.child.kill('SIGTERM')
+  t.equal(await host.ended, 0, host.stderr)
+  t.ok(performance.now() - begun < 15_000)
+})
+
+t.test('a worker whose event loop never turns again is replaced', { skip }, async (t) => {
+  const { host, state, get, victim } = await running(t)
+  const hanging = new AbortController()
+  t.teardown(() => hanging.abort())
+  // Each connection goes to the next process: one of these is the victim's.
+  for (const _process of [1, 2]) void get('/hello', { hang: `${victim}` }).catch(() => {})
+  await host.says(new RegExp(`process ${victim} held its event loop for \\d+ s`))
+  await until(async () => (await state()).workers?.length === 2)
+  t.match(await get('/hello'), { status: 200 })
+})
+
+t.test('workers end soon after a parent that was stopped and killed', { skip }, async (t) => {
+  const { directory, run, host, victim, other } = await running(t)
+  host.child.kill('SIGSTOP')
+  t.match(await run('module-list'), {
+    exitCode: 1,
+    json: { error: { code: 'host-silent', message: `process ${host.child.pid}` } },
+  })
+  host.child.kill('SIGKILL')
+  await until(() => [victim, other].every((pid) => !isAlive(pid)))
+  t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

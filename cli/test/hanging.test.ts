@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type ApplicationState, callRunningHost, controlSocket, readLock } from '../src/host.ts'
+import { readJournal } from '../src/install/journal.ts'
+import { started, until } from './late-modules.ts'
+import { testApplication } from './run-app.ts'
+import { sampleTarball } from './sample-module.ts'
+
+/** In the host alone: the probe has an empty environment. */
+process.env.MORTISE_TEST_STOP = '1'
+const stopsItself = `if (process.env.MORTISE_TEST_STOP) process.kill(process.pid, 'SIGSTOP')`
+
+/** Options of node with which a process stops itself before it gives SQLite a text that has `words`. */
+function stopBefore(words: string): string[] {
+  const preload = `
+    import { createRequire } from 'node:module'
+    const Database = createRequire(${JSON.stringify(import.meta.url)})('better-sqlite3')
+    const real = Database.prototype.exec
+    Database.prototype.exec = function (text) {
+      if (this.name.endsWith('app.db') && text.includes(${JSON.stringify(words)})) process.kill(process.pid, 'SIGSTOP')
+      return real.call(this, text)
+    }`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+}
+
+async function running(t: Test, options?: readonly string[]) {
+  const application = await testApplication(t)
+  const host = await started(t, application, options)
+  const state = async () => {
+    const answer = await callRunningHost(application.directory, { method: 'GET', path: '/state' })
+    return answer?.body as ApplicationState
+  }
+  const { pid } = await state()
+  return { ...application, host, state, pid }
+}
+
+t.test('beside a host that is stopped every command ends, and names its process', async (t) => {
+  const { root, directory, run, pid } = await running(t)
+  process.kill(pid, 'SIGSTOP')
+  const begun = performance.now()
+  for (const argv of [
+    ['start'],
+    ['module-list'],
+    ['module-install', await sampleTarball(join(root, 'hello.tgz'))],
+    ['audit'],
+    ['events'],
+    ['backup', join(root, 'shop.tgz')],
+    ['openapi'],
+    ['restart'],
+  ]) {
+    const { exitCode, json } = await run(...argv)
+    t.match(
+      { exitCode, error: json.error },
+      { exitCode: 1, error: { code: 'host-silent', message: new RegExp(`process ${pid}.*SIGSTOP`) } },
+      argv.join(' '),
+    )
+    t.match(json.error.hint, `kill -9 ${pid}`)
+  }
+  for (const argv of [['module-history'], ['config', 'get', 'name'], ['token', 'alice']])
+    t.match(await run(...argv), { exitCode: 0 }, argv.join(' '))
+  t.match(await run('doctor'), {
+    exitCode: 1,
+    json: { findings: [{ id: 'host-silent', severity: 'error', message: `${pid}` }] },
+  })
+  t.ok(performance.now() - begun < 60_000)
+  t.equal((await readLock(directory)).generation, 0)
+  process.kill(pid, 'SIGCONT')
+  await until(async () => (await run('doctor')).exitCode === 0)
+})
+
+t.test('a host that wakes does nothing for who has given up', async (t) => {
+  const { root, directory, state, pid } = await running(t)
+  const file = (name: string) => join(root, `${name}.db`)
+  process.kill(pid, 'SIGSTOP')
+  const backup = (name: string) =>
+    callRunningHost(directory, { method: 'POST', path: '/backup', body: { file: file(name) } })
+  await t.rejects(backup('given-up'), { name: 'HostSilentError', pid })
+  // The whole of it lies there when the host wakes.
+  const socket = connect(controlSocket(directory))
+  const body = JSON.stringify({ file: file('cut-off') })
+  const head = 'POST /backup HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length'
+  await new Promise<void>((resolve) => {
+    socket.write(`${head}: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => resolve())
+  })
+  socket.destroy()
+  process.kill(pid, 'SIGCONT')
+  await until(async () => (await state().catch(() => undefined)) !== undefined)
+  t.match(await backup('wanted'), { status: 200 })
+  t.ok(existsSync(file('wanted')))
+  t.notOk(existsSync(file('given-up')))
+  t.notOk(existsSync(file('cut-off')))
+})
+
+t.test('a change during which the host is stopped is taken back, and not served later', async (t) => {
+  const { root, directory, run, state, pid, host } = await running(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), {
+    plugin: `${stopsItself}
+      app.get('/hello', { config: { access: 'public' } }, async () => ({}))`,
+  })
+  t.match(await run('module-install', file), {
+    exitCode: 5,
+    json: { error: { code: 'activation-failed', message: new RegExp(`process ${pid}.*SIGSTOP`) } },
+  })
+  const { generation, modules } = await readLock(directory)
+  t.same(modules, {})
+  t.equal(await readJournal(directory), undefined)
+  process.kill(pid, 'SIGCONT')
+  await until(async () => (await state().catch(() => undefined))?.generation === generation)
+  t.notMatch(host.stdout + host.stderr, /hello@/, 'it never served')
+  t.match(await fetch(`${host.url}/hello`), { status: 404 })
+  const sound = await sampleTarball(join(root, 'sound.tgz'), { id: 'sound' })
+  t.match(await run('module-install', sound), { exitCode: 0, json: { live: true } })
+  t.match(await run('doctor'), { exitCode: 0 })
+})
+
+t.test('where the host is stopped while it migrates, the former modules stay in use', async (t) => {
+  const { root, directory, run, state, pid } = await running(t, stopBefore('hello_stop'))
+  const file = await sampleTarball(join(root, 'hello.tgz'), {
+    manifest: { tables: 'hello', migrations: 'migrations' },
+    files: { 'migrations/001-hello.sql': 'CREATE TABLE hello_stop (id INTEGER PRIMARY KEY)' },
+  })
+  t.match(await run('module-install', file), { exitCode: 1, json: { error: { code: 'host-silent' } } })
+  t.same((await readLock(directory)).modules, {})
+  t.equal(await readJournal(directory), undefined)
+  process.kill(pid, 'SIGCONT')
+  await until(async () => (await state().catch(() => undefined)) !== undefined)
+  t.match(await run('doctor', '--fix'), { exitCode: 0 })
+  const woken = until(async () => {
+    process.kill(pid, 'SIGCONT')
+    return (await readJournal(directory)) === undefined
+  })
+  t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+  await woken
+})
+
+t.test('a host that pauses for a moment loses no change', async (t) => {
+  const { root, run, host, pid } = await running(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), {
+    plugin: `${stopsItself}
+      app.get('/hello', { config: { access: 'public' } }, async () => ({ version: '1.0.0' }))`,
+  })
+  const waking = setInterval(() => process.kill(pid, 'SIGCONT'), 1_000)
+  t.teardown(() => clearInterval(waking))
+  t.match(await run('module-install', file), { exitCode: 0, json: { live: true } })
+  t.match(await host.hello(), { version: '1.0.0' })
+})

@@ -1,0 +1,27 @@
+import type { HostProcess } from './host-process.ts'
+
+/** The running host has gone before it had answered: what it was asked for may have been done, or not. */
+export class HostGoneError extends Error {
+  override readonly name: string = 'HostGoneError'
+}
+
+/** The running host is there and does not answer: what it was asked for may have been done, or not. */
+export class HostSilentError extends HostGoneError {
+  override readonly name = 'HostSilentError'
+  readonly pid: number | undefined
+  /** What to do, a sentence. */
+  readonly hint: string
+
+  constructor({ pid, state }: HostProcess) {
+    super(`the running host${pid === undefined ? '' : ` (process ${pid})`} does not answer: ${whyOf[state]}`)
+    this.pid = pid
+    const target = pid ?? 'its process'
+    this.hint = `${state === 'stopped' ? `Wake it (kill -CONT ${target}), or end it` : 'Wait for it, or end it'} and start it again: kill -9 ${target}, then app start. What it has acknowledged is in the database.`
+  }
+}
+
+const whyOf = {
+  stopped: 'it is stopped (SIGSTOP, or a debugger)',
+  'on disk': 'it waits for a disk, or the machine swaps',
+  unknown: 'it hangs, as with code of a module that never returns, or the machine swaps',
+} as const

@@ -1,0 +1,23 @@
+import { accessSync, constants } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
+
+/**
+ * Opens a SQLite file, or `:memory:`. SQLite needs a folder for temporary files (a large sort, say): the process's first
+ * database gives it its own, unless SQLITE_TMPDIR names one that can be written. The system's may be read-only.
+ */
+export function openDatabase(file: string, options?: SqliteDatabase.Options): SqliteDatabase.Database {
+  // SQLite reads the variable once, when the first database is opened.
+  if (file !== ':memory:' && !isWritable(process.env.SQLITE_TMPDIR))
+    process.env.SQLITE_TMPDIR = dirname(resolve(file))
+  return new SqliteDatabase(file, options)
+}
+
+function isWritable(folder: string | undefined): boolean {
+  try {
+    if (folder !== undefined) accessSync(folder, constants.W_OK | constants.X_OK)
+    return folder !== undefined
+  } catch {
+    return false
+  }
+}

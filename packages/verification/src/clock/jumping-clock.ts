@@ -1,0 +1,25 @@
+import Database from 'better-sqlite3'
+
+// To be imported before everything that looks at the clock: Date, and SQLite's unixepoch, are then ahead or behind.
+
+const RealDate = Date
+let ahead = 0
+const now = () => RealDate.now() + ahead
+
+/** @param milliseconds ahead of the real time; negative: behind */
+export function jumpTo(milliseconds: number): void {
+  ahead = milliseconds
+}
+
+globalThis.Date = new Proxy(RealDate, {
+  construct: (target, values) => Reflect.construct(target, values.length === 0 ? [now()] : values),
+  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+})
+
+const known = new WeakSet<object>()
+const { prepare } = Database.prototype
+Database.prototype.prepare = function (this: Database.Database, text: string) {
+  if (!known.has(this)) this.function('unixepoch', { varargs: true }, () => now() / 1000)
+  known.add(this)
+  return prepare.call(this, text)
+} as typeof prepare

@@ -1,0 +1,28 @@
+import { openStorage } from '@mortise/host'
+import { identifier, run, sql } from '@mortise/module-sdk'
+
+/** Every time that the database's clock has written and that is compared with it later. */
+const columns = [
+  ['mortise_subscription', 'held_until'],
+  ['mortise_reaction', 'next_at'],
+  ['mortise_lease', 'expires_at'],
+  ['mortise_host', 'seen_at'],
+  ['webhook', 'failing_since'],
+  ['webhook_delivery', 'due_at'],
+  ['webhook_delivery', 'attempted_at'],
+] as const
+
+/** As if the database's clock had been so many milliseconds further ahead than it is now. */
+export async function shiftTimes(url: string, milliseconds: number): Promise<void> {
+  const storage = await openStorage({ url, onFatal: () => {} })
+  try {
+    await storage.transaction(function* () {
+      for (const [table, column] of columns) {
+        const name = identifier(column)
+        yield* run(sql`UPDATE ${identifier(table)} SET ${name} = ${name} + ${milliseconds} WHERE ${name} > 0`)
+      }
+    })
+  } finally {
+    await storage.close()
+  }
+}

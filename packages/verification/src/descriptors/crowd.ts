@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const REQUEST = 'GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n'
+/** Within that a connection is answered or closed, in milliseconds. */
+const PATIENCE = 8_000
+
+/** Connections that ask once and then stay. */
+export class Crowd {
+  readonly #port: number
+  readonly failures: string[] = []
+  #sockets: Socket[] = []
+  kept = 0
+  closed = 0
+
+  constructor(url: string) {
+    this.#port = Number(new URL(url).port)
+  }
+
+  async come(many: number): Promise<void> {
+    await Promise.all(Array.from({ length: many }, () => this.#comeOne()))
+  }
+
+  async leave(): Promise<void> {
+    for (const socket of this.#sockets.splice(0)) socket.destroy()
+  }
+
+  async #comeOne(): Promise<void> {
+    const socket = connect(this.#port, '127.0.0.1')
+    this.#sockets.push(socket)
+    const closed = new Promise<'closed'>((resolve) => socket.once('close', () => resolve('closed')))
+    socket.on('error', () => {})
+    socket.write(REQUEST)
+    const answered = once(socket, 'data').then(
+      () => 'answered' as const,
+      () => 'closed' as const,
+    )
+    const outcome = await Promise.race([
+      answered,
+      closed,
+      pause(PATIENCE, 'neither' as const, { ref: false }),
+    ])
+    if (outcome === 'neither') this.failures.push('a connection was neither answered nor closed')
+    else if (outcome === 'answered') this.kept += 1
+    else this.closed += 1
+  }
+}

@@ -1,0 +1,42 @@
+import { open, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const BLOCK = 256 * 1024
+
+/** Takes the room of a file system, and gives it back. */
+export class Filler {
+  readonly #folder: string
+  readonly #file: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#file = join(folder, 'filler')
+  }
+
+  /** Leaves so many bytes free, about. */
+  async fill(left: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#folder)
+    const handle = await open(this.#file, 'a')
+    try {
+      for (let room = bavail * bsize - left; room > 0; ) {
+        const { bytesWritten } = await handle.write(Buffer.alloc(Math.min(room, BLOCK)))
+        room -= bytesWritten
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** Takes whatever is free until `isEnough`, or for so many milliseconds. */
+  async keepFull(isEnough: () => boolean, patience: number): Promise<void> {
+    for (const end = performance.now() + patience; !isEnough() && performance.now() < end; await pause(50))
+      await this.fill(0)
+  }
+
+  async empty(): Promise<void> {
+    await rm(this.#file, { force: true })
+  }
+}

@@ -1,0 +1,113 @@
+import { Agent } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Answered, ask } from './ask.ts'
+
+/** One purchase that a caller wants, under a key of its own. */
+interface Wanted {
+  readonly token: string
+  readonly key: string
+  /** The answer, as it was acknowledged; undefined where none came. */
+  body: string | undefined
+  /** Whether the answer was that nothing has happened (503). */
+  denied: boolean
+}
+
+/**
+ * Users who purchase one thing after the other, each under an Idempotency-Key, and who remember every answer. Once the
+ * host is back, `check` repeats each key: what was acknowledged is answered again to the byte, and there are as many
+ * purchases as keys.
+ */
+export class Buyers {
+  readonly #tokens: readonly string[]
+  readonly #wanted: Wanted[] = []
+  readonly #agent = new Agent({ keepAlive: true })
+  #running: Promise<unknown> | undefined
+  #stopped = false
+  #deaf = false
+  #denied = 0
+
+  /** @param tokens JWTs, a user each */
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens
+  }
+
+  get acknowledged(): number {
+    return this.#wanted.filter(({ body }) => body !== undefined).length
+  }
+
+  /** How many were answered that nothing has happened. */
+  get denied(): number {
+    return this.#denied
+  }
+
+  /** Purchases at the host at `url` until `stop`. A connection that breaks ends that user's part, unless `goesOn`. */
+  start(url: string, goesOn = false): void {
+    this.#stopped = false
+    this.#deaf = false
+    this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
+  }
+
+  /** From now on no answer counts, as if no more came. */
+  ignoreAnswers(): void {
+    this.#deaf = true
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  /** @returns what does not hold at the host at `url` */
+  async check(url: string): Promise<string[]> {
+    const failures: string[] = []
+    for (const wanted of this.#wanted) {
+      const { status, headers, body } = await this.#send(url, wanted)
+      if (status !== 201) failures.push(`${wanted.key} is answered ${status} when it is repeated: ${body}`)
+      else if (wanted.denied && headers['idempotent-replayed'] === 'true')
+        failures.push(`${wanted.key} was denied and has happened`)
+      else if (wanted.body === undefined) wanted.body = body
+      else if (headers['idempotent-replayed'] !== 'true')
+        failures.push(`${wanted.key} was acknowledged and is lost`)
+      else if (body !== wanted.body) failures.push(`${wanted.key} is answered otherwise than before`)
+      wanted.denied = false
+    }
+    for (const token of this.#tokens) {
+      const keys = this.#wanted.filter((wanted) => wanted.token === token).length
+      const headers = { authorization: `Bearer ${token}` }
+      const { body } = await ask(this.#agent, { url: `${url}/purchase?rpp=1`, method: 'GET', headers })
+      const { total } = JSON.parse(body)
+      if (total !== keys) failures.push(`there are ${total} purchases for ${keys} keys of one user`)
+    }
+    return failures
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #buy(url: string, token: string, goesOn: boolean): Promise<void> {
+    while (!this.#stopped) {
+      const wanted: Wanted = { token, key: `key-${this.#wanted.length}`, body: undefined, denied: false }
+      this.#wanted.push(wanted)
+      try {
+        const { status, body } = await this.#send(url, wanted)
+        if (this.#deaf) continue
+        if (status === 201) wanted.body = body
+        else {
+          wanted.denied = status === 503
+          if (wanted.denied) this.#denied += 1
+          await pause(20)
+        }
+      } catch {
+        if (!goesOn) return
+        await pause(20)
+      }
+    }
+  }
+
+  #send(url: string, { token, key }: Wanted): Promise<Answered> {
+    const headers = { authorization: `Bearer ${token}`, 'idempotency-key': key }
+    const body = JSON.stringify({ items: [{ product: key, quantity: 1 }] })
+    return ask(this.#agent, { url: `${url}/purchase`, method: 'POST', headers, body })
+  }
+}

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { mkdir, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h): nothing reaches the device any more. */
+const SHUT_DOWN =
+  'my $flags = pack("L", 2); open(my $f, "<", $ARGV[0]) or die $!; ioctl($f, 0x8004587D, $flags) or die $!'
+
+/** An ext4 file system in a file, which can be shut down as a power loss does, and mounted again. Needs root. */
+export class FileSystem {
+  readonly #image: string
+  readonly directory: string
+
+  private constructor(image: string, directory: string) {
+    this.#image = image
+    this.directory = directory
+  }
+
+  /**
+   * @param folder an empty folder, for the image and the mount
+   * @returns undefined where this machine cannot mount one
+   */
+  static async make(folder: string, bytes: number): Promise<FileSystem | undefined> {
+    const made = new FileSystem(join(folder, 'image'), join(folder, 'mounted'))
+    await writeFile(made.#image, '')
+    await truncate(made.#image, bytes)
+    await mkdir(made.directory)
+    try {
+      await run('mkfs.ext4', ['-q', '-F', made.#image])
+      await made.mount()
+      return made
+    } catch {
+      return undefined
+    }
+  }
+
+  async mount(): Promise<void> {
+    await run('mount', ['-o', 'loop', this.#image, this.directory])
+  }
+
+  /** What was not synced is lost, and every call fails from now on. */
+  async shutDown(): Promise<void> {
+    await run('perl', ['-e', SHUT_DOWN, this.directory])
+  }
+
+  /** Once no process uses it. */
+  async unmount(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return void (await run('umount', [this.directory]))
+      } catch (error) {
+        if (attempt === 50) throw error
+        await pause(100)
+      }
+    }
+  }
+}
