@@ -163,6 +163,7 @@ export class Application {
     const stops = [
       tellRefusals(this, log, 'writes', 'reads go on'),
       tellRefusals(admission, log, 'requests', 'those before them are answered'),
+      tellRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
     this.#stopTelling = () => {
       for (const stop of stops) stop()

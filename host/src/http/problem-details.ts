@@ -2,7 +2,8 @@ import { ProblemDetails } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { isRefusal } from '../storage/is-refusal.ts'
+import { AlikeLines } from '../operations/alike-lines.ts'
+import { isTold } from '../storage/is-refusal.ts'
 import { routeOf } from './route-of.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
@@ -25,6 +26,8 @@ declare module 'fastify' {
 /** Answers whatever a request throws with problem details (RFC 9457), and logs what is the server's fault. */
 export const problemDetails = fp(
   async (app) => {
+    const alike = new AlikeLines((line) => app.log.error(line, 'requests failed at the same route'))
+    app.addHook('onClose', async () => alike.close())
     app.addSchema(ProblemDetails)
     app.decorateReply('refused', false)
     app.decorateRequest('problem', undefined)
@@ -32,9 +35,11 @@ export const problemDetails = fp(
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
       request.problem = problem.code
-      reply.refused ||= isRefusal(problem.cause)
-      if (problem.code === 'internal-error')
-        request.log.error({ ...routeOf(request), err: error }, 'a request failed')
+      reply.refused ||= isTold(problem.cause)
+      if (problem.code === 'internal-error') {
+        const line = { ...routeOf(request), err: error }
+        if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
+      }
       // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.
       // Node reads the rest and drops it, within the request's own timeout.
       if (!request.raw.complete) reply.removeHeader('connection')

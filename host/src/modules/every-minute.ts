@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
-import { isRefusal } from '../storage/is-refusal.ts'
+import { isTold } from '../storage/is-refusal.ts'
 import { Lease } from '../storage/lease.ts'
 
 const MINUTE = 60_000
@@ -60,7 +60,7 @@ export function everyMinute(
   const timer = setInterval(() => {
     running ??= runAll()
       .catch((error) =>
-        app.log[isRefusal(error) ? 'debug' : 'error'](
+        app.log[isTold(error) ? 'debug' : 'error'](
           error,
           `"${name}" failed; it is tried again within a minute`,
         ),

@@ -17,10 +17,9 @@ const Ready = Type.Object(
 const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
-/** Whether the process lives, and whether it should be sent requests. Why not is logged when it begins. */
+/** Whether the process lives, and whether it should be sent requests. Why not is logged where it begins. */
 export const health = fp<HealthOptions>(
   async (app, { notReady, silentWorkers = () => 0 }) => {
-    let told: string | undefined
     app.get(
       '/health/live',
       { config, schema: { summary: 'Whether the process lives', response: { 200: Healthy } } },
@@ -42,8 +41,7 @@ export const health = fp<HealthOptions>(
         reply.headers(headers)
         const reason = notReady()
         // Who asks every second would fill the log.
-        reply.refused = reason === told
-        told = reason
+        reply.refused = true
         if (reason !== undefined) throw hostProblems.create('not-ready', reason)
         return { status: 'ok', ...(silentWorkers() > 0 && { silentWorkers: silentWorkers() }) }
       },

@@ -1,4 +1,5 @@
 import type { Database, Sql } from '@mortise/module-sdk'
+import type { Refusing } from './tell-refusals.ts'
 
 /** The migrations of one module, or of the host itself (module `host`). */
 export interface MigrationSet {
@@ -67,6 +68,8 @@ export interface Storage extends Database {
    * elsewhere.
    */
   readonly wal: { readonly bytes: number; readonly failure: Error | undefined } | undefined
+  /** The reads and writes that failed since it could not be used. PostgreSQL only. */
+  readonly outage: Refusing
   /** Connections for transactions now; undefined where there is one for all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**

@@ -23,13 +23,15 @@ export function tellRefusals(
   what: string,
   rest: string,
 ): () => void {
+  let before = source.refused
   let told: { readonly at: number; readonly refused: number } | undefined
   const timer = setInterval(() => {
     const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (told !== undefined) log.info(`${what} are taken again`)
+      if (told !== undefined) log.info({ refused: refused - before }, `${what} are taken again`)
       told = undefined
+      before = refused
     } else if (told === undefined) {
       log.warn(`${what} are refused, and ${rest}: ${refusal}`)
       told = { at: now, refused }

@@ -52,29 +52,48 @@ t.test('a stream that goes on is not slow, and a request that takes as long is',
   t.same([...new Set(routes)], ['/text/plain'])
 })
 
+t.test('what is refused for a while is not logged one by one, nor is a host that is not ready', async (t) => {
+  const lines: string[] = []
+  const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).url) })
+  const app = fastify(fastifyOptions({ logger, trustProxy: [] }))
+  t.teardown(() => app.close())
+  await app.register(requestLog, { requests: false, slowMs: 60_000 })
+  await app.register(problemDetails)
+  await app.register(health, { notReady: () => 'it starts' })
+  const kinds = ['full', 'held', 'unavailable'] as const
+  for (const kind of kinds) {
+    app.get(`/${kind}`, { config: { access: 'public' } }, async () => {
+      throw new DatabaseError(kind, 'no luck')
+    })
+  }
+  for (const kind of kinds) t.equal((await app.inject(`/${kind}`)).statusCode, 503)
+  t.equal((await app.inject('/health/ready')).statusCode, 503)
+  t.strictSame(lines, [])
+})
+
 t.test(
-  'writes that are refused for a while are not logged one by one, nor is a host that stays unready',
+  'of what fails in the same way ten lines a minute are logged, and how many more there were',
   async (t) => {
-    const lines: string[] = []
-    const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).url) })
+    const lines: Record<string, unknown>[] = []
+    const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) })
     const app = fastify(fastifyOptions({ logger, trustProxy: [] }))
-    t.teardown(() => app.close())
-    let reason: string | undefined = 'it starts'
     await app.register(requestLog, { requests: false, slowMs: 60_000 })
     await app.register(problemDetails)
-    await app.register(health, { notReady: () => reason })
-    const kinds = ['full', 'held', 'unavailable'] as const
-    for (const kind of kinds) {
-      app.get(`/${kind}`, { config: { access: 'public' } }, async () => {
-        throw new DatabaseError(kind, 'no luck')
-      })
-    }
-    for (const kind of kinds) t.equal((await app.inject(`/${kind}`)).statusCode, 503)
-    t.strictSame(lines.splice(0), ['/unavailable'])
-    for (const said of ['it starts', 'it starts', 'it stops', undefined, 'it stops']) {
-      reason = said
-      await app.inject('/health/ready')
-    }
-    t.strictSame(lines, ['/health/ready', '/health/ready', '/health/ready'])
+    app.get('/busy/:id', { config: { access: 'public' } }, async () => {
+      throw new DatabaseError('busy', 'no luck')
+    })
+    app.get('/broken', { config: { access: 'public' } }, async () => {
+      throw new Error('a mistake')
+    })
+    for (let id = 0; id < 100; id++) await app.inject(`/busy/${id}`)
+    for (let id = 0; id < 20; id++) await app.inject('/broken')
+    t.equal(lines.length, 30)
+    await app.close()
+    const told = lines.slice(30).map(({ level, route, alike }) => [level, route, alike])
+    t.strictSame(told.sort(), [
+      [40, 'GET /broken', 10],
+      [40, 'GET /busy/:id', 90],
+      [50, 'GET /broken', 10],
+    ])
   },
 )

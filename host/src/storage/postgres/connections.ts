@@ -1,21 +1,36 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError, type Sql } from '@mortise/module-sdk'
-import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg'
-import { RetriableError } from './database-error.ts'
+import { Client, type ClientConfig, type QueryResult } from 'pg'
+import { AnswerWatch } from './answer-watch.ts'
+import { connect } from './connect.ts'
+import { isCrowded } from './crowded.ts'
+import { isUseless } from './database-error.ts'
 import { Ear } from './ear.ts'
+import { cut, hangUp } from './hang-up.ts'
+import { Pool } from './pool.ts'
 import type { PostgresPlace, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
+import { Readers } from './readers.ts'
+import { Room } from './room.ts'
 import { query, Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { valueTypes } from './value-types.ts'
 
-/** Connections that a host keeps for single reads: each takes any number of them at once, one after the other. */
-const READERS = 4
-/** Connections that a host has for transactions at most: each has one of them at a time. */
-const TRANSACTIONS = 12
-/** How long it may take to connect, or to be given one of the connections for transactions. */
+/** Of those that a host may have: one hears of events, one looks whether the server is there, one migrates or copies. */
+const OTHERS = 3
+/** How long it may take to connect. */
 const CONNECT_TIMEOUT_MS = 5_000
+/** How long it may take where that is only to see whether the server is there. */
+const LOOK_TIMEOUT_MS = 2_000
+/** For how long the first connection is waited for where the server has no room for it. */
+const FIRST_TIMEOUT_MS = 2_000
+/** How often a connection is tried again that the server has no room for. */
+const ROOM_INTERVAL_MS = 250
 /** How long an answer may take before the connection counts as broken: longer than the server's own limits. */
 const ANSWER_TIMEOUT_MS = 10_000
+/** After how long without traffic it is looked whether the other end of a connection is still there. */
+const KEEP_ALIVE_MS = 5_000
 
 /** What each session is told when it begins. */
 const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transaction_session_timeout: '10s' }
@@ -30,34 +45,50 @@ export class Connections {
   readonly statements = new StatementTexts()
   readonly #place: PostgresPlace
   readonly #reachability: Reachability
-  readonly #readers: readonly Reader[]
+  readonly #room: Room
+  /** For single reads. */
+  readonly #readers: Readers
+  /** For transactions. */
   readonly #pool: Pool
+  readonly #watch: AnswerWatch
+  /** All that last. */
+  readonly #lasting = new Set<Client>()
+  /** Bytes that were read from those that have ended: a refusal is an answer too. */
+  #readOfEnded = 0
+  /** Since when there is none of them, since the server has no room. */
+  #noneSince: number | undefined
   /** The server that could be written when it was last looked. */
   #server: PostgresServer
 
   constructor(place: PostgresPlace) {
     this.#place = place
     this.#server = place.servers[0] as PostgresServer
-    this.#reachability = new Reachability(async () => {
-      const client = await this.#connect()
-      await client.end()
+    this.#room = new Room(place.connectionLimit - OTHERS)
+    this.#reachability = new Reachability(() => this.#look())
+    this.#readers = new Readers({
+      limit: () => this.#room.readers,
+      connect: () =>
+        this.#connectLasting().catch((error) => {
+          throw this.#failed(error) ?? error
+        }),
     })
-    this.#readers = Array.from({ length: READERS }, () => this.#createReader())
-    const lasting = () => this.#lasting()
     this.#pool = new Pool({
-      max: TRANSACTIONS,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // Each to the server of its time.
-      Client: class extends Client {
-        constructor() {
-          super(lasting())
-        }
+      limit: () => this.#room.transactions,
+      connect: () => this.#connectLasting(),
+      failed: (error) => {
+        const failure = this.#failed(error)
+        // Reads can be done on any connection.
+        if (failure === undefined && this.#pool.open === 0) this.#readers.giveUpOne()
+        return failure
       },
-      onConnect: assertWritable,
     })
-    this.#pool.on('error', () => this.#reachability.suspect())
-    // The pool leaves a new one without a listener for a moment, in which it may break and end the process.
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    this.#watch = new AnswerWatch({
+      isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
+      heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
+      isAway: () => this.trouble !== undefined,
+      ping: () => this.#reachability.suspect(),
+      onSilence: () => this.#cut(),
+    })
   }
 
   /** Why the server cannot be reached; undefined while it can. */
@@ -67,16 +98,24 @@ export class Connections {
 
   /** Those for transactions. */
   get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
-    const { totalCount, idleCount, waitingCount } = this.#pool
-    return { open: totalCount, idle: idleCount, waiting: waitingCount }
+    const { open, idle, waiting } = this.#pool
+    return { open, idle, waiting }
   }
 
   /** One read, together with those of others on its way. @throws {DatabaseError} */
   async read(wanted: Sql): Promise<QueryResult> {
     const statement = this.statements.get(wanted)
-    this.#reachability.assert()
-    const reader = this.#readers.reduce((least, other) => (other.pending < least.pending ? other : least))
-    return reader.run((client) => query(client, statement))
+    const work = (client: Client) => query(client, statement)
+    for (;;) {
+      this.#reachability.assert()
+      if (this.#readers.open === 0 && this.#pool.open === 0 && this.#pool.waiting > 0) return this.#lend(work)
+      try {
+        return await this.#readers.run(work)
+      } catch (error) {
+        if (!isCrowded(error)) throw error
+        if (this.#readers.open === 0) return this.#lend(work)
+      }
+    }
   }
 
   /**
@@ -85,45 +124,34 @@ export class Connections {
    */
   async withSession<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
-    const client = await this.#acquire()
-    let broken = false
-    const onError = () => {
-      broken = true
-      this.#reachability.suspect()
-    }
-    client.on('error', onError)
+    const client = await this.#pool.acquire()
     const session = new Session(client, this.statements)
+    let broken = false
     try {
       return await work(session)
     } catch (error) {
-      broken ||= isUseless(error) || !(await session.rollback())
+      broken = isUseless(error) || !(await session.rollback())
       throw error
     } finally {
-      client.release(broken)
-      client.off('error', onError)
+      this.#pool.release(client, broken)
     }
   }
 
   /** Lends a connection for changing the schema: it may write, and takes as long as it takes. @throws {DatabaseError} */
   async withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
-    let client: Client
-    try {
-      client = await this.#connect()
-    } catch (error) {
-      throw this.#connectError(error as Error)
-    }
+    const client = await this.#connectWithPatience()
     try {
       return await work(client)
     } finally {
-      await client.end()
+      await hangUp(client)
     }
   }
 
   /** Calls `listener` for what is told on a channel with the name of this schema; the answer ends it. */
   listen(channel: string, listener: () => void): () => Promise<void> {
     const ear = new Ear(
-      () => this.#connect(),
+      async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
       channel,
       (payload) => {
         if (payload === this.#place.schema) listener()
@@ -134,20 +162,68 @@ export class Connections {
 
   /** Resolves when what was begun is answered and every connection closed. */
   async close(): Promise<void> {
+    this.#watch.close()
     await this.#reachability.close()
-    await Promise.all([this.#pool.end(), ...this.#readers.map((reader) => reader.end())])
+    await Promise.all([this.#pool.end(), this.#readers.end()])
+  }
+
+  /** One read on a connection for transactions. */
+  async #lend<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.acquire()
+    let broken = false
+    try {
+      return await work(client)
+    } catch (error) {
+      broken = isUseless(error)
+      throw error
+    } finally {
+      this.#pool.release(client, broken)
+    }
+  }
+
+  /** Breaks what no answer comes on. */
+  #cut(): void {
+    const error = new Error('the server does not answer')
+    this.#pool.refuseAll(this.#reachability.failed(error))
+    for (const client of this.#lasting) cut(client, error)
+  }
+
+  async #look(): Promise<void> {
+    for (;;) {
+      try {
+        hangUp(await this.#connect(LOOK_TIMEOUT_MS))
+        return
+      } catch (error) {
+        if (!this.#canWait(error)) throw error
+        if (this.#openCount > 0) return
+      }
+      await pause(ROOM_INTERVAL_MS)
+    }
+  }
+
+  /** Whether no further connection is had from a server that answers on those that are open, or soon on the first. */
+  #canWait(error: unknown): boolean {
+    if (!isCrowded(error)) return false
+    if (this.#openCount > 0) return true
+    this.#noneSince ??= performance.now()
+    return performance.now() - this.#noneSince < FIRST_TIMEOUT_MS
+  }
+
+  get #openCount(): number {
+    return this.#pool.open + this.#readers.open
   }
 
   /** To whichever server can be written now, the one that could last first. */
-  async #connect(): Promise<Client> {
+  async #connect(timeout: number): Promise<Client> {
     const last = this.#server
     const failures: Error[] = []
     for (const server of [last, ...this.#place.servers.filter((other) => other !== last)]) {
-      const client = new Client(this.#config(server, { ...GUARDS, default_transaction_read_only: 'off' }))
+      const settings = { ...GUARDS, default_transaction_read_only: 'off' }
+      const client = new Client({ ...this.#config(server, settings), connectionTimeoutMillis: timeout })
       // What breaks fails its query as well.
       client.on('error', () => {})
       try {
-        await connect(client)
+        await connect(client, timeout)
         this.#server = server
         return client
       } catch (error) {
@@ -158,38 +234,51 @@ export class Connections {
     throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
   }
 
-  async #acquire(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      throw this.#connectError(error as Error)
+  /** As `#connect`, and waits a little where the server has no room. @throws {DatabaseError} */
+  async #connectWithPatience(): Promise<Client> {
+    for (const deadline = performance.now() + CONNECT_TIMEOUT_MS; ; await pause(ROOM_INTERVAL_MS)) {
+      try {
+        return await this.#connect(CONNECT_TIMEOUT_MS)
+      } catch (error) {
+        if (!isCrowded(error)) throw this.#reachability.failed(error as Error)
+        if (performance.now() < deadline) continue
+        const reason = `no connection to the database became free: ${(error as Error).message}`
+        throw new DatabaseError('busy', reason, { cause: error })
+      }
     }
   }
 
-  #connectError(error: Error & { code?: string }): DatabaseError {
-    // The pool's own words for all connections being in use.
-    if (error.message === 'timeout exceeded when trying to connect' || error.code === '53300') {
-      return new DatabaseError('busy', `no connection to the database became free: ${error.message}`, {
-        cause: error,
-      })
-    }
-    return this.#reachability.failed(error)
-  }
-
-  #createReader(): Reader {
-    return new Reader(
-      () => new Client(this.#lasting()),
-      (error) => this.#connectError(error),
-      () => this.#reachability.suspect(),
-    )
-  }
-
-  #lasting(): ClientConfig {
-    return {
+  /** One that is told the limits of requests, to the server that is known. */
+  async #connectLasting(): Promise<Client> {
+    const client = new Client({
       ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
       application_name: hostConnectionName(this.#place),
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
-    }
+    })
+    let isConnected = false
+    // What it was asked fails by itself.
+    client.on('error', () => isConnected && this.#reachability.suspect())
+    this.#keep(client)
+    await connect(client, CONNECT_TIMEOUT_MS)
+    isConnected = true
+    this.#noneSince = undefined
+    return client
+  }
+
+  #keep(client: Client): Client {
+    this.#lasting.add(client)
+    client.on('end', () => {
+      this.#lasting.delete(client)
+      this.#readOfEnded += bytesReadOf(client)
+    })
+    return client
+  }
+
+  /** What it means that a lasting connection could not be made; undefined where others do instead. */
+  #failed(error: Error): DatabaseError | undefined {
+    if (isCrowded(error)) this.#room.refused(this.#openCount)
+    return this.#canWait(error) ? undefined : this.#reachability.failed(error)
   }
 
   #config(server: PostgresServer, settings: Readonly<Record<string, string>>): ClientConfig {
@@ -200,108 +289,12 @@ export class Connections {
         .map(([name, value]) => `-c ${name}=${value}`)
         .join(' '),
       application_name: 'mortise',
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       pipeline: true,
       types: valueTypes,
     }
   }
 }
 
-/** Node's codes for a certificate whose authority is not known. */
-const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
-
-/** @throws {Error} where the server cannot be reached or trusted, or is a standby */
-async function connect(client: Client): Promise<void> {
-  try {
-    await client.connect()
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException
-    if (!UNTRUSTED.test(code ?? '')) throw error
-    const reason = `who signed its certificate is not known (${message}): name the authority with sslrootcert`
-    throw new Error(reason, { cause: error })
-  }
-  try {
-    await assertWritable(client)
-  } catch (error) {
-    client.end().catch(() => {})
-    throw error
-  }
-}
-
-/** @throws {Error} for a standby: it takes no writes, and what it shows may be late */
-async function assertWritable(client: ClientBase): Promise<void> {
-  const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: CONNECT_TIMEOUT_MS }
-  const { rows } = await client.query(question)
-  if (rows[0].standby === 1) throw new Error('it is a standby, which cannot be written: name the primary')
-}
-
-/** Whether a connection had better not be used again: it is broken, or has prepared what no longer fits the schema. */
-const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
-
-/**
- * Has all that a connection is asked in this turn of the event loop go out at once: writing to a socket is most of
- * what a short statement costs this process.
- */
-function sendTogether({ connection: { stream } }: Client): void {
-  if (stream.writableCorked > 0) return
-  stream.cork()
-  setImmediate(() => stream.uncork())
-}
-
-/** One connection that is sent one read after the other without waiting for answers. Connects when it is first used. */
-class Reader {
-  readonly #create: () => Client
-  readonly #connectError: (error: Error) => DatabaseError
-  readonly #onBroken: () => void
-  #client: Promise<Client> | undefined
-  /** How many reads are on their way. */
-  pending = 0
-
-  constructor(create: () => Client, connectError: (error: Error) => DatabaseError, onBroken: () => void) {
-    this.#create = create
-    this.#connectError = connectError
-    this.#onBroken = onBroken
-  }
-
-  async run<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
-    this.#client ??= this.#connect()
-    const used = this.#client
-    this.pending += 1
-    let client: Client | undefined
-    try {
-      client = await used
-      sendTogether(client)
-      return await work(client)
-    } catch (error) {
-      if (this.#client === used && (client === undefined || isUseless(error))) {
-        this.end().catch(() => {})
-      }
-      throw error
-    } finally {
-      this.pending -= 1
-    }
-  }
-
-  /** Closes the connection once what it was sent is answered; the next read makes another. */
-  async end(): Promise<void> {
-    const ended = this.#client
-    this.#client = undefined
-    const client = await ended?.catch(() => undefined)
-    await client?.end()
-  }
-
-  async #connect(): Promise<Client> {
-    const client = this.#create()
-    let connected = false
-    // Its reads fail by themselves.
-    client.on('error', () => connected && this.#onBroken())
-    try {
-      await connect(client)
-      connected = true
-      return client
-    } catch (error) {
-      throw this.#connectError(error as Error)
-    }
-  }
-}
+const bytesReadOf = ({ connection }: Client) => (connection.stream as Socket).bytesRead

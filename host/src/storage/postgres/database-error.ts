@@ -15,6 +15,9 @@ export class RetriableError extends DatabaseError {
   }
 }
 
+/** Whether a connection had better not be used again: it is broken, or has prepared what no longer fits the schema. */
+export const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
+
 /** By SQLSTATE. */
 const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   '23505': 'unique',

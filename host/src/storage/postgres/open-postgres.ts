@@ -36,16 +36,28 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
 
 async function prepare(client: Client, { schema, name }: PostgresPlace, create: boolean): Promise<void> {
   await assertUsable(client)
+  const { present, moving } = await stateOf(client, schema)
+  if (present && !moving) return
+  if (!present && !create) throw new NoDatabaseError(`${name} is missing`)
+  // Several hosts may start at once, and IF NOT EXISTS does not keep two of them from making the same.
+  await client.query('BEGIN')
+  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
+  const now = await stateOf(client, schema)
+  // It asks for the right to create schemas even where there is nothing to create.
+  if (!now.present) await client.query(`CREATE SCHEMA ${schema}`)
+  if (now.moving) await takeOver(client)
+  await client.query('COMMIT')
+}
+
+async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {
+  // From the catalog itself: to_regnamespace may remember what was so before the lock was waited for.
   const { rows } = await client.query(
-    `SELECT to_regnamespace($1) IS NOT NULL AS present, to_regclass($1 || '.mortise_move') IS NOT NULL AS moving`,
+    `SELECT count(*) > 0 AS present, count(relname) > 0 AS moving
+     FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'mortise_move'
+     WHERE nspname = $1`,
     [schema],
   )
-  // Not just IF NOT EXISTS, which asks for the right to create schemas even where there is nothing to create.
-  if (!rows[0].present) {
-    if (!create) throw new NoDatabaseError(`${name} is missing`)
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-  }
-  if (rows[0].moving) await takeOver(client)
+  return rows[0]
 }
 
 /** @throws {Error} where no application can be on this server */

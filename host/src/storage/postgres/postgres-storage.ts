@@ -12,6 +12,7 @@ import {
   type Storage,
   type StorageObserver,
 } from '../storage.ts'
+import type { Refusing } from '../tell-refusals.ts'
 import { changeSchema } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
@@ -32,6 +33,9 @@ const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
+/** For how long after something failed for it an outage lasts, in milliseconds. */
+const OUTAGE_LINGER_MS = 2_000
+
 /** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
 const TOGETHER = 3
 
@@ -48,6 +52,8 @@ export class PostgresStorage implements Storage {
   readonly #working = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   readonly #refusals = new RecentRefusals()
+  readonly #outages = new RecentRefusals()
+  readonly outage: Refusing
   #closing: Promise<void> | undefined
 
   constructor(
@@ -55,6 +61,15 @@ export class PostgresStorage implements Storage {
     options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
   ) {
     this.#connections = connections
+    const outages = this.#outages
+    this.outage = {
+      get refusal() {
+        return connections.trouble ?? outages.reason
+      },
+      get refused() {
+        return outages.count
+      },
+    }
     this.#rehearse = options.rehearse
     this.#observer = options.observer
   }
@@ -240,12 +255,18 @@ export class PostgresStorage implements Storage {
       },
       (error) => {
         this.#working.delete(working)
-        if (error instanceof DatabaseError && error.kind === 'full') this.#refusals.add(error.message)
+        if (error instanceof DatabaseError) this.#count(error)
         throw error
       },
     )
     this.#working.add(working)
     return working
+  }
+
+  #count({ kind, message }: DatabaseError): void {
+    if (kind === 'full') this.#refusals.add(message)
+    // So that one that was over at once is told as well.
+    if (kind === 'unavailable') this.#outages.add(message, OUTAGE_LINGER_MS)
   }
 }
 

@@ -7,13 +7,16 @@ export interface PostgresPlace {
   readonly servers: readonly PostgresServer[]
   /** All tables of the application are in it, and nothing else should be. */
   readonly schema: string
+  /** How many connections one host has at most. */
+  readonly connectionLimit: number
   /** For people: no password. */
   readonly name: string
 }
 
 export type PostgresServer = Pick<ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>
 
-const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host', 'target_session_attrs']
+const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host', 'target_session_attrs', 'connection_limit']
+const CONNECTIONS = { default: 19, fewest: 5 }
 const SSL_MODES = ['disable', 'require', 'verify-full']
 const LOOPBACK = new Set(['', 'localhost', '127.0.0.1', '::1'])
 
@@ -50,8 +53,17 @@ export function parsePostgresUrl(text: string): PostgresPlace {
   return {
     servers: urls.map((each) => serverOf(each, parameters)),
     schema,
+    connectionLimit: connectionLimitOf(parameters.get('connection_limit')),
     name: `the schema "${schema}" of postgres://${urls.map(({ host }) => host).join()}${url.pathname}`,
   }
+}
+
+function connectionLimitOf(text: string | undefined): number {
+  if (text === undefined) return CONNECTIONS.default
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) >= CONNECTIONS.fewest) return Number(text)
+  throw new TypeError(
+    `has the connection_limit "${text}": a host needs ${CONNECTIONS.fewest} connections or more, and takes 9999 at most`,
+  )
 }
 
 /** One URL for each host, since `URL` knows only one. */

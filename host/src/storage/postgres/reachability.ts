@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from '@mortise/module-sdk'
+import { isFull } from './crowded.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -29,14 +30,15 @@ export class Reachability {
     if (this.#trouble !== undefined) throw new DatabaseError('unavailable', this.#trouble)
   }
 
-  /** To be called when a connection has broken: looks whether others can be made. */
-  suspect(): void {
+  /** To be called when a connection has broken: looks whether others can be made, and resolves once one can. */
+  suspect(): Promise<void> {
     this.#looking ??= this.#look()
+    return this.#looking
   }
 
   /** To be called when a connection could not be made. */
   failed(error: Error): DatabaseError {
-    this.#trouble = `the database cannot be reached: ${error.message}`
+    this.#trouble = troubleOf(error)
     this.suspect()
     return new DatabaseError('unavailable', this.#trouble, { cause: error })
   }
@@ -56,10 +58,15 @@ export class Reachability {
         this.#looking = undefined
         return
       } catch (error) {
-        this.#trouble = `the database cannot be reached: ${(error as Error).message}`
+        this.#trouble = troubleOf(error as Error)
       }
       // Several hosts do not all knock at once.
       await pause(wait * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
     }
   }
+}
+
+function troubleOf(error: Error): string {
+  const advice = isFull(error) ? ': raise max_connections, or lower connection_limit of the hosts' : ''
+  return `the database cannot be reached: ${error.message}${advice}`
 }

@@ -33,6 +33,7 @@ import type { SchemaWork } from './schema-thread.ts'
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
   readonly trouble = undefined
+  readonly outage = { refusal: undefined, refused: 0 }
   readonly pool = undefined
   readonly #writer: Connection
   readonly #reader: Connection

@@ -5,11 +5,13 @@ t.test('a URL has all that it takes to connect, and a name without the password'
   t.strictSame(parsePostgresUrl('postgres://ann:p%40ss@127.0.0.1:5433/shop?schema=demo'), {
     servers: [{ host: '127.0.0.1', port: 5433, user: 'ann', password: 'p@ss', database: 'shop', ssl: false }],
     schema: 'demo',
+    connectionLimit: 19,
     name: 'the schema "demo" of postgres://127.0.0.1:5433/shop',
   })
-  t.match(parsePostgresUrl('postgresql:///shop?host=/run/postgresql'), {
+  t.match(parsePostgresUrl('postgresql:///shop?host=/run/postgresql&connection_limit=5'), {
     servers: [{ host: '/run/postgresql', database: 'shop', ssl: false }],
     schema: 'mortise',
+    connectionLimit: 5,
   })
 })
 
@@ -23,6 +25,7 @@ t.test('a URL may name several servers, with whatever else it has', async (t) =>
       { host: '::1', port: 5433, ...rest },
     ],
     schema: 'mortise',
+    connectionLimit: 19,
     name: 'the schema "mortise" of postgres://db1.example,[::1]:5433/shop',
   })
 })
@@ -46,6 +49,8 @@ t.test('what is wrong is said without the URL', async (t) => {
     ['postgres://u:secret@localhost/x?schema=My-Shop', /the schema "My-Shop"/],
     ['postgres://u:secret@localhost/x?schema=pg_shop', /not "pg_…"/],
     ['postgres://u:secret@localhost/x?pool=3', /the parameter "pool", which is none of schema/],
+    ['postgres://u:secret@localhost/x?connection_limit=4', /"4": a host needs 5/],
+    ['postgres://u:secret@localhost/x?connection_limit=ten', /the connection_limit "ten"/],
     ['postgres://u:secret@localhost,host:port/x', /must be a URL such as/],
     ['postgres://u:secret@localhost/x?target_session_attrs=any', /"any": only read-write will do/],
   ] as const) {

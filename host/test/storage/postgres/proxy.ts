@@ -12,6 +12,10 @@ export interface CuttableProxy {
   mend(): Promise<void>
   /** From now on connections go to this server, as where an address is given to another machine. */
   point(serverUrl: string): void
+  /** Swallows all that is sent either way, while connections stay open and are taken, until `mend`. */
+  blackhole(): void
+  /** Delivers what is sent from now on so many milliseconds later, each way. */
+  delay(milliseconds: number): void
   /** Breaks the next connection that sends `text`: after the server has it, before its answer, or before either. */
   cutAt(text: string, when: 'delivered' | 'undelivered'): void
 }
@@ -23,6 +27,8 @@ export async function startProxy(
   let server = new URL(serverUrl)
   const sockets = new Set<Socket>()
   let made = 0
+  let swallows = false
+  let late = 0
   let trap: { readonly text: string; readonly when: 'delivered' | 'undelivered' } | undefined
 
   const listener = createServer((client) => {
@@ -40,10 +46,17 @@ export async function startProxy(
       })
     }
     let deaf = false
-    upstream.on('data', (chunk) => deaf || client.write(chunk))
+    let lost = false
+    const pass = (socket: Socket, chunk: Buffer) => {
+      lost ||= swallows
+      if (lost) return
+      if (late === 0) socket.write(chunk)
+      else setTimeout(() => socket.writable && socket.write(chunk), late)
+    }
+    upstream.on('data', (chunk) => deaf || pass(client, chunk))
     client.on('data', (chunk) => {
       if (trap === undefined || !chunk.includes(trap.text)) {
-        upstream.write(chunk)
+        pass(upstream, chunk)
         return
       }
       const { when } = trap
@@ -75,7 +88,16 @@ export async function startProxy(
       return made
     },
     cut,
-    mend: () => listen(port),
+    async mend() {
+      swallows = false
+      if (!listener.listening) await listen(port)
+    },
+    blackhole() {
+      swallows = true
+    },
+    delay(milliseconds) {
+      late = milliseconds
+    },
     point(url) {
       server = new URL(url)
     },

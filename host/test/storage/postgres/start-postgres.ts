@@ -1,7 +1,7 @@
 // A PostgreSQL for tests: in a folder of its own, on a port of its own, gone with whoever started it.
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +19,8 @@ process.on('beforeExit', () => process.exit())
 export interface PostgresOptions {
   /** Whether what is committed survives even a power failure, which takes time. */
   readonly durable: boolean
+  /** Its max_connections; without, 200. */
+  readonly maxConnections?: number
   /** Takes connections with TLS as well; both in PEM. */
   readonly tls?: { readonly certificate: string; readonly key: string }
 }
@@ -31,6 +33,9 @@ export interface TestPostgres {
   kill(): Promise<void>
   /** Starts it again once it was killed; resolves when it takes connections. */
   restart(): Promise<void>
+  /** Has it stand still, connections and all, until `thaw`. */
+  freeze(): Promise<void>
+  thaw(): void
   /** Starts a standby. From then on nothing is acknowledged here that is not on the standby's disk as well. */
   startStandby(port?: number): Promise<TestStandby>
   /** Stops it and removes its data. */
@@ -43,9 +48,20 @@ export interface TestStandby extends TestPostgres {
 }
 
 /** Starts a server with an empty database. */
-export async function startPostgres({ durable, tls }: PostgresOptions): Promise<TestPostgres> {
+export async function startPostgres({
+  durable,
+  maxConnections = 200,
+  tls,
+}: PostgresOptions): Promise<TestPostgres> {
   const flags = [
-    ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
+    ...[
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      `max_connections=${maxConnections}`,
+    ],
     // So that a standby gets what was written since its copy was begun.
     ...['-c', 'wal_keep_size=1GB', '-c', 'wal_retrieve_retry_interval=100ms'],
     ...(durable ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off']),
@@ -82,6 +98,7 @@ class Server implements TestStandby {
   readonly #settings: Settings & { readonly port: number }
   readonly #server: InstanceType<typeof EmbeddedPostgres>
   #log = ''
+  #frozen: number[] = []
 
   private constructor(folder: string, settings: Settings & { readonly port: number }) {
     const { password, durable, flags, port } = settings
@@ -114,6 +131,12 @@ class Server implements TestStandby {
 
   get #data(): string {
     return join(this.#folder, 'data')
+  }
+
+  get #pid(): number {
+    const { process: running } = this.#server as unknown as { process: ChildProcess | undefined }
+    if (running?.pid === undefined) throw new Error('PostgreSQL does not run')
+    return running.pid
   }
 
   initialise(): Promise<void> {
@@ -169,6 +192,18 @@ class Server implements TestStandby {
     await ended
   }
 
+  async freeze(): Promise<void> {
+    const pid = this.#pid
+    process.kill(pid, 'SIGSTOP')
+    // Now that it starts no others.
+    this.#frozen = [pid, ...(await childrenOf(pid))]
+    for (const each of this.#frozen.slice(1)) signal(each, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    for (const pid of this.#frozen.splice(0)) signal(pid, 'SIGCONT')
+  }
+
   async restart(): Promise<void> {
     for (;;) {
       try {
@@ -214,6 +249,7 @@ class Server implements TestStandby {
   }
 
   async stop(): Promise<void> {
+    this.thaw()
     await this.#server.stop()
     await rm(this.#folder, { recursive: true, force: true })
   }
@@ -228,6 +264,21 @@ async function copyData(from: string, to: string): Promise<void> {
     for (const name of await readdir(join(to, folder))) await rm(join(to, folder, name), { recursive: true })
   }
   await rm(join(to, 'postmaster.pid'))
+}
+
+/** Linux only. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 /** A port that nobody has at the moment. */

@@ -1,4 +1,4 @@
-import type { EventLog } from '@mortise/module-sdk'
+import { DatabaseError, type EventLog } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { ToldEvent } from './told-event.ts'
 
@@ -91,7 +91,12 @@ export class Tail {
       }
     } catch (error) {
       this.#readAgain = true
-      this.#log.warn(error, 'new events could not be read for streams; they are looked for again')
+      // That the database is away is told elsewhere.
+      const isTold = error instanceof DatabaseError && error.kind === 'unavailable'
+      this.#log[isTold ? 'debug' : 'warn'](
+        error,
+        'new events could not be read for streams; they are looked for again',
+      )
     } finally {
       this.#reading = false
     }

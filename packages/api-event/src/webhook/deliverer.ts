@@ -121,9 +121,7 @@ export class Deliverer {
       })
     } catch (error) {
       this.#clock = new ClockWatch()
-      // That the database is away is told elsewhere, and this is tried again soon.
-      const level = error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
-      log[level](error, 'deliveries of webhooks could not be looked for')
+      log[levelOf(error)](error, 'deliveries of webhooks could not be looked for')
       return []
     }
   }
@@ -151,7 +149,7 @@ export class Deliverer {
       )
     } catch (error) {
       const { log } = this.#options
-      log.warn(
+      log[levelOf(error)](
         error,
         `the outcome of ${delivery.id} for ${webhook} could not be written down; it is sent again in a minute`,
       )
@@ -188,6 +186,10 @@ export class Deliverer {
     }
   }
 }
+
+/** That the database is away is told elsewhere, and what failed for it is tried again soon. */
+const levelOf = (error: unknown) =>
+  error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
 
 /** What becomes of a delivery; `pause` says in how many milliseconds it is sent again. */
 interface Verdict {

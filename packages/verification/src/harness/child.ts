@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 
 /**
  * A process that answers one message at a time. It inherits the options of this one, so that
@@ -9,10 +10,15 @@ export class Child {
   readonly #process: ChildProcess
   readonly #file: URL
 
-  /** @param file the module that it runs */
-  constructor(file: URL) {
+  /**
+   * @param file the module that it runs
+   * @param onLog hears each line that it writes to stderr; without, they go to this one's
+   */
+  constructor(file: URL, onLog?: (line: string) => void) {
     this.#file = file
-    this.#process = fork(file, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#process = fork(file, { stdio: ['ignore', 'ignore', onLog ? 'pipe' : 'inherit', 'ipc'] })
+    const { stderr } = this.#process
+    if (onLog && stderr) createInterface(stderr).on('line', onLog)
   }
 
   /** @throws {Error} where the process ends instead of answering */

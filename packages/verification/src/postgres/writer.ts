@@ -33,9 +33,13 @@ export class Writer {
   /** Writes that were acknowledged, and that were refused with 503. */
   acknowledged = 0
   refused = 0
-  /** Writes of which the host did not know whether they were done, and of those the ones that were. */
+  /** Writes of which the host did not know whether they were done. */
   unknown = 0
-  unknownDone = 0
+  /** Writes that were acknowledged and are not there, and that are there twice or were refused. */
+  lost = 0
+  doubled = 0
+  /** How long the slowest answer to a write took, in milliseconds. */
+  slowest = 0
   /** When the last one was acknowledged, by `performance.now()`. */
   last = 0
 
@@ -59,14 +63,27 @@ export class Writer {
     const [cart, list] = [await this.#read('/cart'), await this.#read('/purchase?rpp=1')]
     const found = new Map(cart.body.items.map(({ product, quantity }: never) => [product, quantity]))
     for (const [product, quantity] of this.#quantities) {
-      if (found.get(product) !== quantity) {
+      const there = Number(found.get(product) ?? 0)
+      if (there !== quantity) {
+        this.#differs(there - quantity)
         this.#fail(`the cart has ${found.get(product)} of ${product}, and ${quantity} were acknowledged`)
       }
     }
     if (list.body.total !== this.#purchases) {
+      this.#differs(list.body.total - this.#purchases)
       this.#fail(`there are ${list.body.total} purchases, and ${this.#purchases} were acknowledged`)
     }
     for (const id of this.#fresh.splice(0)) await this.#read(`/purchase/${id}`)
+  }
+
+  /** Asks for its purchases. @returns the status of the answer */
+  async look(): Promise<number> {
+    return (await this.#ask('/purchase?rpp=1')).status
+  }
+
+  #differs(by: number): void {
+    if (by < 0) this.lost -= by
+    else this.doubled += by
   }
 
   #fail(text: string): void {
@@ -126,7 +143,6 @@ export class Writer {
     this.unknown += 1
     const count = await more()
     if (count !== 0 && count !== 1) this.#fail(`a write whose outcome was unknown was done ${count} times`)
-    this.unknownDone += count
     return count === 1
   }
 
@@ -143,12 +159,15 @@ export class Writer {
     }
   }
 
-  #post(path: string, body: object): Promise<Answer> {
-    return this.#ask(path, {
+  async #post(path: string, body: object): Promise<Answer> {
+    const begun = performance.now()
+    const answer = await this.#ask(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
+    this.slowest = Math.max(this.slowest, performance.now() - begun)
+    return answer
   }
 
   async #ask(path: string, init: RequestInit = {}): Promise<Answer> {

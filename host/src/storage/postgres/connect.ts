@@ -1,0 +1,33 @@
+import type { Client } from 'pg'
+import { hangUp } from './hang-up.ts'
+
+/** Node's codes for a certificate whose authority is not known. */
+const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
+
+/**
+ * @param timeout of each of its two steps, in milliseconds
+ * @throws {Error} where the server cannot be reached or trusted, or is a standby
+ */
+export async function connect(client: Client, timeout: number): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    if (!UNTRUSTED.test(code ?? '')) throw error
+    const reason = `who signed its certificate is not known (${message}): name the authority with sslrootcert`
+    throw new Error(reason, { cause: error })
+  }
+  try {
+    await assertWritable(client, timeout)
+  } catch (error) {
+    hangUp(client)
+    throw error
+  }
+}
+
+/** @throws {Error} for a standby: it takes no writes, and what it shows may be late */
+async function assertWritable(client: Client, timeout: number): Promise<void> {
+  const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: timeout }
+  const { rows } = await client.query(question)
+  if (rows[0].standby === 1) throw new Error('it is a standby, which cannot be written: name the primary')
+}
