@@ -15,7 +15,15 @@ const stopsItself = `if (process.env.MORTISE_TEST_STOP) process.kill(process.pid
 /** Options of node with which a process stops itself before it gives SQLite a text that has `words`. */
 function stopBefore(words: string): string[] {
   const preload = `
-    import { createRequire } from 'node:module'
+    import { createRequire, syncBuiltinESMExports } from 'node:module'
+    import threads from 'node:worker_threads'
+    const { Worker } = threads
+    threads.Worker = class extends Worker {
+      constructor(file, options) {
+        super(file, { ...options, execArgv: process.execArgv })
+      }
+    }
+    syncBuiltinESMExports()
     const Database = createRequire(${JSON.stringify(import.meta.url)})('better-sqlite3')
     const real = Database.prototype.exec
     Database.prototype.exec = function (text) {

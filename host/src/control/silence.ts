@@ -6,14 +6,11 @@ import { hostProcess } from './host-process.ts'
 const FIRST_SIGN = 5_000
 /** How long it may say nothing while it works on one. It says something once a second, unless it holds its event loop. */
 const SILENCE = 10_000
-/** What may hold the event loop, in milliseconds: SQLite works in one piece. A process that is stopped does not work. */
-const LONG: Readonly<Record<string, number>> = {
-  '/migrate': 600_000,
-  '/undo': 600_000,
-  '/purge': 600_000,
-  '/backup': 600_000,
-  '/activate': 30_000,
-}
+/**
+ * For how long code of a module may hold the event loop, in milliseconds: when it is loaded, and while a change settles,
+ * until `LoopWatchdog` ends the process. A process that is stopped holds nothing.
+ */
+const LONG: Readonly<Record<string, number>> = { '/activate': 30_000, '/settle': 45_000 }
 /** How long a host that was silent before may take to show that it is so no more. */
 const ONCE_MORE = 500
 const TELL_EVERY = 10_000

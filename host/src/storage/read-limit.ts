@@ -1,7 +1,7 @@
 import { DatabaseError } from '@mortise/module-sdk'
 
-/** How many rows a read answers at most: who handles more of them at once keeps everybody waiting. */
-export const MOST_ROWS = 10_000
+/** How many rows a read answers at most: a module that handles more of them at once keeps all callers waiting. */
+export const MOST_ROWS = 100_000
 
 /** @throws {DatabaseError} `refused` where a read answers more rows than it may */
 export function assertFewRows(count: number, text: string): void {

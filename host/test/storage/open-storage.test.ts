@@ -193,7 +193,7 @@ t.test('a corrupt file is fatal: told once, nothing accepted any more', async (t
   const storage = await openStorage({ file, onFatal: (error) => fatal.push(error) })
   const queued = storage.transaction(() => run(sql`INSERT INTO late VALUES (1, NULL)`))
   const queuedFails = t.rejects(queued, { message: /cannot be trusted/ })
-  await t.rejects(storage.many(items), { kind: 'other', message: /SQLITE_CORRUPT.*Check the disk/s })
+  await t.rejects(storage.many(items), { kind: 'unavailable', message: /SQLITE_CORRUPT.*Check the disk/s })
   await queuedFails
   await t.rejects(storage.many(sql`SELECT 1`), { message: /cannot be trusted/ })
   await t.rejects(

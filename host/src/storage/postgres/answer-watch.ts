@@ -25,17 +25,28 @@ export interface AnswerWatchOptions {
  */
 export class AnswerWatch {
   readonly #options: AnswerWatchOptions
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
   #heard = 0
   #silent = 0
 
   constructor(options: AnswerWatchOptions) {
     this.#options = options
-    this.#timer = setInterval(() => this.#look(), TICK_MS).unref()
+    this.#arm()
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Between two looks the event loop reads what has come. */
+  #arm(): void {
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#look()
+      setImmediate(() => this.#arm())
+    }, TICK_MS).unref()
   }
 
   #look(): void {

@@ -43,8 +43,10 @@ export async function writeDatabase(
     for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
     if (error instanceof MigrationError || error instanceof DatabaseError) throw error
     const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`
+    const { code = '', path = file } = error as { code?: string; path?: string }
     // Wrong is what is copied then, and not the copy.
-    const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
-    throw Object.assign(new Error(reason, { cause: error }), isSource ? {} : { path: file })
+    const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test(code)
+    const named = isSource ? {} : { path: path === temporary ? file : path }
+    throw Object.assign(new Error(reason, { cause: error }), named)
   }
 }

@@ -418,5 +418,5 @@ t.test('what waits for exclusive work is done before the end, and rejects where 
   const late = other.commit.transaction(insert(1))
   await nextTurn()
   other.commit.abort(new BrokenStorageError('broken'))
-  t.strictSame(await outcomes([first, second, late]), [undefined, 'other', 'other'])
+  t.strictSame(await outcomes([first, second, late]), [undefined, 'unavailable', 'unavailable'])
 })

@@ -15,7 +15,7 @@ const inService = edited('api-cart', 'dist/service.js')
 const inRepository = edited('api-cart', 'dist/repository.js')
 const inGuests = edited('host', 'dist/callers/guests.js')
 const inGroupCommit = edited('host', 'dist/storage/sqlite/group-commit.js')
-const inSqlite = edited('host', 'dist/storage/sqlite/sqlite-storage.js')
+const inReads = edited('host', 'dist/storage/sqlite/reads.js')
 
 function edited(name: 'api-cart' | 'host', file: string) {
   return (text: string, becomes: string): Edit => ({ package: name, file, text, becomes })
@@ -201,23 +201,13 @@ export const bugs: readonly Bug[] = [
         this.#connection.commit();`,
       ),
       // Whoever reads sees what is not committed, so that nothing but a kill tells.
-      inSqlite('this.#reader.all(query)', 'this.#writer.all(query)'),
-      inSqlite(
-        'async maybeOne(query) { return this.#read(() => this.#reader.first(query));',
-        'async maybeOne(query) { return this.#read(() => this.#writer.first(query));',
+      edited('host', 'dist/storage/sqlite/sqlite-storage.js')(
+        'new Reads(options.reader)',
+        'new Reads(options.writer)',
       ),
-      inSqlite(
-        `const reader = this.#reader;
-        reader.begin();
-        try {
-          return drive(reader, steps);
-        }
-        finally {
-          if (reader.inTransaction)
-            reader.rollback();
-        }`,
-        'return drive(this.#writer, steps);',
-      ),
+      inReads('connection.begin();', ''),
+      inReads('return connection.inTransaction && !isLong;', 'return !isLong;'),
+      inReads('if (connection.inTransaction) connection.rollback();', ''),
     ],
   },
   {
