@@ -10,6 +10,7 @@ import { writeDurably } from './modules/write-durably.ts'
 import { ConfigError } from './settings.ts'
 import { type DatabaseId, recordedId } from './storage/database-id.ts'
 import type { Storage } from './storage/storage.ts'
+import { syncPath } from './sync-path.ts'
 
 // An application remembers in `.app/identity.json` which database is its own, by an id that the database has too, and
 // which secret it signs with. Each start compares both. So a lost or another database is never taken for a new one.
@@ -134,8 +135,12 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
     database: { id, name: placeOf(config) },
     secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
   }
-  if (!Value.Equal(await readIdentity(config.directory), identity))
+  if (Value.Equal(await readIdentity(config.directory), identity)) {
+    // A former start may have failed to sync it.
+    await syncPath(dirname(identityFile(config.directory)))
+  } else {
     await writeIdentity(config.directory, identity)
+  }
 }
 
 /** Another host may do the same at this moment. */

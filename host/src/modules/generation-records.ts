@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../make-folder.ts'
 import { readJsonFile } from '../read-json-file.ts'
+import { syncPath } from '../sync-path.ts'
 import { isLock } from './is-lock.ts'
 import type { Lock } from './lock.ts'
 import { writeDurably } from './write-durably.ts'
@@ -39,7 +40,8 @@ export async function recordGeneration(
 ): Promise<void> {
   const { generation = lock.generation, ...takingBack } = more
   const file = fileOf(directory, generation)
-  if (existsSync(file)) return
+  // One that is there may lack the sync of its name: the attempt that wrote it has ended before.
+  if (existsSync(file)) return await syncPath(folderOf(directory))
   await makeFolder(folderOf(directory))
   const record: Omit<Generation, 'generation'> = {
     at: new Date().toISOString(),

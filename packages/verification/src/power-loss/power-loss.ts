@@ -110,7 +110,7 @@ function purchaseOf({ text }: { readonly text: string }): string | undefined {
 }
 
 /** The database, which is looked at otherwise; locks; and what `app init` makes for editors and for git. */
-const unneeded = /^data\/|\.lock$|^\.app\/app\.config\.schema\.json$|^\.gitignore$/
+const unneeded = /control-\w+\.pid$|^data\/|\.lock$|^\.app\/app\.config\.schema\.json$|^\.gitignore$/
 
 /** Of the files that were there when the first purchase was acknowledged, and are the same now, those that are not `left` so. */
 function missingFiles(served: Tree, now: Tree, left: Tree): string[] {
