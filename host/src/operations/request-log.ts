@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
+import { AlikeLines } from '../http/alike-lines.ts'
 import { isStream } from '../http/is-stream.ts'
 import { routeOf } from '../http/route-of.ts'
-import { AlikeLines } from './alike-lines.ts'
 
 export interface RequestLogOptions {
   /** Log every request; otherwise those that failed (5xx) or were slow: ten of a kind in a minute. Not what `tellRefusals` tells. */
