@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { checkedSchemas, checkSchema } from '../check-schema.ts'
+import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
 import { invalidQuery, type Query } from './query-string.ts'
@@ -14,11 +15,7 @@ export interface RoutePart {
   readonly httpPart?: string
 }
 
-/**
- * Of schemas that refer to no shared one. A generation has most of them from the one before it: compiling all of them at
- * once would hold the event loop.
- */
-const compiled = new WeakMap<TSchema, ValidateFunction>()
+const compiled = new CompiledSchemas<ValidateFunction>()
 
 type Validate = (data: unknown) => true | { readonly error: Error }
 
@@ -50,20 +47,16 @@ export function buildValidator(shared: Readonly<Record<string, TSchema>>): (part
     return ajv
   }
   for (const schema of Object.values(shared)) checkSchema(schema)
-  const isAlone = Object.keys(shared).length === 0
+  const once = compiled.of(shared)
   let first: Ajv | undefined
   const compile = (schema: TSchema): ValidateFunction => {
-    const known = isAlone ? compiled.get(schema) : undefined
-    if (known !== undefined) return known
     checkSchema(schema)
     first ??= validator(false)
-    const validate = first.compile(schema)
-    if (isAlone) compiled.set(schema, validate)
-    return validate
+    return first.compile(schema)
   }
   let thorough: Ajv | undefined
   return ({ schema, httpPart = 'body', method, url }) => {
-    const validate = compile(schema)
+    const validate = once(schema, () => compile(schema))
     let validateAll: ValidateFunction | undefined
     const all = (data: unknown) => {
       thorough ??= validator(true)

@@ -7,6 +7,7 @@ import {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { buildSerializer } from './build-serializer.ts'
 import { buildValidator } from './build-validator.ts'
 import { hostProblems } from './problems.ts'
 import { parseQuery } from './query-string.ts'
@@ -37,7 +38,9 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
     genReqId: (request) => requestId(request as IncomingMessage),
     rewriteUrl: (request) => requestTarget(request.url as string),
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
-    schemaController: { compilersFactory: { buildValidator: buildValidator as never } },
+    schemaController: {
+      compilersFactory: { buildValidator: buildValidator as never, buildSerializer },
+    },
     bodyLimit: BODY_LIMIT,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     // Whoever replaces an instance drains it first: what it has begun it also finishes.
