@@ -122,7 +122,7 @@ export function asFailure(error: unknown): Failure {
       { cause },
     )
   }
-  if (isFull(error)) {
+  if (isFull(error) || (error as NodeJS.ErrnoException | undefined)?.code === 'SQLITE_FULL') {
     return new Failure(
       'unexpected',
       'disk-full',

@@ -17,6 +17,7 @@ import {
   type Outcome,
   readGenerations,
   readLock,
+  readText,
   recordGeneration,
   replaceFile,
   StorageBusyError,
@@ -143,7 +144,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const { next, command, outside } = journal
   const lock = await readLock(directory)
   if (outside === undefined && isDeepStrictEqual(journal.former, next)) {
-    if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
+    await commit(directory, journal)
     await end(directory, journal, 'done')
     return { generation: next.generation, live: false, migrations: [] }
   }
@@ -152,10 +153,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const generation = outside ?? next.generation
   const migrations = reached === 'begun' ? await prepare(directory, journal) : []
   const isWritten = outside === undefined
-  if (isWritten && reached === 'begun') {
-    if (journal.config) await replaceConfig(directory, journal.config.former, journal.config.next)
-    await writeLock(directory, next)
-  }
+  if (isWritten && reached === 'begun') await commit(directory, journal)
   if (isWritten) await recordGeneration(directory, command, next)
   // A lock from outside may be served already, by a host that was started on it without its packages.
   const outcome = await activate(directory, { again: !isWritten, config: journal.config })
@@ -213,6 +211,27 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
     await removeJournal(directory)
     throw error
   }
+}
+
+/** Where it fails, on a full disk say, what was in force stays so, and no later command completes it. */
+async function commit(directory: string, journal: Journal): Promise<void> {
+  const { config, former, next } = journal
+  try {
+    if (config) await replaceConfig(directory, config.former, config.next)
+    if (!isDeepStrictEqual(former, next)) await writeLock(directory, next)
+  } catch (error) {
+    // What cannot be put back now is completed, or put back, by the next command.
+    await dropUncommitted(directory, journal).catch(() => {})
+    throw error
+  }
+}
+
+async function dropUncommitted(directory: string, { config, former }: Journal): Promise<void> {
+  if (!isDeepStrictEqual(await readLock(directory), former)) return
+  if (config && (await readText(await realpath(configFile(directory)))) !== config.former) {
+    await replaceConfig(directory, config.next, config.former)
+  }
+  await removeJournal(directory)
 }
 
 /** Killed in between, the same record is left again. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import fs, { readFile, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
@@ -199,3 +200,38 @@ t.test('a change that was killed is completed by the next command, whatever it h
     })
   }
 })
+
+for (const [file, argv] of [
+  ['app.config.json', ['config', 'set', 'server.drainSeconds', '2']],
+  ['modules.lock.json', ['module-disable', 'hello']],
+] as const) {
+  t.test(`a change whose ${file} cannot be written is not made, then or later`, async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    t.match(await run('module-install', await sampleTarball(join(root, 'hello.tgz'))), { exitCode: 0 })
+    const path = join(directory, file)
+    const before = await readFile(path, 'utf8')
+    const { exitCode, json } = await withoutRoomFor(path, () => run(...argv))
+    t.not(exitCode, 0)
+    t.match(json.error.message, path)
+    t.equal(await readFile(path, 'utf8'), before)
+    t.equal(await readJournal(directory), undefined)
+    t.notMatch((await run('module-enable', 'hello')).stderr, /Completed/)
+    t.match(await run(...argv), { exitCode: 0 })
+  })
+}
+
+/** Does `work` while nothing can be put in the place of `file`, as on a full disk. */
+async function withoutRoomFor<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  const { rename } = fs
+  fs.rename = async (from, to) => {
+    if (to === file) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+    return rename(from, to)
+  }
+  syncBuiltinESMExports()
+  try {
+    return await work()
+  } finally {
+    fs.rename = rename
+    syncBuiltinESMExports()
+  }
+}

@@ -157,7 +157,9 @@ export function createControl(
       return reply.code(409).send({ reason: error.message })
     if (error instanceof DatabaseError && error.kind === 'full')
       return reply.code(507).send({ reason: error.message })
-    logger.error(error, 'a control request failed')
+    // A command has given up before it was heard, which is its own news.
+    const hasLeft = (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+    logger[hasLeft ? 'debug' : 'error'](error, 'a control request failed')
     return reply.code(500).send({ reason: error.message })
   })
   app.get('/state', async () => application.state())
