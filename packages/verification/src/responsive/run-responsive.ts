@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Application, mintToken } from '@mortise/host'
+import { Application, mintToken, syncPath } from '@mortise/host'
 import { Host, runApp } from '../harness/app-command.ts'
 import { prepareApplication } from '../harness/prepare-application.ts'
 import { Random } from '../harness/random.ts'
@@ -35,7 +35,10 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
     const newer = await writePileModule(join(folder, 'pile-2'), '1.1.0')
     const { issuer, secret } = await prepareApplication(directory, [...modules, pile])
     await (await Application.start({ directory, port: 0, environment: {} })).close()
-    fillDatabase(join(directory, 'data', 'app.db'), rows, `user:${encodeURIComponent(issuer)}:ann`)
+    const file = join(directory, 'data', 'app.db')
+    fillDatabase(file, rows, `user:${encodeURIComponent(issuer)}:ann`)
+    // Otherwise the host's first fsync would wait for all of that.
+    await syncPath(file)
     const key = { issuer, secret: Buffer.from(secret), subject: 'ann', expiresIn: '1d' }
     const ann = await mintToken(key)
     const reader = await mintToken({ ...key, scope: 'event:read purchase:read' })
