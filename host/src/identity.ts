@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
-import { one, run, sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
@@ -129,7 +129,12 @@ export function assertOwnSecret(config: Config, identity: Identity | undefined):
 
 /** Gives the database an id where it has none, and remembers it together with the secret. */
 export async function remember(config: Config, storage: Storage): Promise<void> {
-  const { id } = await storage.transaction(() => claimId(randomUUID()))
+  const claim = () => storage.transaction(() => claimId(randomUUID()))
+  // Once more where it is not known whether the first time was committed: both leave the same id.
+  const { id } = await claim().catch((error) => {
+    if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return claim()
+    throw error
+  })
   const fingerprint = fingerprintOf(config)
   const identity = {
     database: { id, name: placeOf(config) },
