@@ -39,11 +39,10 @@ export class Readers {
     }
   }
 
-  /** Gives one connection up once what it was sent is answered. @returns whether there was one */
-  giveUpOne(): boolean {
+  /** Gives one connection up once what it was sent is answered. */
+  giveUpOne(): void {
     const open = [...this.#readers].find(({ isOpen }) => isOpen)
     if (open !== undefined) this.#giveUp(open)
-    return open !== undefined
   }
 
   async end(): Promise<void> {

@@ -45,8 +45,7 @@ export class Connection {
     return this.database.inTransaction
   }
 
-  all<Row>(query: Sql): Row[] {
-    const prepared = this.prepare(query)
+  all<Row>(query: Sql, prepared = this.prepare(query)): Row[] {
     try {
       return this.#all(prepared, query.values) as Row[]
     } catch (error) {
@@ -65,8 +64,7 @@ export class Connection {
     }
   }
 
-  first<Row>(query: Sql): Row | undefined {
-    const prepared = this.prepare(query)
+  first<Row>(query: Sql, prepared = this.prepare(query)): Row | undefined {
     try {
       const { statement, read } = prepared
       if (read === undefined) return this.#all(prepared, query.values)[0] as undefined

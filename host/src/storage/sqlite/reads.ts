@@ -38,14 +38,14 @@ export class Reads {
   many<Row>(query: Sql): Row[] | Promise<Row[]> {
     const prepared = this.#connection.prepare(query)
     if (this.#isLong(prepared, query)) return this.#threads.with((thread) => thread.read<Row>(query, 'rows'))
-    const rows = this.#connection.all<Row>(query)
+    const rows = this.#connection.all<Row>(query, prepared)
     assertFewRows(rows.length, prepared.text)
     return rows
   }
 
   first<Row>(query: Sql): Row | undefined | Promise<Row | undefined> {
     const prepared = this.#connection.prepare(query)
-    if (!this.#isLong(prepared, query)) return this.#connection.first<Row>(query)
+    if (!this.#isLong(prepared, query)) return this.#connection.first<Row>(query, prepared)
     return this.#threads.with(async (thread) => (await thread.read<Row>(query, 'first'))[0])
   }
 
