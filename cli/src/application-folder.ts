@@ -101,7 +101,7 @@ export async function completeClone(directory: string): Promise<(string | undefi
     await makeMissing(join(directory, '.app'), 0o700),
     // Here, so that the host may read what root leaves there.
     await makeMissing(join(directory, '.app', 'audit'), 0o700),
-    await makeMissing(join(directory, 'data')),
+    await makeMissing(join(directory, 'data'), 0o700),
     // One that is lost is missed at the start.
     (await readIdentity(directory))?.secret
       ? undefined

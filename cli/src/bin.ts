@@ -1,6 +1,10 @@
 import { exitCodes, Failure } from './failure.ts'
 import { continueIn, pinnedHost } from './pinned-host.ts'
 
+// What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
+// whatever the umask allows. What is private has a mode of its own where it is made.
+process.umask(process.umask(0o077) | 0o022)
+
 // Whoever reads may stop before the end, as `head` does; a host goes on serving then.
 let lost: NodeJS.ErrnoException | undefined
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

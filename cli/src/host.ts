@@ -6,6 +6,7 @@ export {
   type AuditQuery,
   type AuditRecord,
   acquireFileLock,
+  assertHostSettings,
   assertOwnDatabase,
   assertOwnSecret,
   assertUnneeded,

@@ -27,8 +27,21 @@ t.test('the calls of the page answer what it says', async (t) => {
   shell.stdin.end(lines.map((line) => `${line}\necho '<next>'\n`).join(''))
   const said = (await text(shell.stdout)).split('<next>\n')
   t.equal(said.length, lines.length + 1)
-  const [, first = '', second = '', became = '', , same, added, emptied, listed = '', streamed, claimed] =
-    said
+  const [
+    ,
+    first = '',
+    second = '',
+    became = '',
+    ,
+    same,
+    added,
+    emptied,
+    ,
+    following,
+    listed = '',
+    streamed,
+    claimed,
+  ] = said
   const bodyOf = (answer: string) => answer.split('\r\n\r\n')[1]
 
   t.match(first, /^HTTP\/1.1 201 /)
@@ -38,6 +51,7 @@ t.test('the calls of the page answer what it says', async (t) => {
   t.match(same, /^HTTP\/1.1 304 /)
   t.match(added, /^HTTP\/1.1 201 /)
   t.match(emptied, /^HTTP\/1.1 412 [\s\S]*precondition-failed/)
+  t.match(following, /^HTTP\/1.1 200 [\s\S]*\{"data":\[\],"rpp":1\}$/)
   t.match(JSON.parse(listed).data, [{ type: 'purchase.created' }, { type: 'cart.item-added' }])
   t.match(streamed, /^HTTP\/1.1 200 [\s\S]*^content-type: text\/event-stream/m)
   t.match(claimed, /^HTTP\/1.1 200 [\s\S]*"claimed":true/)

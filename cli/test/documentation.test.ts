@@ -54,6 +54,21 @@ t.test('links between pages and to files lead somewhere', async (t) => {
   }
 })
 
+t.test('SECURITY.md, which the README leads to, names tests and verifications that there are', async (t) => {
+  const page = await readFile(join(root, 'SECURITY.md'), 'utf8')
+  t.match(await readFile(join(root, 'README.md'), 'utf8'), '](SECURITY.md)')
+  const rows = Array.from(page.matchAll(/^\| (?!Threat|-).*\| (.+) \|$/gm), ([, cell]) => cell as string)
+  t.ok(rows.length > 20)
+  for (const cell of rows) t.match(cell, /\.test\.ts`|`verify /, 'a defence that nothing holds')
+  for (const [, name] of page.matchAll(/`verify ([a-z-]+)`/g)) {
+    t.ok(existsSync(join(root, 'packages', 'verification', 'src', name as string)), `verify ${name}`)
+  }
+  const paths = [...page.matchAll(/`([\w-]+(?:\/[\w.-]+)+)`|\]\(([^):#]+)\)/g)].map(
+    ([, path, link]) => path ?? link,
+  )
+  for (const path of paths) t.ok(existsSync(join(root, path as string)), `${path} is there`)
+})
+
 t.test('links to headings lead to one', async (t) => {
   const all = await pages()
   for (const [page, text] of all) {

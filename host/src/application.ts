@@ -19,14 +19,19 @@ import { RollCall } from './hosts/roll-call.ts'
 import type { ServingHost } from './hosts/serving-host.ts'
 import type { Admission } from './http/admission.ts'
 import { connectionLimit } from './http/connection-limit.ts'
+import type { Connections } from './http/connections.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
-import { tellDropped } from './http/tell-dropped.ts'
+import type { StalledAnswers } from './http/stalled-answers.ts'
+import { tellDropped, tellRefusedAddresses } from './http/tell-dropped.ts'
 import { assertOwnSecret, readIdentity, remember } from './identity.ts'
+import { AddressList } from './limits/address-list.ts'
 import { RateLimits } from './limits/rate-limits.ts'
 import { SharedCounts } from './limits/shared-counts.ts'
+import { Shares } from './limits/shares.ts'
 import { createLogger } from './logger.ts'
 import { applicationMetrics } from './metrics/application-metrics.ts'
+import { connectionMetrics } from './metrics/connection-metrics.ts'
 import type { MetricFamily } from './metrics/metric-family.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessMetrics } from './metrics/process-metrics.ts'
@@ -86,6 +91,7 @@ export interface ApplicationOptions {
 interface Outliving {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
+  readonly shares: Shares
   readonly tracing: Tracing | undefined
   readonly events: EventLog
 }
@@ -101,6 +107,8 @@ export class Application {
   readonly #storage: Storage
   readonly #server: Server
   readonly #admission: Admission
+  readonly #connections: Connections
+  readonly #stalled: StalledAnswers
   readonly #metrics: Metrics
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
@@ -127,7 +135,7 @@ export class Application {
     log: FastifyBaseLogger,
     storage: Storage,
     installed: InstalledModules,
-    { metrics, limits, tracing, events }: Outliving,
+    { metrics, limits, shares, tracing, events }: Outliving,
     closed: PromiseWithResolvers<void>,
     watch: ChangeWatch,
   ) {
@@ -141,8 +149,11 @@ export class Application {
     this.#tracing = tracing
     this.#events = events
     this.#closed = closed
-    const { server, admission } = createServer({
+    const { server, admission, connections, stalled } = createServer({
       maxConnections: connectionLimit(config.server.maxConnections, log),
+      shares,
+      proxies: new AddressList(config.server.trustProxy),
+      onRefused: tellRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
       basePath: config.basePath,
       listener: installed.listener,
@@ -150,6 +161,8 @@ export class Application {
     tellDropped(server, log)
     this.#server = server
     this.#admission = admission
+    this.#connections = connections
+    this.#stalled = stalled
     if (storage.engine === 'postgres') {
       this.#rollCall = new RollCall(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
@@ -208,6 +221,7 @@ export class Application {
     for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
+    const shares = new Shares(config.server.maxConnectionsPerAddress)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
     let application: Application | undefined
@@ -278,6 +292,7 @@ export class Application {
         hostsDiffer,
         metrics: figures,
         limits,
+        shares,
         tracing,
         onSwitch: (change: LiveChange | undefined) => watch.begin(change),
         onFailure: (module: string) => watch.failed(module),
@@ -286,7 +301,7 @@ export class Application {
       await remember(config, storage)
       await installed.expel()
       events.wake()
-      const outliving = { metrics, limits, tracing, events }
+      const outliving = { metrics, limits, shares, tracing, events }
       application = new Application(config, logger, storage, installed, outliving, closed, watch)
       signal?.throwIfAborted()
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
@@ -361,6 +376,7 @@ export class Application {
     const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
     return [
       ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#storage),
+      ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
       ...(await reactionMetrics(this.#storage, new Set(active))),
       ...this.#metrics.families(),
       ...(this.#limits === undefined ? [] : [this.#limits.family()]),

@@ -1,4 +1,5 @@
 import { type SchemaOptions, Type } from '@sinclair/typebox'
+import { signingAlgorithms } from './callers/token-issuer.ts'
 
 const oneOf = <const Value extends string>(values: readonly Value[], options: SchemaOptions = {}) =>
   Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
@@ -8,14 +9,46 @@ const settings = { additionalProperties: false, default: {} }
 const Issuer = Type.Object(
   {
     issuer: Type.String({ format: 'no-blanks', description: 'the exact `iss` of its tokens' }),
-    jwksUri: Type.String({ format: 'jwks-uri', description: 'where its keys are: https (http on loopback)' }),
+    jwksUri: Type.Optional(
+      Type.String({
+        format: 'jwks-uri',
+        description:
+          'where its keys are: https (http on loopback); without it, its OpenID configuration is asked',
+      }),
+    ),
     audience: Type.String({ minLength: 1, description: 'the `aud` that its tokens for us carry' }),
-    algorithms: Type.Array(oneOf(['RS256', 'ES256']), {
+    algorithms: Type.Array(oneOf(signingAlgorithms), {
       minItems: 1,
       uniqueItems: true,
       default: ['RS256'],
       examples: [['ES256']],
     }),
+    typ: Type.Optional(
+      Type.String({ format: 'no-blanks', description: 'the only `typ` that its tokens may have: "at+jwt"' }),
+    ),
+    claims: Type.Optional(
+      Type.Object(
+        {
+          subject: Type.Optional(
+            Type.String({ format: 'claim', description: 'who it is, instead of `sub`' }),
+          ),
+          scope: Type.Optional(
+            Type.String({ format: 'claim', description: 'the values that "scopes" translates' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    scopes: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Array(Type.String({ format: 'scope' }), { examples: [['purchase:read']] }),
+        {
+          description: 'our scopes for each value of the issuer; other values give none',
+          examples: [{ 'shop-staff': ['purchase:read'] }],
+        },
+      ),
+    ),
   },
   { additionalProperties: false },
 )
@@ -65,6 +98,12 @@ export const configSchema = Type.Object(
         host: Type.String({ minLength: 1, default: '127.0.0.1' }),
         port: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 }),
         maxConnections: Type.Integer({ minimum: 1, default: 2000 }),
+        maxConnectionsPerAddress: Type.Integer({
+          minimum: 0,
+          default: 200,
+          description:
+            'how many of them one address (IPv6: /64) has; of one behind a proxy in trustProxy, how many requests at once; 0: any number',
+        }),
         maxRequests: Type.Integer({
           minimum: 1,
           default: 1000,
@@ -147,6 +186,16 @@ export const configSchema = Type.Object(
           minimum: 1,
           default: 60,
           description: 'new guests that may come from one address in a minute',
+        }),
+        maxBytes: Type.Integer({
+          minimum: 1,
+          default: 4 * 1024 * 1024,
+          description: 'bytes of bodies that one caller may send in a minute',
+        }),
+        maxBytesPerAddress: Type.Integer({
+          minimum: 1,
+          default: 10 * 1024 * 1024,
+          description: 'bytes of bodies that may come from one address in a minute, whoever calls',
         }),
       },
       settings,

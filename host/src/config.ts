@@ -1,11 +1,17 @@
 import { join, resolve } from 'node:path'
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { OwnIssuer, TokenIssuer } from './callers/issuer.ts'
+import { assertIssuers, type OwnIssuer, type TokenIssuer } from './callers/token-issuer.ts'
 import { configSchema } from './config-schema.ts'
 import { configFile } from './modules/lock.ts'
 import { parseJson } from './read-json-file.ts'
 import { readOptionalText } from './read-text.ts'
-import { ConfigError, checkSettings, type Environment, overrideFromEnvironment } from './settings.ts'
+import {
+  ConfigError,
+  checkSettings,
+  type Environment,
+  overrideFromEnvironment,
+  variableOf,
+} from './settings.ts'
 import type { DatabasePlace } from './storage/open-storage.ts'
 import { isPostgresUrl, parsePostgresUrl } from './storage/postgres/postgres-url.ts'
 
@@ -36,10 +42,10 @@ export async function readConfig(directory: string, environment: Environment = p
   const used = overrideFromEnvironment(settings, configSchema, environment)
   checkSettings(settings, configSchema, { file, variables: used })
   const config = settings as Static<typeof configSchema>
-  assertDatabase(
-    config.database,
-    used.includes('APP_DATABASE') ? 'APP_DATABASE ("database")' : `${file}: "database"`,
-  )
+  assertHostSettings(config, (path) => {
+    const [key, variable] = [path.join('.'), variableOf(path)]
+    return used.includes(variable) ? `${variable} ("${key}")` : `${file}: "${key}"`
+  })
   const known = new Set([...used, ...otherVariables])
   return {
     ...config,
@@ -126,14 +132,30 @@ export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssu
   return own ? [own, ...config.auth.issuers] : config.auth.issuers
 }
 
-/** @throws {ConfigError} without the URL, which may hold a password */
-function assertDatabase(database: string, key: string): void {
-  try {
+/**
+ * Checks what no schema says of settings that are otherwise right.
+ * @throws {ConfigError} without the URL of the database, which may hold a password
+ */
+export function assertHostSettings(
+  { database, auth }: Pick<Static<typeof configSchema>, 'database' | 'auth'>,
+  nameOf = (path: readonly string[]) => `"${path.join('.')}"`,
+): void {
+  assertSetting(nameOf(['database']), () => {
     if (isPostgresUrl(database)) parsePostgresUrl(database)
     else if (/^[a-z]+:\/\//i.test(database))
       throw new TypeError('must be the path of a file, or begin with postgres://')
+  })
+  assertSetting(nameOf(['auth', 'issuers']), () => {
+    const own = auth.issuer === undefined ? [] : [{ issuer: auth.issuer }]
+    assertIssuers([...own, ...auth.issuers])
+  })
+}
+
+function assertSetting(name: string, check: () => void): void {
+  try {
+    check()
   } catch (error) {
-    throw new ConfigError(`${key} ${(error as Error).message}`)
+    throw new ConfigError(`${name} ${(error as Error).message}`)
   }
 }
 

@@ -13,9 +13,11 @@ import type { Config } from './config.ts'
 import { EventLog } from './events/event-log.ts'
 import { EventTypes } from './events/event-types.ts'
 import { ModuleReactions } from './events/module-reactions.ts'
+import { byteLimit } from './http/byte-limit.ts'
 import { conditionalRequests } from './http/conditional-requests.ts'
 import { cors } from './http/cors.ts'
 import { fastifyOptions } from './http/fastify-options.ts'
+import { forwardedShares } from './http/forwarded-shares.ts'
 import { forgetExpired } from './http/idempotency-records.ts'
 import { idempotencyRoutes } from './http/idempotency-routes.ts'
 import { paging } from './http/paging.ts'
@@ -27,6 +29,7 @@ import { transaction } from './http/transaction.ts'
 import { unknownRoutes } from './http/unknown-routes.ts'
 import { validation } from './http/validation.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import type { Shares } from './limits/shares.ts'
 import { RequestDurations } from './metrics/request-durations.ts'
 import { ContractBoard } from './modules/contract-registry.ts'
 import { everyMinute } from './modules/every-minute.ts'
@@ -69,6 +72,8 @@ export interface HostParts {
   readonly counting?: AnswerCountingOptions | undefined
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
+  /** Those of the process; without, each address may have any number of requests at once. */
+  readonly shares?: Shares | undefined
   /** That of the process; without, nothing is traced. */
   readonly tracing?: Tracing | undefined
   /** That of the process; without, the instance has one of its own. */
@@ -100,7 +105,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   const { publicUrl, basePath } = config
   const application = { name: config.name, version: config.version }
   const guests = new Guests(database)
-  const cookie = new GuestCookie(publicUrl)
+  const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
   const reactions = new ModuleReactions({ storage, events, log: logger })
@@ -119,6 +124,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)
+    if (config.server.trustProxy.length > 0) await app.register(forwardedShares, { shares: parts.shares })
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
     await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
     await app.register(accessRules)
@@ -126,6 +132,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     await app.register(validation)
     await app.register(callers, { tokens, guests, cookie })
     await app.register(callerLimit, { limits })
+    await app.register(byteLimit, { limits })
     await app.register(conditionalRequests)
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
@@ -146,7 +153,11 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     )
     await app.register(
       async (api) => {
-        await api.register(openapi, { application, publicUrl, eventTypes })
+        await api.register(openapi, {
+          application,
+          publicUrl,
+          eventTypes: tellsEvents(modules) ? eventTypes : [],
+        })
         await api.register(docsPage, { application })
         await api.register(health, { notReady, silentWorkers })
         await api.register(metrics, { ...config.metrics, read, tokens })
@@ -173,6 +184,10 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
     throw error
   }
 }
+
+/** Whether a module takes up the events of all others, and so may send them to whoever asks for them. */
+const tellsEvents = (modules: readonly HostModule[]) =>
+  modules.some(({ state, manifest }) => state === 'active' && manifest.listensTo?.includes('*'))
 
 /** The ids of the modules whose routes nobody knows. */
 export const withUnknownRoutes = (modules: readonly HostModule[]): string[] =>

@@ -4,6 +4,7 @@ export { leaveRecord, readWaiting } from './audit/waiting-records.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
+  assertHostSettings,
   type Config,
   moduleSettings,
   nameOfDatabaseSetting,

@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { ErrorObject } from 'ajv'
+import { isKeyUrl } from './callers/token-issuer.ts'
 import { describeSchema } from './http/describe-schema.ts'
 import { nearest } from './nearest.ts'
 
@@ -10,8 +11,6 @@ function isRange(text: string): boolean {
   return Number(bits ?? 0) <= longest
 }
 
-const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
-
 /** The forms of strings that settings have. What is wrong with a `database` is told by who reads it. */
 export const formats = {
   origin: {
@@ -19,12 +18,16 @@ export const formats = {
     reason: 'must be an origin such as https://shop.example, without a path',
   },
   'jwks-uri': {
-    test: (text: string) => {
-      if (!URL.canParse(text)) return false
-      const { protocol, hostname } = new URL(text)
-      return protocol === 'https:' || (protocol === 'http:' && loopback.has(hostname))
-    },
+    test: isKeyUrl,
     reason: 'must be an https URL (http only on loopback)',
+  },
+  claim: {
+    test: /^([^/].*|(\/([^/~]|~[01])+)+)$/s,
+    reason: 'must be the name of a claim, or a JSON Pointer such as /realm_access/roles',
+  },
+  scope: {
+    test: /^[!#-[\]-~]+$/,
+    reason: 'must be a scope such as purchase:read, without blanks',
   },
   collector: {
     test: (text: string) => {

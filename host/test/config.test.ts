@@ -34,6 +34,38 @@ t.test('a wrong setting is named with its file and its variable', async (t) => {
   })
 })
 
+t.test('issuers that no schema finds wrong are named like any other setting', async (t) => {
+  const folder = await applicationFolder(t)
+  const remote = { issuer: 'https://a.example/', audience: 'shop' }
+  const read = (...issuers: object[]) => readConfig(folder, { APP_AUTH_ISSUERS: JSON.stringify(issuers) })
+  const config = await read(remote, { ...remote, issuer: 'urn:b', jwksUri: 'https://b.example/keys' })
+  t.same(
+    config.auth.issuers.map(({ algorithms }) => algorithms),
+    [['RS256'], ['RS256']],
+  )
+  const wrong: [object[], RegExp][] = [
+    [
+      [remote, remote],
+      /^APP_AUTH_ISSUERS \("auth.issuers"\) must have each issuer once: "https:\/\/a.example\/" is/,
+    ],
+    [[{ ...remote, issuer: 'test' }], /"test" is configured twice/],
+    [[{ ...remote, issuer: 'urn:b' }], /"urn:b" needs a "jwksUri"/],
+    [[{ ...remote, claims: { scope: 'roles' } }], /needs "scopes"/],
+    [
+      [{ ...remote, claims: { scope: '/a//b' } }],
+      /"auth.issuers.0.claims.scope"\) must be the name of a claim/,
+    ],
+    [[{ ...remote, claims: { scope: '/a~2' } }], /must be the name of a claim, or a JSON Pointer/],
+    [[{ ...remote, claims: { roles: 'x' } }], /"auth.issuers.0.claims.roles"\) is not a setting/],
+    [[{ ...remote, scopes: { staff: 'admin' } }], /"auth.issuers.0.scopes.staff"\) must be a list/],
+    [[{ ...remote, scopes: { staff: ['a b'] } }], /"auth.issuers.0.scopes.staff.0"\) must be a scope/],
+    [[{ ...remote, algorithms: ['HS256'] }], /must be one of RS256, PS256, ES256, EdDSA/],
+    [[{ ...remote, typ: '' }], /"auth.issuers.0.typ"\) must not be empty/],
+  ]
+  for (const [issuers, message] of wrong)
+    await t.rejects(read(...issuers), { name: 'ConfigError', message }, String(message))
+})
+
 t.test(
   'the database is a file or a PostgreSQL, and what is wrong with its URL is said without it',
   async (t) => {

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { Manifest } from '@mortise/module-sdk'
+import { DAY, Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
+import { GUEST_LIFETIME } from '../src/callers/guests.ts'
 import { configSchema } from '../src/config-schema.ts'
+import { MAX_DATA } from '../src/events/emission.ts'
+import { ANSWER_LIFETIME } from '../src/http/idempotency-records.ts'
 import { hostProblems } from '../src/http/problems.ts'
+import { MOST_KEYS } from '../src/limits/window-counter.ts'
 import { checkSettings, variableOf } from '../src/settings.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -25,11 +29,12 @@ function typeOf({ enum: values, type, patternProperties }: TSchema): string {
   return patternProperties ? 'object' : type === 'array' ? 'list' : type
 }
 
-function* settingsOf(schema: TSchema, path: readonly string[] = []): Generator<[string[], TSchema]> {
+/** The path of each setting, its schema, and whether it must be there. */
+function* settingsOf(schema: TSchema, path: readonly string[] = []): Generator<[string[], TSchema, boolean]> {
   for (const [key, property] of Object.entries<TSchema>(schema.properties)) {
     const own = [...path, key]
     if (property.properties) yield* settingsOf(property, own)
-    else yield [own, property]
+    else yield [own, property, schema.required?.includes(key) ?? false]
   }
 }
 
@@ -52,9 +57,9 @@ t.test('configuration.md has every key of an issuer, and no other', async (t) =>
     key?.startsWith('`auth.issuers[]'),
   )
   const issuer = configSchema.properties.auth.properties.issuers.items
-  const expected = Array.from(settingsOf(issuer, ['auth', 'issuers[]']), ([path, schema]) => [
+  const expected = Array.from(settingsOf(issuer, ['auth', 'issuers[]']), ([path, schema, isRequired]) => [
     code(path.join('.')),
-    schema.default === undefined ? 'required' : code(JSON.stringify(schema.default)),
+    schema.default === undefined ? (isRequired ? 'required' : '') : code(JSON.stringify(schema.default)),
   ])
   t.same(
     rows.map(([key, , fallback]) => [key, fallback]),
@@ -100,6 +105,34 @@ t.test('errors.md has every problem of the host and of the modules, and no other
 t.test('errors.md says of every problem what to do', async (t) => {
   const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
   for (const [, name, , advice] of page) t.match(advice, /\w{3,}/, `${name}`)
+})
+
+t.test('operating.md says for how long everything is kept', async (t) => {
+  const section = (await read('docs/operating.md'))
+    .split(/^### /m)
+    .find((text) => text.startsWith('What is kept'))
+  const rows = new Map(rowsOf(section ?? '').map((cells) => [cells[0], cells.slice(1).join(' ')]))
+  const { properties: ofEvents } = JSON.parse(await read('packages/api-event/settings.schema.json'))
+  const carts = /LIFETIME = \{ guest: (\d+) \* DAY, user: (\d+) \* DAY \}\nconst MAX_ITEMS = (\d+)/.exec(
+    await read('packages/api-cart/src/service.ts'),
+  )
+  const generations = /KEPT = (\d+)/.exec(await read('cli/src/install/generations.ts'))
+  const { events, rateLimit } = configSchema.properties
+  const expected = {
+    'a guest (the hash of the token)': [
+      `${GUEST_LIFETIME / DAY} days`,
+      `${rateLimit.properties.maxNewGuests.default} new ones`,
+    ],
+    'a cart': [`${carts?.[1]} days`, `${carts?.[2]} days`, `${carts?.[3]} lines`],
+    'the answer to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
+    'an event': [`${events.properties.retentionDays.default} days`, `${MAX_DATA / 1024} KiB`],
+    'a webhook': [`${ofEvents.webhooksPerCaller.default} a caller`],
+    'an ended delivery': [`${ofEvents.webhookDeliveryDays.default} days`],
+    'counts of rate limits': [`${MOST_KEYS.toLocaleString('en')} callers`],
+    'packages, and snapshots before migrations': [`the last ${generations?.[1]} generations`],
+  }
+  for (const [what, texts] of Object.entries(expected))
+    for (const text of texts) t.ok(rows.get(what)?.includes(text), `${what}: ${text}`)
 })
 
 for (const example of ['visit', 'sold']) {

@@ -8,7 +8,10 @@ import { skip, smallVolume } from './storage/small-volume.ts'
 
 /** Where `post` becomes a guest, which is a write, and answers status and code. */
 async function running(t: Test, directory: string) {
-  const host = await Application.start({ directory, environment: { APP_RATE_LIMIT_MAX: '0' } })
+  const host = await Application.start({
+    directory,
+    environment: { APP_RATE_LIMIT_MAX: '0', APP_SERVER_MAX_CONNECTIONS_PER_ADDRESS: '0' },
+  })
   t.teardown(() => host.close())
   host.closed.catch((error) => t.fail(`the host ended: ${error.message}`))
   const tokens: string[] = []

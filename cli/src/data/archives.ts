@@ -21,7 +21,7 @@ const folderOf = (directory: string, name: ArchiveFolder) => join(directory, '.a
 export async function assertArchivable(directory: string, name: ArchiveFolder): Promise<void> {
   const folder = folderOf(directory, name)
   try {
-    await makeFolder(folder)
+    await makeFolder(folder, 0o700)
     await access(folder, constants.W_OK | constants.X_OK)
     const { databaseFile } = await readConfig(directory)
     if (databaseFile !== undefined) await assertRoom(folder, 2 * (await sizeOf(databaseFile)))

@@ -56,7 +56,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   )
   return await whileDatabaseLocked([...new Set(places)], async () => {
     // The lock comes first beside its place, and last into it: see `removeUndecided`.
-    await writeDurably(restoredFile(lockFile(directory)), `${JSON.stringify(lock, null, 2)}\n`)
+    await writeDurably(restoredFile(lockFile(directory)), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
     const { former, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
       throw error

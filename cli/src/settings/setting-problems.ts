@@ -1,4 +1,11 @@
-import { ConfigError, checkSettings, moduleSettings, overrideFromEnvironment, variableOf } from '../host.ts'
+import {
+  assertHostSettings,
+  ConfigError,
+  checkSettings,
+  moduleSettings,
+  overrideFromEnvironment,
+  variableOf,
+} from '../host.ts'
 import type { Setting, SettingsOwner } from './setting.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -42,6 +49,7 @@ function problemsOf({ module, schema }: SettingsOwner, { path }: Setting, json: 
   return wrongIn(() => {
     overrideFromEnvironment(settings, schema, environment)
     checkSettings(settings, schema)
+    assertHostSettings(settings as never)
   })
 }
 

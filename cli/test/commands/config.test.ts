@@ -126,6 +126,8 @@ t.test('what the schema refuses is exit 2, names the key, and changes nothing', 
     [['set', 'note', '{}'], /"note" is no single setting/],
     [['set', 'server.port', '70000'], /"server\.port" must be an integer from 0 to 65535/],
     [['set', 'server.prot', '80'], /"server\.prot" is no setting of the host/],
+    [['set', 'database', 'mysql://a/b'], /"database" must be the path of a file/],
+    [['set', 'auth.issuers', '[{"issuer":"urn:a","audience":"b"}]'], /"auth\.issuers" .*needs a "jwksUri"/],
     [['set', 'note.most'], /not how "app config" is called/],
     [['put', 'note.most', '3'], /not how "app config" is called/],
   ] as const) {

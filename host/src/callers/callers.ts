@@ -2,12 +2,14 @@ import cookies from '@fastify/cookie'
 import { type Access, type Caller, Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isRead } from '../http/is-read.ts'
 import { hostProblems } from '../http/problems.ts'
 import { writeProblem } from '../http/send-problem.ts'
 import { toProblem } from '../http/to-problem.ts'
 import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import { Guest, type Guests } from './guests.ts'
+import { NotedUser } from './noted-user.ts'
 import type { TokenVerifier } from './tokens.ts'
 import type { User } from './user.ts'
 
@@ -61,7 +63,7 @@ export const callers = fp<CallersOptions>(
       const checked = options.guests.isStill(guest).then((isStill) => isStill || unknownGuest(), toProblem)
       checked.then((problem) => {
         if (problem === true) return done(null, payload)
-        done(null, writeProblem(problem, reply.removeHeader('etag')))
+        done(null, writeProblem(problem, reply.removeHeader('etag').removeHeader('link')))
       })
     })
   },
@@ -78,6 +80,12 @@ export function guestOf(request: FastifyRequest): Guest | undefined {
 export function provenId(request: FastifyRequest): string | undefined {
   const caller = (request as WithCaller)[kCaller]
   return caller instanceof Guest && caller.origin === 'new' ? undefined : caller?.id
+}
+
+/** The user of a request with an Idempotency-Key. */
+export function notedUserOf(request: FastifyRequest): NotedUser | undefined {
+  const caller = (request as WithCaller)[kCaller]
+  return caller instanceof NotedUser ? caller : undefined
 }
 
 /** 401: a guest token is no guest's, or not any more. */
@@ -120,8 +128,8 @@ function identify(
     // What is read is shown only to who is a guest still once it has been read.
     return (isRead(request.method) && guests.remember(token, 'header')) || guestOfHeader(token, guests)
   }
-  const value = cookie.read(request)
-  return value === undefined ? guests.create() : guestOfCookie(value, reply, guests, cookie)
+  const values = cookie.read(request)
+  return values.length === 0 ? guests.create() : guestOfCookie(values, reply, guests, cookie)
 }
 
 async function guestOfHeader(token: string, guests: Guests): Promise<Guest> {
@@ -131,18 +139,21 @@ async function guestOfHeader(token: string, guests: Guests): Promise<Guest> {
 }
 
 async function guestOfCookie(
-  token: string,
+  values: readonly string[],
   reply: FastifyReply,
   guests: Guests,
   cookie: GuestCookie,
 ): Promise<Guest> {
-  const guest = await guests.find(token, 'cookie')
+  const guest = await guests.findFirst(values)
   if (guest) return guest
   cookie.clear(reply)
   return guests.create()
 }
 
-/** A token is verified anew, which is a look-up until it expires; a guest is one read. */
+/**
+ * A token is verified again, which is a look-up until it expires; a guest is one read.
+ * @throws {Problem} 503 where nobody can tell now
+ */
 async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions): Promise<boolean> {
   const { authorization } = request.headers
   const guest = guestOf(request)
@@ -152,17 +163,16 @@ async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions
     await tokens.verify(bearerToken(authorization))
     return true
   } catch (error) {
-    if (error instanceof Problem) return false
+    if (error instanceof Problem && error.status === 401) return false
     throw error
   }
 }
 
-function settle(request: FastifyRequest, caller: Caller, access: Access): void {
+function settle(request: FastifyRequest, caller: User | Guest, access: Access): void {
   if (access !== 'caller' && !caller.has(access)) throw insufficientScope(access)
-  ;(request as WithCaller)[kCaller] = caller
+  const isNoted = request.headers['idempotency-key'] !== undefined && !(caller instanceof Guest)
+  ;(request as WithCaller)[kCaller] = isNoted ? new NotedUser(caller) : caller
 }
-
-const isRead = (method: string) => method === 'GET' || method === 'HEAD'
 
 /** Node keeps the first of several Authorization headers; a proxy in front may have judged by the last. */
 function hasTwo(rawHeaders: readonly string[], name: string): boolean {

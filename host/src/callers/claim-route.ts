@@ -2,6 +2,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type Database, Strict } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
+import { compareNothing } from '../http/conditional-requests.ts'
+import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems } from '../http/problems.ts'
 import { takeNoBody } from '../http/request-bodies.ts'
 import { signInNeeded } from './bearer.ts'
@@ -25,25 +27,40 @@ export const claimRoute = fp<ClaimRouteOptions>(
         config: { access: 'caller' },
         schema: {
           summary: 'Take over what a guest has: the one of the Guest-Token header, or of the cookie',
+          // Both at once: the user, and the guest that was.
+          security: [
+            { bearer: [], guestToken: [] },
+            { bearer: [], guestCookie: [] },
+          ],
           body: Strict({}),
-          response: { 200: Claimed, ...hostProblems.responses('invalid-request', 'guest-not-found') },
+          response: {
+            200: Claimed,
+            ...hostProblems.responses('invalid-request', 'guest-not-found', 'precondition-failed'),
+          },
         },
-        onRequest: (request, _reply, done) => done(guestOf(request) && signInNeeded()),
+        onRequest: [
+          (request, _reply, done) => done(guestOf(request) && signInNeeded()),
+          takeNoKey,
+          compareNothing,
+        ],
         preValidation: takeNoBody,
       },
       async (request, reply) => {
         const ofCookie = cookie.read(request)
-        const token = request.headers['guest-token'] ?? ofCookie
-        if (token === undefined) throw noToken()
+        const known = ofCookie.length > 1 ? await guests.findFirst(ofCookie) : undefined
+        const token = request.headers['guest-token'] ?? known?.revealToken() ?? ofCookie[0]
+        if (typeof token !== 'string') throw noToken()
+        const isOfCookie = ofCookie.includes(token)
+        if (isOfCookie) cookie.assertOwnSite(request)
         const user = request.caller.id
-        // Without an answer kept under an Idempotency-Key: repeated, it is the same anyway.
         const found = await database.transaction(function* () {
-          const guest = yield* guests.retire(String(token), user)
+          const guest = yield* guests.retire(token, user)
           if (guest?.now) yield* claims.handOver({ guest: guest.id, user })
           return guest !== undefined
         })
-        // It is of no more use, whether it was claimed now, earlier, or never was a guest's.
-        if (token === ofCookie) cookie.clear(reply)
+        // It is of no more use, whether it was claimed now, earlier, or never was a guest's. Of several cookies another
+        // may be a guest's: they are cleared once none of them is.
+        if (isOfCookie && known === undefined) cookie.clear(reply)
         if (!found) throw guestNotFound()
         return { claimed: true as const }
       },

@@ -1,5 +1,7 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { OwnSite, type OwnSiteOptions } from '../http/own-site.ts'
+import { hostProblems } from '../http/problems.ts'
 import { GUEST_LIFETIME } from './guests.ts'
 
 /** The cookie that carries a guest's token in a browser. */
@@ -7,27 +9,40 @@ export class GuestCookie {
   /** With https the `__Host-` prefix: browsers then take it from this host alone, never from a sibling domain. */
   readonly name: 'guest' | '__Host-guest'
   readonly #attributes: CookieSerializeOptions
+  readonly #ownSite: OwnSite
 
-  constructor(publicUrl: string | undefined) {
-    const secure = publicUrl?.startsWith('https:') === true
+  constructor(options: OwnSiteOptions) {
+    const secure = options.publicUrl?.startsWith('https:') === true
+    this.#ownSite = new OwnSite(options)
     this.name = secure ? '__Host-guest' : 'guest'
     this.#attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure }
   }
 
-  /**
-   * What the request has under the cookie's name, undefined for nothing. Several different values, which
-   * only another site of the same domain can have planted, come out joined and thus as no valid token:
-   * there is no telling which is the caller's.
-   */
-  read({ headers: { cookie } }: FastifyRequest): string | undefined {
-    if (!cookie?.includes(this.name)) return undefined
+  /** The values that the request has under the cookie's name, each once: a sibling domain can plant more of them. */
+  read({ headers: { cookie } }: FastifyRequest): readonly string[] {
+    if (!cookie?.includes(this.name)) return []
     const values = new Set<string>()
     for (const pair of cookie.split(';')) {
       const equals = pair.indexOf('=')
       if (equals !== -1 && pair.slice(0, equals).trim() === this.name)
         values.add(pair.slice(equals + 1).trim())
     }
-    return values.size === 0 ? undefined : [...values].join(';')
+    return [...values]
+  }
+
+  /**
+   * To be asked before anything is done for which the cookie is written, or that of a guest who is known is cleared: a
+   * form on another site would put a new guest in the place of the one that the browser has, whose cart and purchases
+   * nobody could reach any more.
+   *
+   * @throws {Problem} `cross-site`
+   */
+  assertOwnSite(request: FastifyRequest): void {
+    if (this.#ownSite.sends(request)) return
+    throw hostProblems.create(
+      'cross-site',
+      'A page of another site has sent this request, and its answer would set or clear the cookie of the guest in your browser; nothing was done. Send it from a page of this site, or a Guest-Token or bearer token with it. If the page is yours, have its origin named in publicUrl or cors.origins.',
+    )
   }
 
   write(reply: FastifyReply, token: string): void {

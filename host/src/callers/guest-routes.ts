@@ -2,6 +2,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type Database, Strict, Timestamp, timestamp } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
+import { compareNothing } from '../http/conditional-requests.ts'
+import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems } from '../http/problems.ts'
 import { takeNoBody } from '../http/request-bodies.ts'
 import type { GuestCookie } from './guest-cookie.ts'
@@ -33,8 +35,16 @@ export const guestRoutes = fp<GuestRoutesOptions>(
         schema: {
           summary: 'Become a guest',
           body: Strict({}),
-          response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request') },
+          response: { 201: IssuedGuest, ...hostProblems.responses('invalid-request', 'precondition-failed') },
         },
+        onRequest: [
+          takeNoKey,
+          compareNothing,
+          (request, _reply, done) => {
+            cookie.assertOwnSite(request)
+            done()
+          },
+        ],
         preValidation: takeNoBody,
       },
       async (_request, reply) => {

@@ -1,98 +1,99 @@
 import { createSecretKey } from 'node:crypto'
 import { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
+import type { JWTVerifyGetKey } from 'jose'
 import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
-import { KEYS_MAX_AGE, keysUnavailable, remoteKeys } from './jwks.ts'
-
-/** The application itself, which signs with its own secret (HS256). */
-export interface OwnIssuer {
-  /** The exact `iss` of its tokens, as of every issuer. */
-  readonly issuer: string
-  /** At least 32 bytes. */
-  readonly secret: Uint8Array
-}
-
-/** Somebody else, who signs with keys published at `jwksUri`. */
-export interface RemoteIssuer {
-  readonly issuer: string
-  readonly jwksUri: string
-  /** The `aud` that its tokens for this application carry. */
-  readonly audience: string
-  readonly algorithms: readonly ('RS256' | 'ES256')[]
-}
-
-export type TokenIssuer = OwnIssuer | RemoteIssuer
+import { invalidToken } from './bearer.ts'
+import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
+import { type KeySource, keySource } from './published-keys.ts'
+import type { TokenIssuer } from './token-issuer.ts'
+import { assertTokenType } from './token-type.ts'
+import { userOf } from './token-user.ts'
+import type { User } from './user.ts'
 
 /** Clocks differ; a token's `exp` and `nbf` are taken this many seconds leniently. */
-export const CLOCK_TOLERANCE = 30
-
-// With a subject of 255 characters, a user's id then stays within the 1,024 that the SDK promises.
-const ISSUER_LENGTH = 500
+const CLOCK_TOLERANCE = 30
 
 /** Between two lines about a key that is of no use, in milliseconds: anybody can name it. */
 const SILENCE = 60_000
 
 /** Verifies the tokens of one issuer: its own keys, and the one set of algorithms that fits them. */
 export interface IssuerVerifier {
-  readonly issuer: string
   /** How long, in milliseconds, a verdict holds at most. */
   readonly maxAge: number
-  /** Checks signature and claims. Rejects with jose's errors, or a 503 Problem where the keys cannot be had. */
-  verify(token: string): Promise<JWTPayload>
+  /** Checks type, signature and claims. Rejects with jose's errors, or a Problem: 503 where the keys cannot be had. */
+  verify(token: string): Promise<VerifiedToken>
 }
 
-/** @throws {TypeError} for a configuration that cannot be safe */
-export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
-  const { issuer } = config
-  if (issuer === '' || encodeURIComponent(issuer).length > ISSUER_LENGTH) {
-    throw new TypeError(`the issuer "${issuer}" must have 1 to ${ISSUER_LENGTH} URL-encoded characters`)
-  }
-  const expected: JWTVerifyOptions = {
-    issuer,
-    requiredClaims: ['exp', 'sub'],
-    clockTolerance: CLOCK_TOLERANCE,
-  }
-  if ('secret' in config) {
-    return verifier(issuer, Infinity, ownKey(config.secret), { ...expected, algorithms: ['HS256'] })
-  }
-  const { jwksUri, audience } = config
-  const algorithms = config.algorithms.filter((name) => name === 'RS256' || name === 'ES256')
-  if (algorithms.length === 0 || algorithms.length < config.algorithms.length) {
-    throw new TypeError(`the issuer "${issuer}" must have one or both of the algorithms RS256 and ES256`)
-  }
-  if (!audience) throw new TypeError(`the issuer "${issuer}" has no audience: name the aud of its tokens`)
-  const keys = remoteKeys(jwksUri, log)
-  const { verify } = verifier(issuer, KEYS_MAX_AGE, keys, { ...expected, audience, algorithms })
-  const blame = blameKeys(jwksUri, log)
-  return { issuer, maxAge: KEYS_MAX_AGE, verify: (token) => verify(token).catch(blame) }
+export interface VerifiedToken {
+  readonly user: User
+  /** When it expires, leniently, in epoch milliseconds. */
+  readonly expires: number
 }
+
+/**
+ * @param config one of those that `assertIssuers` lets pass
+ * @throws {TypeError} for a secret that is too short
+ */
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
+  if ('secret' in config) {
+    const { issuer, secret } = config
+    if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and 32 are needed`)
+    const key = createSecretKey(secret)
+    return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
+  }
+  const { audience } = config
+  // RFC 9864 has renamed what signs with Ed25519.
+  const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
+  const source = keySource(config)
+  const { find } = new IssuerKeys(source, log)
+  const { maxAge, verify } = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
+  const blame = blameKeys(source, log)
+  return { maxAge, verify: (token) => verify(token).catch(blame) }
+}
+
+type VerifierConfig = Parameters<typeof userOf>[1] & { readonly typ?: string }
 
 function verifier(
-  issuer: string,
+  config: VerifierConfig,
   maxAge: number,
-  key: JWTVerifyGetKey,
-  options: JWTVerifyOptions,
+  find: JWTVerifyGetKey,
+  rules: { readonly algorithms: string[]; readonly audience?: string },
 ): IssuerVerifier {
-  return { issuer, maxAge, verify: async (token) => (await jwtVerify(token, key, options)).payload }
-}
-
-/** jose throws an error of its own for a wrong token, and a TypeError for a key that it does not use: RSA below 2048 bits, say. */
-function blameKeys(jwksUri: string, log?: FastifyBaseLogger): (error: unknown) => never {
-  let silentUntil = 0
-  return (error) => {
-    if (error instanceof errors.JOSEError || error instanceof Problem) throw error
-    if (performance.now() >= silentUntil) {
-      silentUntil = performance.now() + SILENCE
-      log?.warn({ err: error, url: jwksUri }, 'a key of a token issuer cannot be used')
-    }
-    throw keysUnavailable(error)
+  const options = {
+    ...rules,
+    issuer: config.issuer,
+    requiredClaims: config.claims?.subject === undefined ? ['exp', 'sub'] : ['exp'],
+    clockTolerance: CLOCK_TOLERANCE,
+  }
+  // Before a key is looked for: jose has seen to the algorithm by then.
+  const key: JWTVerifyGetKey = (header, token) => {
+    assertTokenType(header.typ, config.typ)
+    return find(header, token)
+  }
+  return {
+    maxAge,
+    async verify(token) {
+      const { payload } = await jwtVerify(token, key, options)
+      // A logout token (OpenID Connect Back-Channel Logout 1.0) need not have a typ that says so.
+      if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
+      const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
+      return { user: userOf(payload, config), expires }
+    },
   }
 }
 
-function ownKey(secret: Uint8Array): JWTVerifyGetKey {
-  if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and 32 are needed`)
-  const key = createSecretKey(secret)
-  return async () => key
+/** jose throws an error of its own for a wrong token, and others for a key that is of no use: RSA below 2048 bits, or a private one. */
+function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {
+  let silentUntil = 0
+  return (error) => {
+    const isOfToken = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
+    if (error instanceof Problem || isOfToken) throw error
+    if (performance.now() >= silentUntil) {
+      silentUntil = performance.now() + SILENCE
+      log?.warn({ err: error, url }, 'a key of a token issuer cannot be used')
+    }
+    throw keysUnavailable(undefined, error)
+  }
 }

@@ -1,13 +1,12 @@
 import { Problem } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JWTPayload } from 'jose'
 import * as errors from 'jose/errors'
 import { decodeJwt } from 'jose/jwt/decode'
 import { LRUCache } from 'lru-cache'
 import { invalidToken } from './bearer.ts'
-import { CLOCK_TOLERANCE, type IssuerVerifier, issuerVerifier, type TokenIssuer } from './issuer.ts'
-import { isSubject, subjectRule } from './subject.ts'
-import { User } from './user.ts'
+import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './issuer.ts'
+import { assertIssuers, type TokenIssuer } from './token-issuer.ts'
+import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096
 /** Characters of verified tokens that are remembered: some ten thousand tokens of usual length. */
@@ -19,10 +18,7 @@ export interface TokenVerifier {
   verify(token: string): User | Promise<User>
 }
 
-interface Verdict {
-  readonly user: User
-  /** When the token expires, in epoch milliseconds. */
-  readonly expires: number
+interface Verdict extends VerifiedToken {
   /** When it is checked again, on the clock of `performance`, which never jumps. */
   readonly until: number
 }
@@ -36,11 +32,10 @@ export interface TokenVerifierOptions {
 
 /** @throws {TypeError} for a configuration that cannot be safe */
 export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): TokenVerifier {
-  const verifiers = new Map<unknown, IssuerVerifier>()
-  for (const config of issuers) {
-    if (verifiers.has(config.issuer)) throw new TypeError(`the issuer "${config.issuer}" is configured twice`)
-    verifiers.set(config.issuer, issuerVerifier(config, log))
-  }
+  assertIssuers(issuers)
+  const verifiers = new Map<unknown, IssuerVerifier>(
+    issuers.map((config) => [config.issuer, issuerVerifier(config, log)]),
+  )
 
   // Only tokens that hold are remembered, so what a stranger makes up takes no room.
   const verdicts = new LRUCache<string, Verdict>({
@@ -53,11 +48,9 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
     try {
       const verifier = verifiers.get(decodeJwt(token).iss)
       if (!verifier) throw invalidToken('its issuer is unknown here')
-      const claims = await verifier.verify(token)
-      const user = userOf(verifier.issuer, claims)
-      const expires = ((claims.exp as number) + CLOCK_TOLERANCE) * 1000
-      verdicts.set(token, { user, expires, until: performance.now() + verifier.maxAge })
-      return user
+      const verified = await verifier.verify(token)
+      verdicts.set(token, { ...verified, until: performance.now() + verifier.maxAge })
+      return verified.user
     } catch (error) {
       throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
     }
@@ -66,7 +59,9 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
   return {
     verify(token) {
       const verdict = verdicts.get(token)
-      if (verdict && Date.now() < verdict.expires && performance.now() < verdict.until) return verdict.user
+      // Its issuer need not be asked, and may be away.
+      if (verdict && Date.now() >= verdict.expires) throw invalidToken('it has expired')
+      if (verdict && performance.now() < verdict.until) return verdict.user
       if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
       // jose overlooks blanks in base64, so that one token could be written, and remembered, in many ways.
       if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is no well-formed JWT')
@@ -77,12 +72,6 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
       return checking
     },
   }
-}
-
-function userOf(issuer: string, { sub, scope = '' }: JWTPayload): User {
-  if (!isSubject(sub)) throw invalidToken(`its claim sub must have ${subjectRule}`)
-  if (typeof scope !== 'string') throw invalidToken('its claim scope must be one string')
-  return new User(issuer, sub, scope.split(' ').filter(Boolean))
 }
 
 /** Why jose refused a token. Its messages have quotes, which a challenge may not. */

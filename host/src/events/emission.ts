@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats'
 import { checkedSchemas, checkSchema } from '../check-schema.ts'
 
 /** The most that the data of an event may have, in bytes of JSON. */
-const MAX_DATA = 256 * 1024
+export const MAX_DATA = 256 * 1024
 
 /** The statement that a step stands for. What is yielded by mistake is no step at all: then it has no query. */
 export function statementOf(step: Step): Statement {

@@ -93,9 +93,15 @@ export class EventLog implements EventReader {
     return row && toEvent(row)
   }
 
-  async find(id: string): Promise<number | undefined> {
+  async find(id: string, owner?: string): Promise<number | undefined> {
+    const among =
+      owner === undefined
+        ? sql``
+        : sql`AND (owner = ${owner} OR EXISTS (
+            SELECT 1 FROM mortise_guest AS guest
+            WHERE guest.id = substr(owner, 7) AND 'guest:' || guest.id = owner AND guest.claimed_by = ${owner}))`
     const found = await this.#storage.maybeOne<{ position: number }>(
-      sql`SELECT position FROM mortise_event WHERE id = ${id}`,
+      sql`SELECT position FROM mortise_event WHERE id = ${id} ${among}`,
     )
     return found?.position
   }

@@ -11,10 +11,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import { generatorOf } from '../storage/generator-of.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Loop, type Rest } from './loop.ts'
+import { withTrace } from './map-emissions.ts'
 import { type ReactionTimes, reactionTimes } from './reaction-times.ts'
 import { type Progress, Subscription } from './subscription.ts'
 import { type DueReaction, WaitingReactions } from './waiting-reactions.ts'
-import { withTrace } from './with-trace.ts'
 
 /** How many events are read at once. */
 const BATCH = 100

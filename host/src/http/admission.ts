@@ -1,7 +1,8 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import { RecentRefusals } from '../storage/recent-refusals.ts'
-import { hostProblems } from './problems.ts'
+import { leaveBody } from './leave-body.ts'
 import { respondProblem } from './respond-problem.ts'
+import { busy } from './too-many.ts'
 
 /** How many requests begin in a turn of the event loop, as many as a commit has, and for how many milliseconds. */
 const TURN = { requests: 128, milliseconds: 50 }
@@ -21,12 +22,13 @@ export interface AdmissionOptions {
   readonly maxWaiting: number
 }
 
-/** An answer that tells when its head is sent. */
+/** An answer that tells when its head is sent, and leaves the rest of a body that it does not wait for. */
 export class Response<Request extends IncomingMessage> extends ServerResponse<Request> {
   onHead: (() => void) | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: it has two signatures
   override writeHead(...args: any): this {
+    if (!this.req.complete) leaveBody(this)
     super.writeHead(...(args as [number]))
     this.onHead?.()
     return this
@@ -101,12 +103,7 @@ export class Admission {
 
   #refuse(request: IncomingMessage, response: ServerResponse): void {
     this.#refusals.add('there are more than the host can answer in time')
-    const problem = hostProblems.create(
-      'busy',
-      'The server has more requests than it can answer in time. Nothing was done: send the request again.',
-      { headers: { 'retry-after': '1' } },
-    )
-    respondProblem(problem, request, response, !response.shouldKeepAlive)
+    respondProblem(busy(), request, response, !response.shouldKeepAlive)
   }
 
   /** Begins all that wait, and from now on whatever comes: the process ends. */

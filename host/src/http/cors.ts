@@ -10,13 +10,20 @@ export interface CorsOptions {
 const exposed =
   'Guest-Token, ETag, Location, Link, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed'
 
-/** Lets pages of the configured origins read answers, without credentials. */
+/**
+ * Lets pages of the configured origins read answers, without credentials. A preflight is answered in its turn: after the
+ * address limit, and 404 where no resource has its path.
+ */
 export const cors = fp<CorsOptions>(
   async (app, { origins }) => {
     if (origins.length === 0) return
     app.addHook('onRoute', (route) => {
-      if (route.url === '*' && route.method === 'OPTIONS')
-        route.config = { ...route.config, access: 'public' }
+      if (route.url !== '*' || route.method !== 'OPTIONS') return
+      route.config = { ...route.config, access: 'public' }
+      route.handler = (request, reply) => {
+        if (isPreflight(request)) reply.code(204).header('content-length', '0').send()
+        else reply.callNotFound()
+      }
     })
     await app.register(corsPlugin, {
       delegator: (request, callback) => {
@@ -27,6 +34,7 @@ export const cors = fp<CorsOptions>(
           maxAge: 600,
           // An OPTIONS that asks nothing is a method like others.
           preflight: isPreflight(request),
+          preflightContinue: true,
         })
       },
     })

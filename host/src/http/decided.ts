@@ -5,6 +5,8 @@ export interface Decided {
   readonly headers: Readonly<Record<string, string>>
   /** Undefined for no body. */
   readonly text: string | undefined
+  /** The id of an event of the same transaction whose data are `text`, to the byte. */
+  readonly event?: string | undefined
   /** Whether it was decided for an earlier request with the same Idempotency-Key. */
   readonly replayed: boolean
 }

@@ -20,6 +20,11 @@ export function hasTag(header: string, tag: string): boolean {
   return header.trim() === '*' || tagsIn(header).some(({ opaque }) => opaque === tag.slice(1, -1))
 }
 
+/** Whether `If-Match` has the tag, by strong comparison (RFC 9110, 13.1.1). */
+export function hasStrongTag(header: string, tag: string): boolean {
+  return tagsIn(header).some(({ weak, opaque }) => !weak && tag === `"${opaque}"`)
+}
+
 /** Whether `If-Match` has a strong tag of this version of the resource (RFC 9110, 13.1.1). */
 export function hasVersion(header: string, resource: Versioned): boolean {
   if (header.trim() === '*') return true

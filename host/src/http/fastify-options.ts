@@ -7,6 +7,7 @@ import {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator } from './build-validator.ts'
 import { hostProblems } from './problems.ts'
@@ -20,9 +21,6 @@ export interface HttpOptions {
   /** Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
 }
-
-/** 200 items at their longest, escaped, are 314,200 bytes. */
-const BODY_LIMIT = 384 * 1024
 
 /**
  * Longer than any parameter can be: the head of a request is at most 8 KiB, and escaping triples it at most.

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hostProblems } from './problems.ts'
 
 const BARE = /^[!#-~][!-~]{0,254}$/
@@ -15,11 +16,24 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
   if (BARE.test(value)) return value
   const key = QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
   if (key !== undefined && key.length <= LONGEST) return key
-  const detail =
-    'must be given once and be 1 to 255 visible ASCII characters, bare or in double quotes, where \\" is a quote and \\\\ a backslash'
-  throw hostProblems.create(
-    'invalid-request',
+  throw invalidKey(
     'The Idempotency-Key is no valid one; nothing was done. A new UUID for each intended change is a good key.',
-    { members: { errors: [{ parameter: 'Idempotency-Key', detail }] } },
+    'must be given once and be 1 to 255 visible ASCII characters, bare or in double quotes, where \\" is a quote and \\\\ a backslash',
   )
 }
+
+/** An `onRequest` hook of a write whose answer is not kept, and must not be: a key would promise that it is. */
+export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (headers['idempotency-key'] !== undefined) {
+    throw invalidKey(
+      'This route takes no Idempotency-Key, since its answer is not kept; nothing was done. Send the request without: it can be repeated as it is.',
+      'must not be sent here',
+    )
+  }
+  done()
+}
+
+const invalidKey = (what: string, detail: string) =>
+  hostProblems.create('invalid-request', what, {
+    members: { errors: [{ parameter: 'Idempotency-Key', detail }] },
+  })

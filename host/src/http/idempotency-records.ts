@@ -10,6 +10,7 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import type { NotedUser } from '../callers/noted-user.ts'
 import { isRefusal } from '../storage/is-refusal.ts'
 import type { Decided } from './decided.ts'
 import { hostProblems } from './problems.ts'
@@ -17,9 +18,11 @@ import { hostProblems } from './problems.ts'
 // Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.
 // Whoever claims a key that somebody else has claimed and not committed waits for that transaction's end: on SQLite
 // in the queue of writes, on PostgreSQL at the primary key.
+//
+// An answer that is also the data of an event is kept there alone: `deleteOldest` leaves such events.
 
 /** For how long an answer is kept, in milliseconds. */
-const LIFETIME = DAY
+export const ANSWER_LIFETIME = DAY
 /** Records that are forgotten in one transaction at most. */
 const FORGOTTEN_AT_ONCE = 200
 
@@ -29,6 +32,8 @@ const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])
 /** A request with an Idempotency-Key, of a caller who has shown credentials. */
 export interface Claim {
   readonly caller: string
+  /** Undefined for a guest, who has no scopes. */
+  readonly user: NotedUser | undefined
   /** `POST /purchase`, without the base path. */
   readonly route: string
   readonly key: string
@@ -53,18 +58,24 @@ export function isKept(status: number): boolean {
 /**
  * Takes the key for the transaction that runs. Answers what was decided for it before, undefined where that is for
  * this transaction to do.
- * @throws {Problem} `idempotency-mismatch`, `idempotency-running`
+ * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` where the user has no longer what
+ * the answer may depend on
  */
 export function* claim(claimed: Claim, now = Date.now()): Transaction<Decided | undefined> {
   if (yield* take(claimed, now)) return undefined
-  const { caller, key, route } = claimed
+  const { caller, user, key, route } = claimed
   const record = yield* one<{
     fingerprint: string
     status: number
     headers: string
     body: string | null
+    event: string | null
+    scopes: string | null
   }>(sql`
-    SELECT fingerprint, status, headers, body FROM mortise_idempotency
+    SELECT fingerprint, status, headers, event, scopes, coalesce(body,
+      (SELECT data FROM mortise_event WHERE mortise_event.id = mortise_idempotency.event),
+      (SELECT data FROM mortise_event_new WHERE mortise_event_new.id = mortise_idempotency.event)) AS body
+    FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
   if (record.fingerprint !== claimed.fingerprint) {
     throw hostProblems.create(
@@ -72,7 +83,10 @@ export function* claim(claimed: Claim, now = Date.now()): Transaction<Decided | 
       `This Idempotency-Key was used for another ${route}: body, path or If-Match differ. Send what you sent then, or a new key for a new request.`,
     )
   }
-  const { status, headers, body } = record
+  const { status, headers, body, event, scopes } = record
+  if (scopes !== null) user?.assertAll(JSON.parse(scopes))
+  if (body === null && event !== null)
+    throw new Error(`the event ${event}, which has a kept answer, was deleted`)
   return { status, headers: JSON.parse(headers), text: body ?? undefined, replayed: true }
 }
 
@@ -109,17 +123,22 @@ function* take({ caller, key, route, fingerprint }: Claim, now: number): Transac
 /** Keeps what was decided for a claim. Written without looking for the row, which others' claims would conflict with. */
 export function* keep(
   claimed: Claim,
-  { status, headers, text }: Decided,
+  { status, headers, text, event }: Decided,
   now = Date.now(),
 ): Transaction<void> {
-  const { caller, key, route, fingerprint } = claimed
+  const { caller, user, key, route, fingerprint } = claimed
+  const scopes = user?.found() ?? []
   const kept = Object.entries(headers).filter(([name]) => !NEVER_KEPT.has(name.toLowerCase()))
   yield* run(sql`
-    INSERT INTO mortise_idempotency (caller, idempotency_key, route, fingerprint, status, headers, body, created_at)
-    VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))}, ${text ?? null}, ${now})
+    INSERT INTO mortise_idempotency
+      (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
+    VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
+      ${event === undefined ? (text ?? null) : null}, ${event ?? null},
+      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${now})
     ON CONFLICT (caller, idempotency_key, route) DO UPDATE
     SET fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
-      body = excluded.body, created_at = excluded.created_at`)
+      body = excluded.body, event = excluded.event, scopes = excluded.scopes,
+      created_at = excluded.created_at`)
 }
 
 /** Leaves nothing of a claim, where the answer is none to keep. */
@@ -151,7 +170,7 @@ export function* findKept(caller: string, key: string): Transaction<KeptAnswer[]
     status,
     location: JSON.parse(headers).location ?? null,
     createdAt,
-    expiresAt: createdAt + LIFETIME,
+    expiresAt: createdAt + ANSWER_LIFETIME,
   }))
 }
 
@@ -178,6 +197,6 @@ export function* forgetExpired(now = Date.now()): Transaction<boolean> {
   const forgotten = yield* run(sql`
     DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (
       SELECT caller, idempotency_key, route FROM mortise_idempotency
-      WHERE created_at <= ${now - LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+      WHERE created_at <= ${now - ANSWER_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
   return forgotten === FORGOTTEN_AT_ONCE
 }

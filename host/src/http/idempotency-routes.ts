@@ -40,7 +40,7 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
         config: { access: 'caller' },
         schema: {
           summary: 'What became of an Idempotency-Key',
-          params: Type.Object({ key: Type.String() }),
+          params: Type.Object({ key: Type.String({ description: 'the key, without quotes' }) }),
           response: { 200: IdempotencyKey },
         },
       },

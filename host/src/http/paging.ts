@@ -1,30 +1,79 @@
-import type { Page } from '@mortise/module-sdk'
-import type { FastifyReply } from 'fastify'
+import type { CursorPage, LinkedPage, Page } from '@mortise/module-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { hostProblems } from './problems.ts'
 
 export interface PagingOptions {
   /** The origin that callers use; without it links are paths relative to the host. */
   readonly publicUrl?: string | undefined
 }
 
+type Parameters = Readonly<Record<string, string | number>>
+
 /**
- * `reply.paged`: the links of a paged list (RFC 8288). They keep the filters of the request, and carry
- * `until` where the page has one, so that whoever follows them walks the list as it stood.
+ * `reply.paged`: the links of a paged list (RFC 8288). They keep the filters of the request. Those of a page carry
+ * `until` where it has one, so that a walk shows the list as it stood; that of what follows a cursor carries the next.
  */
 export const paging = fp<PagingOptions>(
   async (app, { publicUrl = '' }) => {
-    app.decorateReply('paged', function paged<Item>(this: FastifyReply, page: Page<Item>) {
-      const { data, rpp, total } = page
-      const pages = Math.ceil(total / rpp)
-      const links = [...pagesToLink(page.page, pages)].map(([relation, number]) => {
-        return `<${publicUrl}${linkTo(this.request.url, number, page)}>; rel="${relation}"`
-      })
-      if (links.length > 0) this.header('link', links.join(', '))
-      return { data, page: page.page, rpp, total, pages }
+    app.addHook('onRoute', (route) => {
+      const { querystring } = (route.schema ?? {}) as { querystring?: { properties?: object } }
+      const { page, after } = (querystring?.properties ?? {}) as Record<string, unknown>
+      if (page && after) route.preValidation = [refusePageAndCursor, ...[route.preValidation ?? []].flat()]
     })
+    app.decorateReply('paged', function paged<Item extends { readonly id: string }>(
+      this: FastifyReply,
+      list: Page<Item> | CursorPage<Item>,
+    ) {
+      const { answer, links } = 'more' in list ? afterCursor(list) : atPage(list)
+      const header = links.map(([relation, parameters]) => {
+        return `<${publicUrl}${linkTo(this.request.url, parameters)}>; rel="${relation}"`
+      })
+      if (header.length > 0) this.header('link', header.join(', '))
+      return answer
+    } as FastifyReply['paged'])
   },
   { name: 'paging', fastify: '5.x' },
 )
+
+/** Before validation: it gives every request a `page`. */
+function refusePageAndCursor(
+  { query }: FastifyRequest,
+  _reply: unknown,
+  done: (error?: Error) => void,
+): void {
+  const sent = query as Record<string, unknown>
+  const others = sent.after === undefined ? [] : ['page', 'until'].filter((name) => sent[name] !== undefined)
+  if (others.length === 0) {
+    done()
+    return
+  }
+  const errors = others.map((parameter) => ({ parameter, detail: 'must be left out where there is `after`' }))
+  done(
+    hostProblems.create('invalid-request', 'The query of the request is invalid; see errors.', {
+      members: { errors },
+    }),
+  )
+}
+
+interface Linked {
+  readonly answer: Partial<LinkedPage<unknown>>
+  readonly links: [relation: string, parameters: Parameters][]
+}
+
+function afterCursor({ data, rpp, more }: CursorPage<{ readonly id: string }>): Linked {
+  const last = data.at(-1)
+  return { answer: { data, rpp }, links: more && last ? [['next', { rpp, after: last.id }]] : [] }
+}
+
+function atPage({ data, page, rpp, total, until }: Page<unknown>): Linked {
+  const pages = Math.ceil(total / rpp)
+  const links: Linked['links'] = Array.from(pagesToLink(page, pages), ([relation, number]) => [
+    relation,
+    { page: number, rpp, ...(until !== undefined && { until }) },
+  ])
+  return { answer: { data, page, rpp, total, pages }, links }
+}
 
 /** An empty list has no pages; from a page past the end, `prev` leads back to the last. */
 function* pagesToLink(page: number, pages: number): Generator<[string, number]> {
@@ -35,12 +84,10 @@ function* pagesToLink(page: number, pages: number): Generator<[string, number]> 
   yield ['last', pages]
 }
 
-function linkTo(url: string, number: number, { rpp, until }: Page<unknown>): string {
+function linkTo(url: string, parameters: Parameters): string {
   const [path = '', query] = url.split('?', 2)
-  const parameters = new URLSearchParams(query)
-  parameters.set('page', String(number))
-  parameters.set('rpp', String(rpp))
-  if (until !== undefined) parameters.set('until', until)
+  const all = new URLSearchParams(query)
+  for (const [name, value] of Object.entries(parameters)) all.set(name, String(value))
   // A parameter of the path may hold what would end the link: `>`, a quote.
-  return `${path.replace(/[^!#-;=?-~]/g, encodeURIComponent)}?${parameters}`
+  return `${path.replace(/[^!#-;=?-~]/g, encodeURIComponent)}?${all}`
 }

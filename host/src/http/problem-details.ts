@@ -40,9 +40,6 @@ export const problemDetails = fp(
         const line = { ...routeOf(request), err: error }
         if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')
       }
-      // Fastify closes the connection of a body that it gave up reading; a reset then overtakes the answer.
-      // Node reads the rest and drops it, within the request's own timeout.
-      if (!request.raw.complete) reply.removeHeader('connection')
       return sendProblem(problem, reply)
     })
   },

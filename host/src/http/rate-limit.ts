@@ -1,11 +1,11 @@
 import { Socket } from 'node:net'
-import type { Problem } from '@mortise/module-sdk'
+import { addressKey, type Problem } from '@mortise/module-sdk'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { guestOf } from '../callers/callers.ts'
-import { addressKey } from '../limits/address-key.ts'
 import type { LimitName, RateLimits } from '../limits/rate-limits.ts'
 import { type Allowance, WINDOW } from '../limits/window-counter.ts'
+import { isRead } from './is-read.ts'
 import { hostProblems } from './problems.ts'
 
 declare module 'fastify' {
@@ -22,7 +22,7 @@ export interface RateLimitOptions {
   readonly trustsProxy: boolean
 }
 
-const refusals: Readonly<Record<LimitName, string>> = {
+const refusals = {
   caller: 'You have sent as many requests as anybody may send in a minute.',
   address: 'Your address has sent as many requests as any address may send in a minute.',
   'new-guests':
@@ -43,16 +43,20 @@ export const addressLimit = fp<RateLimitOptions>(
     let isWarned = false
     app.addHook('onRequest', (request, reply, done) => {
       if (request.routeOptions.config.unlimited === true || isOwn(request)) return done()
-      const allowance = limits.take('address', addressKey(request.ip))
+      const key = addressKey(request.ip)
+      const allowance = limits.take('address', key)
       reply.header('ratelimit-policy', policy).header('ratelimit', inWords('address', allowance))
       if (allowance.isSpent) {
-        if (!trustsProxy && !isWarned && request.headers['x-forwarded-for'] !== undefined) {
+        const isShared = trustsProxy ? key === 'unknown' : request.headers['x-forwarded-for'] !== undefined
+        if (isShared && !isWarned) {
           isWarned = true
           app.log.warn(
-            `all callers behind ${request.ip} share one rate limit: if it is your proxy, name it in server.trustProxy`,
+            trustsProxy
+              ? `all callers whose X-Forwarded-For is no IP address, such as ${request.ip}, share one rate limit: have your proxy send addresses`
+              : `all callers behind ${request.ip} share one rate limit: if it is your proxy, name it in server.trustProxy`,
           )
         }
-        throw refused('address', allowance)
+        throw refused(refusals.address, allowance)
       }
       done()
     })
@@ -78,15 +82,15 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
     app.addHook('onRequest', (request: WithGuest, reply, done) => {
       if (request.routeOptions.config.access === 'public' || isOwn(request)) return done()
       if (guestOf(request)?.origin === 'new') {
-        if (request.method === 'GET' || request.method === 'HEAD') return done()
+        if (isRead(request.method)) return done()
         const allowance = limits.take('new-guests', addressKey(request.ip))
-        if (allowance.isSpent) throw refused('new-guests', allowance)
+        if (allowance.isSpent) throw refused(refusals['new-guests'], allowance)
         request[kNewGuest] = true
         return done()
       }
       const allowance = limits.take('caller', request.caller.id)
       reply.header('ratelimit', `${inWords('caller', allowance)}, ${reply.getHeader('ratelimit')}`)
-      if (allowance.isSpent) throw refused('caller', allowance)
+      if (allowance.isSpent) throw refused(refusals.caller, allowance)
       done()
     })
     app.addHook('onResponse', (request: WithGuest, { statusCode }, done) => {
@@ -99,12 +103,14 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
 )
 
 /** Whether the host asks itself, by `inject`. */
-const isOwn = ({ socket }: FastifyRequest) => !(socket instanceof Socket)
+export const isOwn = ({ socket }: FastifyRequest) => !(socket instanceof Socket)
 
-const inWords = (name: LimitName, { remaining, seconds }: Allowance) =>
+/** An item of `RateLimit`. */
+export const inWords = (name: LimitName, { remaining, seconds }: Allowance) =>
   `"${name}";r=${remaining};t=${seconds}`
 
-function refused(name: LimitName, { seconds }: Allowance): Problem {
-  const detail = `${refusals[name]} Try again in ${seconds} s.`
-  return hostProblems.create('rate-limited', detail, { headers: { 'retry-after': String(seconds) } })
+export function refused(reason: string, { seconds }: Allowance): Problem {
+  return hostProblems.create('rate-limited', `${reason} Try again in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  })
 }

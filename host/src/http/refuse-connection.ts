@@ -1,44 +1,63 @@
-import type { ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { METHODS, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Problem } from '@mortise/module-sdk'
+import { isKnownVersion, unknownTransferEncoding, unknownVersion } from './check-head.ts'
+import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { requestId } from './request-id.ts'
+import { type RequestLine, requestLine } from './request-line.ts'
 import { constantHeaders } from './security-headers.ts'
 
-/** How long a refused connection may go on sending before it is cut, in milliseconds. */
-const LINGER = 1_000
+/** What Node's HTTP parser says of a request. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly reason?: string
+  /** The bytes that it was at. */
+  readonly rawPacket?: Buffer
+  /** How far it came in them. */
+  readonly bytesParsed?: number
+}
+
+/** Answers a request of a method that no route can have, and ends the connection. */
+export type RefuseMethod = (url: string, socket: Socket) => void
 
 /** The connections that are refused already: each further byte on them is an error again. */
-const refused = new WeakSet<Duplex>()
+const refused = new WeakSet<Socket>()
 
 /**
  * Answers what Node's HTTP parser refuses (`clientError`), and ends the connection. The refusal stands
  * after the answers to the requests that came whole before it, never in the place of one.
  */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function refuseConnection(error: ParserError, socket: Socket, refuseMethod: RefuseMethod): void {
   if (error.code === 'ECONNRESET') {
     socket.destroy()
   } else if (!refused.has(socket)) {
     refused.add(socket)
-    refuseInTurn(error, socket)
+    refuseInTurn(error, socket, refuseMethod)
   }
 }
 
-function refuseInTurn(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseInTurn(error: ParserError, socket: Socket, refuseMethod: RefuseMethod): void {
   // Node keeps the response that a connection is at here, and offers no public way to it.
   const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
+  // It was refused by its head, and the connection ends with that answer.
+  if (pending?.writableEnded && !pending.shouldKeepAlive) return
   if (!socket.writable || (pending?.headersSent && !pending.req.complete)) {
     socket.destroy()
   } else if (pending?.req.complete) {
-    pending.once('close', () => refuseInTurn(error, socket))
+    pending.once('close', () => refuseInTurn(error, socket, refuseMethod))
   } else {
-    socket.end(refusal(error))
-    const cut = setTimeout(() => socket.destroy(), LINGER).unref()
-    socket.once('close', () => clearTimeout(cut))
+    const line = lineOf(error)
+    if (line !== undefined && !pending && isKnownVersion(line.version) && !METHODS.includes(line.method))
+      refuseMethod(line.url, socket)
+    else {
+      socket.write(problemBytes(problemOf(error, line)))
+      lingeringClose(socket)
+    }
   }
 }
 
-function refusal(error: NodeJS.ErrnoException): string {
-  const problem = problemOf(error)
+/** A whole answer with a problem, of a connection on which no request has come. */
+export function problemBytes(problem: Problem): string {
   const id = requestId({ headers: {} })
   const body = JSON.stringify(problem.toDetails(id))
   return [
@@ -48,14 +67,23 @@ function refusal(error: NodeJS.ErrnoException): string {
     `request-id: ${id}`,
     `date: ${new Date().toUTCString()}`,
     'connection: close',
-    ...Object.entries(constantHeaders).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...problem.headers, ...constantHeaders }).map(([name, value]) => `${name}: ${value}`),
     '',
     body,
   ].join('\r\n')
 }
 
-function problemOf({ code }: NodeJS.ErrnoException) {
+/** The request line that the parser did not take. */
+function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine | undefined {
+  if (rawPacket === undefined || !isOfLine.test(code ?? '')) return undefined
+  return requestLine(rawPacket, bytesParsed)
+}
+
+function problemOf({ code, reason }: ParserError, line: RequestLine | undefined): Problem {
   switch (code) {
+    case 'HPE_INVALID_TRANSFER_ENCODING':
+      // The same code is that of one beside a Content-Length, and of an empty one.
+      return isUnknownCoding.test(reason ?? '') ? unknownTransferEncoding() : malformed()
     case 'HPE_HEADER_OVERFLOW':
       return hostProblems.create(
         'header-fields-too-large',
@@ -63,7 +91,14 @@ function problemOf({ code }: NodeJS.ErrnoException) {
       )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return hostProblems.create('request-timeout', 'The request did not arrive in time; send it again.')
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return unknownVersion()
     default:
-      return hostProblems.create('invalid-request', 'This is not well-formed HTTP/1.1.')
+      return line === undefined || isKnownVersion(line.version) ? malformed() : unknownVersion()
   }
 }
+
+/** A method that it does not know, one of another protocol (RTSP), or a version. */
+const isOfLine = /^HPE_INVALID_(?:METHOD|CONSTANT|VERSION)$/
+const isUnknownCoding = /invalid `transfer-encoding`/i
+const malformed = () => hostProblems.create('invalid-request', 'This is not well-formed HTTP/1.1.')

@@ -6,13 +6,20 @@ import { hostProblems } from './problems.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     [kBytes]: Buffer | null
+    [kOnRead]: ((bytes: number) => void) | null
   }
 }
 
 const kBytes = Symbol('bytes of the body')
+const kOnRead = Symbol('what to do once the body has been read')
 
 /** The body as it was sent; null for an empty one. */
 export const bytesOf = (request: FastifyRequest): Buffer | null => request[kBytes]
+
+/** Calls with the length of the body once it has been read, and before it is looked at; what that throws is the answer. */
+export function onBodyRead(request: FastifyRequest, listener: (bytes: number) => void): void {
+  request[kOnRead] = listener
+}
 
 /**
  * Bodies are JSON or nothing. An empty one is none, whatever the content type says; one that the route has
@@ -21,7 +28,10 @@ export const bytesOf = (request: FastifyRequest): Buffer | null => request[kByte
 export const requestBodies = fp(
   async (app) => {
     app.removeAllContentTypeParsers()
+    // Fastify looks at no body of these otherwise.
+    for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
     app.decorateRequest(kBytes, null)
+    app.decorateRequest(kOnRead, null)
 
     // Fastify looks for a parser where there is nothing to parse.
     app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -31,14 +41,16 @@ export const requestBodies = fp(
 
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
       try {
+        request[kOnRead]?.(bytes.length)
         done(null, parse(request, bytes))
       } catch (error) {
         done(error as Error)
       }
     })
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, ({ headers }, bytes: Buffer, done) => {
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+      request[kOnRead]?.(bytes.length)
       if (bytes.length === 0) done(null, undefined)
-      else done(unsupported(`not as ${headers['content-type'] ?? 'a body without Content-Type'}`))
+      else done(unsupported(`not as ${request.headers['content-type'] ?? 'a body without Content-Type'}`))
     })
   },
   { name: 'request-bodies', fastify: '5.x' },
@@ -50,11 +62,14 @@ export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: 
   done()
 }
 
+const charsets = /;\s*charset\s*=\s*"?([^";\s]*)/gi
+
 function parse(request: FastifyRequest, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const { headers, routeOptions } = request
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] as string)?.[1]
-  if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`not in ${charset}`)
+  for (const [, charset] of (headers['content-type'] as string).matchAll(charsets)) {
+    if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`not in ${charset}`)
+  }
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
   if (routeOptions.schema?.body === undefined) {

@@ -14,12 +14,12 @@ export function respondProblem(
   close = true,
 ): void {
   const id = requestId(request)
+  if (close) response.shouldKeepAlive = false
   const body = Buffer.from(JSON.stringify(problem.toDetails(id)))
   response.writeHead(problem.status, {
     'content-type': 'application/problem+json',
     'content-length': body.length,
     'request-id': id,
-    ...(close && { connection: 'close' }),
     ...problem.headers,
     ...constantHeaders,
   })

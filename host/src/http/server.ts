@@ -1,52 +1,60 @@
 import {
   createServer as createHttpServer,
-  type IncomingMessage,
+  IncomingMessage,
   type RequestListener,
   type Server,
   ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { Admission, Response } from './admission.ts'
+import { checkHead } from './check-head.ts'
+import { Connections, type ConnectionsOptions } from './connections.ts'
+import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
 import { respondProblem } from './respond-problem.ts'
+import { StalledAnswers } from './stalled-answers.ts'
 
-export interface ServerOptions {
+export interface ServerOptions extends ConnectionsOptions {
   /** Takes every request that is well-formed, once it is admitted. */
   readonly listener: RequestListener
-  readonly maxConnections: number
   /** How many requests are worked on at once. */
   readonly maxRequests: number
   /** In front of every path; '' for none. */
   readonly basePath?: string
+  /** After how many milliseconds, about, an answer is ended whose reader takes nothing of it. */
+  readonly patience?: number
 }
 
-/** How many connections beyond `maxConnections` are taken, for `/health/*` alone. */
-const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxConnections / 10))
-/** How long such a connection may stay, in milliseconds. */
-const SPARE_TIME = 2_000
+const PATIENCE = 10_000
+/** For how long a connection may be idle between requests, in milliseconds; that while all are taken is told in `Keep-Alive`. */
+const KEEP_ALIVE = 10_000
+const FULL_KEEP_ALIVE = 2_000
 
 /**
  * The one http.Server of the process. It outlives the Fastify instances behind `listener`, and answers with
- * a problem what Node would answer with less, or drop: malformed HTTP, no Host, an unknown Expect, CONNECT.
- * `Upgrade` is ignored, as RFC 9110 allows.
+ * a problem what Node would answer with less, or drop: malformed HTTP, a head that means two things, an unknown Expect,
+ * CONNECT. `Upgrade` is ignored, as RFC 9110 allows.
  */
-export function createServer(options: ServerOptions): { server: Server; admission: Admission } {
-  const { listener, maxConnections, maxRequests, basePath = '' } = options
+export function createServer(options: ServerOptions): {
+  server: Server
+  admission: Admission
+  connections: Connections
+  stalled: StalledAnswers
+} {
+  const { listener, maxConnections, maxRequests, basePath = '', patience = PATIENCE } = options
   const admission = new Admission({ listener, maxRequests, maxWaiting: maxConnections })
-  /** Each with the timer that ends it, should no request come. */
-  const spare = new WeakMap<Socket, NodeJS.Timeout>()
+  const connections = new Connections(options)
   const isHealth = ({ url = '' }: IncomingMessage) => url.startsWith(`${basePath}/health/`)
 
   const admit: RequestListener = (request, response) => {
-    const timer = spare.get(request.socket)
-    const isSpare = timer !== undefined
-    if (isSpare) {
-      clearTimeout(timer)
-      response.shouldKeepAlive = false
-    }
-    if (isHealth(request)) listener(request, response)
-    else if (isSpare) admission.refuse(request, response)
+    const excess = connections.ask(request.socket)
+    if (excess !== undefined) response.shouldKeepAlive = false
+    const problem = checkHead(request)
+    if (problem) respondProblem(problem, request, response)
+    else if (isHealth(request)) listener(request, response)
+    else if (excess === 'share') respondProblem(connections.refusal(request.socket), request, response)
+    else if (excess === 'all') admission.refuse(request, response)
     else admission.take(request, response)
   }
 
@@ -59,33 +67,20 @@ export function createServer(options: ServerOptions): { server: Server; admissio
       requestTimeout: 10_000,
       // Without it a slow body outlives requestTimeout fourfold.
       connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 10_000,
+      keepAliveTimeout: KEEP_ALIVE,
     },
-    (request, response) => {
-      if (request.headers.host === undefined && request.httpVersion === '1.1') {
-        respondProblem(
-          hostProblems.create('invalid-request', 'The request has no Host header.'),
-          request,
-          response,
-        )
-      } else {
-        admit(request, response)
-      }
-    },
+    admit,
   )
-  server.maxConnections = maxConnections + spareConnections(maxConnections)
-  let connections = 0
+  // A head of 8 KiB has room for more than Node's 2,000, and those beyond would not be looked at.
+  server.maxHeadersCount = 0
+  server.maxConnections = connections.most
   server.on('connection', (socket) => {
-    connections += 1
-    admission.accepted()
-    socket.once('close', () => {
-      connections -= 1
-    })
-    if (connections <= maxConnections) return
-    const timer = setTimeout(() => socket.destroy(), SPARE_TIME).unref()
-    spare.set(socket, timer)
-    socket.once('close', () => clearTimeout(timer))
+    // Of an address that has its share nothing urgent comes.
+    if (connections.take(socket) !== 'share') admission.accepted()
+    server.keepAliveTimeout = connections.isFull ? FULL_KEEP_ALIVE : KEEP_ALIVE
   })
+  const stalled = new StalledAnswers(connections, patience)
+  server.once('close', () => stalled.stop())
 
   server.on('checkExpectation', (request, response) => {
     const problem = hostProblems.create(
@@ -95,16 +90,29 @@ export function createServer(options: ServerOptions): { server: Server; admissio
     respondProblem(problem, request, response)
   })
 
-  // To the routes CONNECT is one more method that they do not have.
-  server.on('connect', (request, socket) => {
-    const response = new ServerResponse(request)
-    response.shouldKeepAlive = false
-    response.assignSocket(socket as Socket)
-    response.once('finish', () => (socket as Socket).destroySoon())
-    socket.on('error', () => socket.destroy())
+  // A body is read once the head is judged. After the answer Node reads it, too, to drop it.
+  server.on('checkContinue', (request, response) => {
+    request.once('resume', () => {
+      if (!response.headersSent) response.writeContinue()
+    })
     admit(request, response)
   })
 
-  server.on('clientError', refuseConnection)
-  return { server, admission }
+  const admitLast = (request: IncomingMessage, socket: Socket) => {
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => lingeringClose(socket))
+    socket.on('error', () => socket.destroy())
+    admit(request, response)
+  }
+  // To the routes CONNECT is one more method that they do not have.
+  server.on('connect', (request, socket) => admitLast(request, socket as Socket))
+  // A method that the parser does not know is another one. Its headers are not read; HTTP/1.0 needs none.
+  const refuseMethod = (url: string, socket: Socket) => {
+    const request = Object.assign(new IncomingMessage(socket), { method: 'CONNECT', url, httpVersion: '1.0' })
+    admitLast(request, socket)
+  }
+  server.on('clientError', (error, socket) => refuseConnection(error, socket as Socket, refuseMethod))
+  return { server, admission, connections, stalled }
 }

@@ -6,18 +6,62 @@ const INTERVAL = 60_000
 
 /** Logs that connections are closed for being too many: the first at once, then how many there were, once a minute. */
 export function tellDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
-  let dropped = 0
-  let timer: NodeJS.Timeout | undefined
-  const tell = () => {
-    timer = undefined
-    if (dropped === 0) return
+  const counted = new Counted((dropped) => {
     log.warn({ dropped }, `connections are closed at once: ${server.maxConnections} are open, the most`)
-    dropped = 0
-    timer = setTimeout(tell, interval).unref()
+  }, interval)
+  server.on('drop', () => counted.add())
+  server.once('close', () => counted.stop())
+}
+
+/**
+ * Logs that connections are refused since their address has `most`: the first at once, then how many there were and the
+ * last address, once a minute.
+ * @returns what is told each of them
+ */
+export function tellRefusedAddresses(
+  most: number,
+  log: Pick<FastifyBaseLogger, 'warn'>,
+  interval = INTERVAL,
+): (address: string) => void {
+  let address = ''
+  const counted = new Counted((refused) => {
+    log.warn(
+      { refused, address },
+      `connections are refused: their address has ${most}, the most (server.maxConnectionsPerAddress). If it is your proxy, name it in server.trustProxy`,
+    )
+  }, interval)
+  return (last) => {
+    address = last
+    counted.add()
   }
-  server.on('drop', () => {
-    dropped += 1
-    if (timer === undefined) tell()
-  })
-  server.once('close', () => clearTimeout(timer))
+}
+
+/** Tells of the first at once, then of how many there were in each interval that had any. */
+class Counted {
+  readonly #tell: (count: number) => void
+  readonly #interval: number
+  #count = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(tell: (count: number) => void, interval: number) {
+    this.#tell = tell
+    this.#interval = interval
+  }
+
+  add(): void {
+    this.#count += 1
+    if (this.#timer === undefined) this.#turn()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #turn(): void {
+    this.#timer = undefined
+    if (this.#count === 0) return
+    this.#tell(this.#count)
+    this.#count = 0
+    this.#timer = setTimeout(() => this.#turn(), this.#interval).unref()
+  }
 }

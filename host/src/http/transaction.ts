@@ -3,15 +3,16 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { Answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type GuestOptions, guestOf, provenId, unknownGuest } from '../callers/callers.ts'
+import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
-import { withTrace } from '../events/with-trace.ts'
+import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import { generatorOf } from '../storage/generator-of.ts'
-import { assertCompared } from './conditional-requests.ts'
+import { assertCompared, isCompared } from './conditional-requests.ts'
 import { type Decided, isSuccess } from './decided.ts'
 import { entityTag, isResource } from './entity-tag.ts'
 import { parseIdempotencyKey } from './idempotency-key.ts'
 import type { Claim } from './idempotency-records.ts'
+import { isRead } from './is-read.ts'
 import { bytesOf } from './request-bodies.ts'
 import { routeOf } from './route-of.ts'
 import { runOnce } from './run-once.ts'
@@ -37,11 +38,10 @@ export const transaction = fp<TransactionOptions>(
     app.decorateRequest(kKey, null)
     app.addHook('onRequest', (request: WithReply, reply, done) => {
       request[kReply] = reply
-      const header = request.headers['idempotency-key']
-      if (header !== undefined && takesKey(request.method)) {
-        request[kKey] = parseIdempotencyKey(header)
+      const { 'idempotency-key': header, 'if-match': ifMatch } = request.headers
+      if (header !== undefined && takesKey(request.method)) request[kKey] = parseIdempotencyKey(header)
+      if (header !== undefined || ifMatch !== undefined)
         reply.raw.once('finish', () => warnUnprotected(request, reply))
-      }
       done()
     })
     app.decorateRequest('transaction', function (this: WithReply, steps) {
@@ -70,22 +70,26 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   const { database, guests, cookie, basePath } = options
   const reply = request[kReply]
   if (!reply) throw new Error('request.transaction was called twice: one request has one answer')
-  request[kReply] = null
   const guest = guestOf(request)
+  if (guest && guest.origin !== 'header') cookie.assertOwnSite(request)
+  // Of several cookies another may be a guest's, and the browser keeps one under our name and path: it is left alone.
+  const isOnlyCookie = guest?.origin === 'cookie' && cookie.read(request).length === 1
+  request[kReply] = null
   const claimed = claimOf(request, basePath)
   const { traceparent } = request
   const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
+  const decideOnce = () => notingEvent(decideNow())
   let decided: Decided
   try {
     decided = claimed
-      ? await runOnce(database, claimed, decideNow, (problem) => problemAnswer(problem, request.id))
+      ? await runOnce(database, claimed, decideOnce, (problem) => problemAnswer(problem, request.id))
       : await database.transaction(decideNow)
   } catch (error) {
     request[kReply] = reply
     if (!(error instanceof GuestVanished)) throw error
     // Not somebody new in its place: what they write would be lost on the user who has just claimed the guest.
-    if (guest?.origin === 'cookie') cookie.clear(reply)
+    if (isOnlyCookie) cookie.clear(reply)
     throw unknownGuest()
   }
   const { status, headers, text, replayed } = decided
@@ -94,7 +98,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
     reply.header('idempotent-replayed', 'true')
   } else if (guest && isSuccess(status)) {
     if (guest.origin === 'new') reply.header('guest-token', guest.revealToken())
-    if (guest.origin !== 'header') cookie.write(reply, guest.revealToken())
+    if (guest.origin === 'new' || isOnlyCookie) cookie.write(reply, guest.revealToken())
   }
   // To bytes Fastify adds no charset, which the media type of a problem does not have.
   // Awaiting a reply awaits its being sent.
@@ -115,14 +119,24 @@ function claimOf(request: WithReply, basePath: string): Claim | undefined {
     .update(JSON.stringify([url, headers['if-match'] ?? null]))
     .update(bytesOf(request) ?? '')
     .digest('base64url')
-  return { caller, route: `${method} ${routeOptions.url?.slice(basePath.length)}`, key, fingerprint }
+  const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
+  return { caller, user: notedUserOf(request), route, key, fingerprint }
 }
 
-/** A module that answers such a request by itself may have done it twice, and nobody would know. */
+/** What a module does by itself may be done twice, or to what the caller has not seen, and nobody would know. */
 function warnUnprotected(request: WithReply, reply: FastifyReply): void {
   const route = routeOf(request)
   if (request[kReply] === null || !isSuccess(reply.statusCode) || route.module === undefined) return
-  request.log.warn(route, 'an Idempotency-Key had no effect, since the route did not use request.transaction')
+  if (request[kKey])
+    request.log.warn(
+      route,
+      'an Idempotency-Key had no effect, since the route did not use request.transaction',
+    )
+  if (!isRead(request.method) && !isCompared(request))
+    request.log.warn(
+      route,
+      'If-Match had no effect, since the route used neither request.transaction nor request.ifMatch',
+    )
 }
 
 /**
@@ -153,6 +167,17 @@ function* decide(
   const headers = headersOf(answered, text, reply.request.method, basePath)
   if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
   return { status, headers, text, replayed: false }
+}
+
+/** Names the event that has the answer as its data, so that it is kept once. */
+function* notingEvent(steps: Transaction<Decided>): Transaction<Decided> {
+  const ids = new Map<string, string>()
+  const decided = yield* mapEmissions(steps, function* (event) {
+    const written = yield { event }
+    ids.set(JSON.stringify(event.data), event.id)
+    return written
+  })
+  return { ...decided, event: decided.text === undefined ? undefined : ids.get(decided.text) }
 }
 
 /** The headers of an answer, and those that follow from it. @throws {TypeError} for what is no header */

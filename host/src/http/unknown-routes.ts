@@ -36,10 +36,14 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(
     const mayBeModules = (path: string) =>
       unavailable.length > 0 && !isCutOff(path) && path.startsWith(`${basePath}/`)
 
+    const allowedOn = (path: string) => {
+      const route = path === root ? basePath || root : path
+      return isCutOff(path) ? [] : [...methods].filter((name) => known.find(name as never, route))
+    }
+
     const refuse = ({ url }: FastifyRequest): never => {
       const path = pathOf(url)
-      const route = path === root ? basePath || root : path
-      const allowed = isCutOff(path) ? [] : [...methods].filter((name) => known.find(name as never, route))
+      const allowed = allowedOn(path)
       if (allowed.length === 0 && mayBeModules(path)) {
         throw hostProblems.create(
           'module-unavailable',
@@ -53,7 +57,9 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(
 
     app.setNotFoundHandler(refuse)
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.is404 || isCutOff(pathOf(request.url))) refuse(request)
+      const path = pathOf(request.url)
+      const isPreflights = request.routeOptions.url === '*'
+      if (request.is404 || isCutOff(path) || (isPreflights && allowedOn(path).length === 0)) refuse(request)
       done()
     })
   },

@@ -2,20 +2,30 @@ import type { Config } from '../config.ts'
 import type { MetricFamily } from '../metrics/metric-family.ts'
 import { type Allowance, WindowCounter } from './window-counter.ts'
 
-export type LimitName = 'caller' | 'address' | 'new-guests'
+/** Those of bytes count the bodies of requests. */
+export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | 'address-bytes'
 
 /** What each caller and each address may do in a minute. It belongs to the process, and outlives generations. */
 export class RateLimits {
   readonly counters: Readonly<Record<LimitName, WindowCounter>>
-  readonly #refused: Record<LimitName, number> = { caller: 0, address: 0, 'new-guests': 0 }
+  readonly #refused: Record<LimitName, number> = {
+    caller: 0,
+    address: 0,
+    'new-guests': 0,
+    'caller-bytes': 0,
+    'address-bytes': 0,
+  }
   /** What is added to the time that has passed in this process: it never jumps, as a machine's clock may. */
   #began = performance.timeOrigin
 
-  constructor({ max, maxPerAddress, maxNewGuests }: Config['rateLimit']) {
+  constructor(config: Config['rateLimit']) {
+    const { max, maxPerAddress, maxNewGuests, maxBytes, maxBytesPerAddress } = config
     this.counters = {
       caller: new WindowCounter(max),
       address: new WindowCounter(maxPerAddress),
       'new-guests': new WindowCounter(maxNewGuests),
+      'caller-bytes': new WindowCounter(maxBytes),
+      'address-bytes': new WindowCounter(maxBytesPerAddress),
     }
   }
 
@@ -29,14 +39,14 @@ export class RateLimits {
     this.#began = now - performance.now()
   }
 
-  take(name: LimitName, key: string): Allowance {
-    const allowance = this.counters[name].take(key, this.now())
+  take(name: LimitName, key: string, amount = 1): Allowance {
+    const allowance = this.counters[name].take(key, this.now(), amount)
     if (allowance.isSpent) this.#refused[name] += 1
     return allowance
   }
 
-  giveBack(name: LimitName, key: string): void {
-    this.counters[name].giveBack(key, this.now())
+  giveBack(name: LimitName, key: string, amount = 1): void {
+    this.counters[name].giveBack(key, this.now(), amount)
   }
 
   family(): MetricFamily {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 /** In milliseconds. All limits are per minute. */
 export const WINDOW = 60_000
 /** How many keys are remembered; whoever has been silent for longest is forgotten first. */
-const MOST_KEYS = 50_000
+export const MOST_KEYS = 50_000
 
 /** What one key has used in the window that began last, and in the one before. */
 class Usage {
@@ -55,21 +55,24 @@ export class WindowCounter {
   }
 
   /** @param now in epoch milliseconds */
-  take(key: string, now: number): Allowance {
+  take(key: string, now: number, amount = 1): Allowance {
     const usage = this.#at(key, now)
     const past = (now % WINDOW) / WINDOW
     const used = usage.own + usage.others + usage.previous * (1 - past)
-    if (used + 1 > this.max) return { isSpent: true, remaining: 0, seconds: this.#wait(usage, past) }
-    usage.own += 1
+    if (used + amount > this.max) {
+      const remaining = Math.max(0, Math.floor(this.max - used))
+      return { isSpent: true, remaining, seconds: this.#wait(usage, past, amount) }
+    }
+    usage.own += amount
     if (usage.own * 10 >= this.max) this.#busy.add(key)
-    const remaining = Math.floor(this.max - used - 1)
+    const remaining = Math.floor(this.max - used - amount)
     return { isSpent: false, remaining, seconds: Math.ceil((1 - past) * (WINDOW / 1000)) }
   }
 
-  /** Undoes a `take`, where what it was for did not happen. */
-  giveBack(key: string, now: number): void {
+  /** Undoes a `take`, where what it was for did not happen; what other hosts have been told of stays. */
+  giveBack(key: string, now: number, amount = 1): void {
     const usage = this.#at(key, now)
-    if (usage.own > usage.told) usage.own -= 1
+    usage.own -= Math.min(amount, usage.own - usage.told)
   }
 
   /** What has been counted since the others were last told, of `most` keys. */
@@ -106,9 +109,10 @@ export class WindowCounter {
     return usage
   }
 
-  /** Seconds until one more is allowed, if nothing else is taken meanwhile. */
-  #wait({ own, others, previous }: Usage, past: number): number {
-    const free = this.max - 1
+  /** Seconds until so much more is allowed, if nothing else is taken meanwhile; a minute for more than there ever is. */
+  #wait({ own, others, previous }: Usage, past: number, amount: number): number {
+    if (amount > this.max) return WINDOW / 1000
+    const free = this.max - amount
     const current = own + others
     // This window, where the former one fades in time; else the next one, where this one has to fade.
     const until = current <= free ? 1 - (free - current) / previous : 2 - free / current

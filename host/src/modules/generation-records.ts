@@ -42,7 +42,7 @@ export async function recordGeneration(
   const file = fileOf(directory, generation)
   // One that is there may lack the sync of its name: the attempt that wrote it has ended before.
   if (existsSync(file)) return await syncPath(folderOf(directory))
-  await makeFolder(folderOf(directory))
+  await makeFolder(folderOf(directory), 0o700)
   const record: Omit<Generation, 'generation'> = {
     at: new Date().toISOString(),
     command,

@@ -135,5 +135,5 @@ export async function readLock(directory: string): Promise<Lock> {
 
 /** Makes `lock` the truth, durably and at once: the commit point of every change. */
 export async function writeLock(directory: string, lock: Lock): Promise<void> {
-  await writeDurably(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`)
+  await writeDurably(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }

@@ -81,6 +81,7 @@ export async function registerModule(
             'it reads the events of all modules: its manifest needs "listensTo": ["*"]',
           )
         },
+        eventTypes: { has: (type) => lent.eventTypes.has(type) },
         retiring: lent.retiring,
       }
       await scope.register(plugin as never, context)
@@ -122,7 +123,7 @@ function eventsFor(events: EventLog, scope: FastifyInstance): EventReader {
     read: (query) => events.read(query),
     last: () => events.last(),
     newest: (owner) => events.newest(owner),
-    find: (id) => events.find(id),
+    find: (id, owner) => events.find(id, owner),
     onMore(listener) {
       const ignore = events.onMore(listener)
       const end = () => {

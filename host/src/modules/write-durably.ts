@@ -6,13 +6,14 @@ import { syncPath } from '../sync-path.ts'
 /**
  * Replaces a file by one rename, on the disk when it resolves: a crash leaves the old content or the new. The
  * temporary file is `<file>.<pid>.tmp`. Who may read the file stays as it is.
+ * @param newMode of a file that is new
  * @throws {NodeJS.ErrnoException} with `path`, the file; it is as it was then
  */
-export async function writeDurably(file: string, text: string): Promise<void> {
+export async function writeDurably(file: string, text: string, newMode = 0o600): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
   const mode = await modeOf(file)
   try {
-    await writeSynced(temporary, text, mode)
+    await writeSynced(temporary, text, mode, newMode)
     await rename(temporary, file)
   } catch (error) {
     await rm(temporary, { force: true, recursive: true }).catch(() => {})
@@ -52,7 +53,13 @@ export async function publish(temporary: string, file: string): Promise<void> {
   await syncPath(dirname(file))
 }
 
-async function writeSynced(file: string, text: string, mode?: number, newMode = mode): Promise<void> {
+/** @param mode that it has to have, whatever the umask; undefined: `newMode`, as far as the umask allows it */
+async function writeSynced(
+  file: string,
+  text: string,
+  mode: number | undefined,
+  newMode: number,
+): Promise<void> {
   const handle = await open(file, 'w', newMode)
   try {
     if (mode !== undefined) await handle.chmod(mode)

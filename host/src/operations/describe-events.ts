@@ -11,13 +11,44 @@ export function describeEvents(document: OpenapiDocument, types: Iterable<EventT
       operationId: `on${nameOf(type)}`,
       tags: [source],
       summary: `The event ${type}`,
+      security: [{ webhookSignature: [] }],
+      parameters: deliveryHeaders,
       requestBody: { content },
       responses: { '2XX': { description: 'taken in: whatever else is answered, it is told again' } },
     }
     webhooks.push([type, { post }])
   }
-  if (webhooks.length > 0) document.webhooks = Object.fromEntries(webhooks)
+  if (webhooks.length === 0) return
+  document.webhooks = Object.fromEntries(webhooks)
+  document.components.securitySchemes.webhookSignature = webhookSignature
 }
+
+const webhookSignature = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'webhook-signature',
+  description:
+    'Of an event that is sent to a webhook: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the secret of the webhook, in base64; several are separated by spaces, and one must be right (standardwebhooks.com).',
+}
+
+/** Those of standardwebhooks, beside the signature. */
+const deliveryHeaders = [
+  {
+    in: 'header',
+    name: 'webhook-id',
+    required: true,
+    description: 'the id of the event: the same whenever it is told',
+    schema: { type: 'string' },
+  },
+  {
+    in: 'header',
+    name: 'webhook-timestamp',
+    required: true,
+    description:
+      'when this attempt was signed, in seconds since 1970: refuse what is older than some minutes',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+]
 
 /** CloudEvents 1.0. */
 function envelope(type: string, source: string, data: unknown): JsonSchema {

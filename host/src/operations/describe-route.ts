@@ -2,12 +2,11 @@ import { STATUS_CODES } from 'node:http'
 import type { Access } from '@mortise/module-sdk'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
-import { hostProblems } from '../http/problems.ts'
-import { takesKey } from '../http/transaction.ts'
 import { withoutDefaulted } from '../without-defaulted.ts'
+import { describeBody } from './describe-body.ts'
+import { isProtected, problemsOf } from './route-problems.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
-type Code = Parameters<typeof hostProblems.responses>[number]
 
 /** The tag of routes that no module has. */
 export const hostTag = 'application'
@@ -26,14 +25,11 @@ export function describeRoute(
     ...schema,
     ...withHeaders(schema?.headers as TSchema | undefined, headersOf(route)),
     ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
-    ...(schema?.body ? { body: withoutDefaulted(schema.body as TSchema) } : {}),
+    ...(schema?.body ? { body: describeBody(schema.body as TSchema) } : {}),
     response: withDescriptions({
       ...(schema?.response as Responses | undefined),
       ...(showsResource(route) && { 304: Type.Unsafe({ description: 'it is what you have already' }) }),
-      ...merged(
-        route.config?.problems ?? {},
-        hostProblems.responses(...commonCodes(route, schema), ...conditionalCodes(route)),
-      ),
+      ...problemsOf(route, schema),
     }),
   }
 }
@@ -51,10 +47,6 @@ function securityOf(access: Access) {
   if (access === 'caller') return [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}]
   return [{ bearer: [access] }]
 }
-
-/** Whether an Idempotency-Key has an effect: not where nobody is asked who they are, and not on the host's own routes. */
-const isProtected = ({ method, config }: RouteOptions) =>
-  takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
 
 /** The request headers that the host looks at for a route. */
 function headersOf(route: RouteOptions): Record<string, TSchema> {
@@ -90,41 +82,6 @@ const showsResource = ({ method, schema }: RouteOptions) =>
 function withHeaders(own: TSchema | undefined, added: Record<string, TSchema>) {
   if (Object.keys(added).length === 0) return {}
   return { headers: { type: 'object', ...own, properties: { ...own?.properties, ...added } } }
-}
-
-function conditionalCodes(route: RouteOptions): Code[] {
-  return [
-    ...(isProtected(route) ? (['idempotency-running', 'idempotency-mismatch'] as const) : []),
-    ...(route.config?.ifMatch === undefined ? [] : (['precondition-failed'] as const)),
-  ]
-}
-
-const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
-
-function commonCodes({ config, method }: RouteOptions, schema: FastifySchema | undefined): Code[] {
-  const access = config?.access
-  const codes: Code[] = ['invalid-request', 'internal-error', 'busy']
-  if (config?.unlimited !== true) codes.push('rate-limited')
-  if (writes(String(method))) codes.push('storage-full')
-  if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
-  if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
-  if (schema?.body) codes.push('payload-too-large', 'unsupported-media-type')
-  return codes
-}
-
-/** Of a status that has problems of the module and of the host, both are named. */
-function merged(own: Responses, common: Responses): Responses {
-  const shared = Object.keys(own).filter((status) => status in common)
-  const both = shared.map((status) => [
-    status,
-    { ...own[status], description: joined(own[status]?.description, common[status]?.description) },
-  ])
-  return { ...own, ...common, ...Object.fromEntries(both) }
-}
-
-/** A code that both have is said once. */
-function joined(...descriptions: (string | undefined)[]): string {
-  return [...new Set(descriptions.flatMap((text) => text?.split('; ') ?? []))].join('; ')
 }
 
 /** OpenAPI wants a description of every response. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
+import { StaticContent } from '../http/static-content.ts'
 
 export interface DocsPageOptions {
   readonly application: { readonly name: string }
@@ -12,9 +13,10 @@ const schema = { hide: true }
 const csp =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const javascript = 'text/javascript; charset=utf-8'
 const assets = {
   'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui-bundle.js': javascript,
   'favicon-32x32.png': 'image/png',
 }
 
@@ -25,32 +27,35 @@ const assets = {
 export const docsPage = fp<DocsPageOptions>(
   async (app, { application }) => {
     const { prefix } = app
-    const page = html(application.name, prefix)
     const start = `SwaggerUIBundle({ url: '${prefix}/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
-
-    app.get('/docs', { config, schema }, (_request, reply) => {
-      reply.header('content-security-policy', csp).type('text/html; charset=utf-8').send(page)
-    })
-    app.get('/docs/static/start.js', { config, schema }, (_request, reply) => {
-      reply.type('text/javascript; charset=utf-8').send(start)
-    })
+    const made = {
+      '/docs': new StaticContent(Buffer.from(html(application.name, prefix)), 'text/html; charset=utf-8', {
+        'content-security-policy': csp,
+      }),
+      '/docs/static/start.js': new StaticContent(Buffer.from(start), javascript),
+    }
+    for (const [path, content] of Object.entries(made)) {
+      app.get(path, { config, schema }, (request, reply) => content.negotiate(request, reply))
+    }
     for (const [name, type] of Object.entries(assets)) {
-      app.get(`/docs/static/${name}`, { config, schema }, async (_request, reply) => {
-        reply.header('cache-control', 'public, max-age=3600').type(type)
-        return read(name)
-      })
+      app.get(`/docs/static/${name}`, { config, schema }, async (request, reply) =>
+        (await read(name, type)).negotiate(request, reply),
+      )
     }
   },
   { name: 'docs-page', fastify: '5.x' },
 )
 
-const files = new Map<string, Promise<Buffer>>()
+const files = new Map<string, Promise<StaticContent>>()
 
 /** The file of swagger-ui, read once: it is the same for every generation. */
-function read(name: string): Promise<Buffer> {
+function read(name: string, type: string): Promise<StaticContent> {
   const known = files.get(name)
   if (known) return known
-  const file = readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`))
+  const path = createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
+  const file = readFile(path).then(
+    (bytes) => new StaticContent(bytes, type, { 'cache-control': 'public, max-age=3600' }),
+  )
   files.set(name, file)
   return file
 }

@@ -1,8 +1,9 @@
-import { BlockList, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
 import type { TokenVerifier } from '../callers/tokens.ts'
+import { assertTagged } from '../http/conditional-requests.ts'
+import { AddressList } from '../limits/address-list.ts'
 import { type MetricFamily, textFormat, toText } from '../metrics/metric-family.ts'
 
 export interface MetricsOptions {
@@ -24,7 +25,7 @@ const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
  */
 export const metrics = fp<MetricsOptions>(
   async (app, { read, allow, tokens }) => {
-    const allowed = addressList(allow)
+    const allowed = new AddressList(allow)
     app.get(
       '/metrics',
       {
@@ -34,7 +35,8 @@ export const metrics = fp<MetricsOptions>(
           if (!isAllowed(request, allowed)) await assertScope(request, tokens)
         },
       },
-      async (_request, reply) => {
+      async (request, reply) => {
+        assertTagged(request, reply)
         reply.type(textFormat).header('cache-control', 'no-store')
         return toText(await read())
       },
@@ -43,21 +45,9 @@ export const metrics = fp<MetricsOptions>(
   { name: 'metrics', fastify: '5.x' },
 )
 
-function addressList(ranges: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
-}
-
-function isAllowed({ raw: { socket, headers } }: FastifyRequest, allowed: BlockList): boolean {
+function isAllowed({ raw: { socket, headers } }: FastifyRequest, allowed: AddressList): boolean {
   if (forwarding.some((name) => headers[name] !== undefined)) return false
-  const { remoteAddress = '' } = socket
-  return allowed.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
+  return allowed.has(socket.remoteAddress ?? '')
 }
 
 async function assertScope({ headers }: FastifyRequest, tokens: TokenVerifier): Promise<void> {

@@ -16,7 +16,8 @@ export function nameSchemas(document: OpenapiDocument): void {
   for (const [, { tags, requestBody, responses }] of operationsOf(document)) {
     const [module = ''] = tags
     if (requestBody) nameContent(requestBody.content, module, schemas)
-    for (const { content = {} } of Object.values(responses)) nameContent(content, module, schemas)
+    for (const { description, content = {} } of Object.values(responses))
+      nameContent(content, module, schemas, description)
   }
   for (const { post } of Object.values(document.webhooks ?? {})) {
     nameContent(post.requestBody.content, post.tags[0], schemas)
@@ -25,12 +26,13 @@ export function nameSchemas(document: OpenapiDocument): void {
 
 type Schemas = OpenapiDocument['components']['schemas']
 
-function nameContent(content: Content, module: string, schemas: Schemas): void {
+/** @param said what the response says of itself; a schema need not say it again */
+function nameContent(content: Content, module: string, schemas: Schemas, said?: string): void {
   for (const media of Object.values(content)) {
     if (!media.schema) continue
-    // Here the description is the one of the response, which has it already.
     const { description, ...schema } = media.schema
-    media.schema = reference(isName(schema.title) ? schema : media.schema, module, schemas)
+    const isSaid = isName(schema.title) && (said === undefined || said === description)
+    media.schema = reference(isSaid ? schema : media.schema, module, schemas)
   }
 }
 

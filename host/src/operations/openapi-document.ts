@@ -1,7 +1,11 @@
 /** The part of an OpenAPI 3.1 document that is completed after it is generated. */
 export interface OpenapiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { schemas: Record<string, JsonSchema>; headers?: Record<string, unknown> }
+  readonly components: {
+    readonly schemas: Record<string, JsonSchema>
+    readonly securitySchemes: Record<string, unknown>
+    headers?: Record<string, unknown>
+  }
   /** What is told of each type of event. */
   webhooks?: Record<string, { readonly post: EventOperation }>
   tags?: { name: string; description?: string }[]
@@ -19,18 +23,22 @@ export interface EventOperation {
   readonly operationId: string
   readonly tags: readonly [module: string]
   readonly summary: string
+  readonly security: Operation['security']
+  readonly parameters: readonly Parameter[]
   readonly requestBody: { readonly content: Content }
-  readonly responses: Readonly<Record<string, Response & { readonly description: string }>>
+  readonly responses: Readonly<Record<string, Response>>
 }
 
 export interface Parameter {
   readonly in: string
   readonly name: string
   readonly required?: boolean
+  readonly description?: string
   readonly schema?: JsonSchema
 }
 
 export interface Response {
+  readonly description: string
   headers?: Record<string, unknown>
   readonly content?: Content
 }

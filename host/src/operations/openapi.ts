@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import fp from 'fastify-plugin'
 import type { EventType } from '../events/event-types.ts'
+import { StaticContent } from '../http/static-content.ts'
 import { describeEvents } from './describe-events.ts'
 import { describeHeaders } from './describe-headers.ts'
 import { describeRoute, hostTag } from './describe-route.ts'
@@ -38,19 +39,28 @@ export const openapi = fp<OpenapiOptions>(
       }),
     })
 
-    let document: Buffer | undefined
+    let document: StaticContent | undefined
     app.get(
       '/openapi.json',
       { config: { access: 'public' }, schema: { hide: true } },
-      async (_request, reply) => {
-        document ??= Buffer.from(JSON.stringify(completed(app.swagger(), eventTypes)))
-        reply.type('application/json; charset=utf-8')
-        return document
+      async (request, reply) => {
+        document ??= new StaticContent(inAscii(completed(app.swagger(), eventTypes)), type, {
+          'cache-control': 'no-cache',
+        })
+        return document.negotiate(request, reply)
       },
     )
   },
   { name: 'openapi', fastify: '5.x', dependencies: ['problem-details'] },
 )
+
+const type = 'application/json; charset=utf-8'
+
+/** Patterns have characters that cannot be seen, or turn the direction of a line: JSON's escapes can be read. */
+function inAscii(document: OpenapiDocument): Buffer {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return Buffer.from(JSON.stringify(document).replace(/[\x7f-\uffff]/g, escaped))
+}
 
 const description =
   `Everybody may begin as a guest: the first write that succeeds answers a \`Guest-Token\` (and a cookie that says the

@@ -32,11 +32,19 @@ export function* givePositions(engine: Engine): Transaction<number> {
   return moved
 }
 
-/** Deletes the oldest that happened before a time, at most `limit`; answers whether there may be more of them. The newest stays. */
+/**
+ * Deletes the oldest that happened before a time, at most `limit`; answers whether there may be more of them. The newest
+ * stays, and so do those that have the body of an answer that is kept for its Idempotency-Key.
+ */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
+  // Those that are old and stay are passed over, so that they do not keep others.
   const deleted = yield* run(sql`
     DELETE FROM mortise_event WHERE at < ${before}
-      AND position IN (SELECT position FROM mortise_event ORDER BY position LIMIT ${limit})
+      AND position IN (
+        SELECT position FROM mortise_event AS candidate
+        WHERE at >= ${before}
+          OR NOT EXISTS (SELECT 1 FROM mortise_idempotency AS kept WHERE kept.event = candidate.id)
+        ORDER BY position LIMIT ${limit})
       AND position < (SELECT max(position) FROM mortise_event)`)
   return deleted === limit
 }

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 export const PULSE = 'MORTISE_PULSE'
 
 /**
- * Writes a character to the parent once a second: `+` where the event loop has turned since the last, otherwise `-`. A
+ * Writes a character to the parent at once, and then each second: `+` where the event loop has turned since the last, otherwise `-`. A
  * thread does it, so only a process that is stopped writes none.
  */
 export function showPulse(): void {
@@ -16,6 +16,8 @@ export function showPulse(): void {
   if (!fd || debuggerUrl() !== undefined) return
   // So that no write waits for a parent that is stopped.
   const channel = new Socket({ fd, readable: false }).unref()
+  // At once: one that stops before the thread has begun is known as well.
+  channel.write('+')
   process.once('exit', () => channel.destroy())
   const beats = new Int32Array(new SharedArrayBuffer(4))
   setInterval(() => Atomics.add(beats, 0, 1), 250).unref()

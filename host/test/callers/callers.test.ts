@@ -4,6 +4,8 @@ import { mock } from 'node:test'
 import { type Access, answer, one, run, sql } from '@mortise/module-sdk'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { keysUnavailable } from '../../src/callers/jwks.ts'
+import { User } from '../../src/callers/user.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from './test-app.ts'
 
 const show = (request: { caller: { id: string; kind: string } }) => ({
@@ -154,8 +156,8 @@ t.test('a cookie that is no guest is cleared, and the caller is new', async (t) 
     'guest=x',
     `guest=${one.token}x`,
     `guest="${one.token}"`,
-    `guest=${one.token}; guest=${other.token}`,
-    `guest=${other.token}; a=b; guest=x`,
+    'guest=x; guest=y',
+    'guest=a; guest=b; guest=c; guest=d; guest=e',
   ]) {
     const response = await app.inject({ url: '/me', headers: { cookie } })
     t.equal(response.statusCode, 200, cookie)
@@ -167,6 +169,20 @@ t.test('a cookie that is no guest is cleared, and the caller is new', async (t) 
     headers: { cookie: `guest=${one.token}; guest=${one.token}` },
   })
   t.equal(twice.json().id, one.id, 'the same twice is the same')
+  for (const cookie of [`guest=${other.token}; a=b; guest=x`, `guest=x; guest=${other.token}`]) {
+    const response = await app.inject({ url: '/me', headers: { cookie } })
+    t.equal(response.json().id, other.id, 'one that is planted takes nobody away')
+    t.strictSame(setCookies(response), [])
+  }
+  const both = `guest=${other.token}; guest=${one.token}`
+  for (const cookie of [both, `guest=a; guest=b; guest=c; guest=d; ${both}`]) {
+    for (const method of ['GET', 'POST'] as const) {
+      const url = method === 'GET' ? '/me' : '/write'
+      const response = await app.inject({ method, url, headers: { cookie } })
+      t.equal(response.json().id, other.id, 'the first guest is the caller')
+      t.strictSame(setCookies(response), [], 'nobody takes the place of the other')
+    }
+  }
   for (const cookie of [
     `guests=${one.token}`,
     `xguest=${one.token}`,
@@ -364,4 +380,24 @@ t.test('whether credentials hold is known long after the request', async (t) => 
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 + 30_000 })
   t.teardown(() => mock.timers.reset())
   t.same(await hold(), [false, true, true, false, false, false, false, false])
+})
+
+t.test('while the issuer of a token is away nobody can say that it holds no longer', async (t) => {
+  const requests: FastifyRequest[] = []
+  let isAway = false
+  const { app } = await testApp(t, {
+    tokens: {
+      verify() {
+        if (isAway) throw keysUnavailable()
+        return new User('https://login.example', 'ann', [])
+      },
+    },
+    routes: (app) => {
+      app.get('/long', { config: { access: 'caller' } }, async (request) => requests.push(request))
+    },
+  })
+  await app.inject({ url: '/long', headers: { authorization: 'Bearer token' } })
+  t.equal(await requests[0]?.credentialsHold(), true)
+  isAway = true
+  await t.rejects(async () => requests[0]?.credentialsHold(), { code: 'issuer-unavailable' })
 })

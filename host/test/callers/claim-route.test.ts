@@ -140,12 +140,26 @@ testOnEngines('a claim needs a user and a guest', async (t, open) => {
 
 testOnEngines('a claimed cookie is cleared, and one of another guest is left', async (t, open) => {
   const { app, claim, becomeGuest } = await claiming(t, open)
-  const [one, other] = [await becomeGuest(), await becomeGuest()]
+  const [one, other, third] = [await becomeGuest(), await becomeGuest(), await becomeGuest()]
   const cleared = [/^guest=; Max-Age=0; /]
   t.strictSame(setCookies(await claim({ 'guest-token': one.token, cookie: `guest=${other.token}` })), [])
   const answered = await claim({ cookie: `guest=${other.token}` })
   t.equal(answered.statusCode, 200)
   t.match(setCookies(answered), cleared)
+  const both = await claim({ cookie: `guest=x; guest=${third.token}` })
+  t.equal(both.statusCode, 200, 'one that is planted beside it keeps nobody out')
+  t.strictSame(setCookies(both), [])
+  const none = await app.inject({ url: '/me', headers: { cookie: `guest=x; guest=${third.token}` } })
+  t.match(setCookies(none), cleared, 'once none of them is a guest')
+  const [fourth, fifth] = [await becomeGuest(), await becomeGuest()]
+  const cookie = `guest=${fourth.token}; guest=${fifth.token}`
+  for (const { id } of [fourth, fifth]) {
+    t.equal((await app.inject({ url: '/me', headers: { cookie } })).body, id)
+    const claimed = await claim({ cookie })
+    t.equal(claimed.statusCode, 200, 'the first who is still a guest')
+    t.strictSame(setCookies(claimed), [])
+  }
+  t.equal((await claim({ cookie })).statusCode, 200, 'again')
   const unknown = await claim({ cookie: 'guest=x' })
   t.equal(unknown.statusCode, 404)
   t.match(setCookies(unknown), cleared)

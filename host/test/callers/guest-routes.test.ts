@@ -1,6 +1,6 @@
 import { DAY, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { setCookies, testApp } from './test-app.ts'
+import { bearer, setCookies, testApp } from './test-app.ts'
 
 const routes = () => {}
 const json = { 'content-type': 'application/json' }
@@ -44,4 +44,24 @@ t.test('a guest that could not be stored is not handed out', async (t) => {
   const response = await app.inject({ method: 'POST', url: '/guest' })
   t.equal(response.statusCode, 500)
   t.strictSame(setCookies(response), [])
+})
+
+t.test('neither route of guests takes an Idempotency-Key', async (t) => {
+  const { app, storage } = await testApp(t, { routes })
+  const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
+  const claim = { authorization: await bearer('ann'), 'guest-token': token }
+  for (const [url, own] of [
+    ['/guest', {}],
+    ['/guest', { 'guest-token': token }],
+    ['/guest/claim', claim],
+  ] as const) {
+    for (const key of ['k', '"k"', 'a b', '']) {
+      const response = await app.inject({ method: 'POST', url, headers: { ...own, 'idempotency-key': key } })
+      t.equal(response.statusCode, 400, `${url} ${key}`)
+      t.match(response.json(), { code: 'invalid-request', errors: [{ parameter: 'Idempotency-Key' }] })
+      t.strictSame(setCookies(response), [])
+    }
+  }
+  t.equal((await storage.many(sql`SELECT id FROM mortise_guest WHERE claimed_by IS NULL`)).length, 1)
+  t.equal((await app.inject({ method: 'POST', url: '/guest/claim', headers: claim })).statusCode, 200)
 })

@@ -10,7 +10,7 @@ import { GuestCookie } from '../../src/callers/guest-cookie.ts'
 import { guestRoutes } from '../../src/callers/guest-routes.ts'
 import { Guests } from '../../src/callers/guests.ts'
 import { mintToken } from '../../src/callers/mint-token.ts'
-import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/callers/tokens.ts'
 import { conditionalRequests } from '../../src/http/conditional-requests.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { idempotencyRoutes } from '../../src/http/idempotency-routes.ts'
@@ -29,7 +29,9 @@ export const secret = Buffer.alloc(32, 7)
 
 export interface TestAppOptions {
   readonly routes: (app: FastifyInstance) => void
-  readonly publicUrl?: string
+  readonly publicUrl?: string | undefined
+  /** Those of CORS, which is not registered. */
+  readonly origins?: readonly string[]
   readonly basePath?: string
   /** Runs each transaction twice, the first time undone. */
   readonly rehearse?: boolean
@@ -37,6 +39,8 @@ export interface TestAppOptions {
   readonly storage?: Storage
   /** Without it nobody takes part in a claim. */
   readonly claims?: Claims
+  /** Without it the application's own tokens are verified. */
+  readonly tokens?: TokenVerifier
 }
 
 /** A database of the host with nobody in it. */
@@ -60,9 +64,9 @@ export async function testApp(t: Test, options: TestAppOptions) {
   const storage = options.storage ?? (await testStorage(t, options.rehearse))
   const parts = {
     database: storage,
-    tokens: createTokenVerifier({ issuers: [{ issuer, secret }] }),
+    tokens: options.tokens ?? createTokenVerifier({ issuers: [{ issuer, secret }] }),
     guests: new Guests(storage),
-    cookie: new GuestCookie(publicUrl),
+    cookie: new GuestCookie({ publicUrl, origins: options.origins }),
     claims: options.claims ?? new Claims([]),
     basePath,
   }

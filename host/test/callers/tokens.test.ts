@@ -69,7 +69,7 @@ t.test('claims that are missing or wrong are refused', async (t) => {
   await refused(t, await sign({ ...good(), nbf: seconds() + 60 }), /claim nbf/)
   await refused(t, await sign({ ...good(), exp: seconds() - 31 }), /expired/)
   await refused(t, forge({ alg: 'HS256' }, { ...good(), exp: '9999999999' }), /claim exp/)
-  await refused(t, await sign({ ...good(), scope: ['admin'] }), /claim scope/)
+  await refused(t, await sign({ ...good(), scope: ['admin', 1] }), /claim scope/)
   await refused(t, await sign({ ...good(), scope: null }), /claim scope/)
 })
 
@@ -106,6 +106,7 @@ t.test('another algorithm, signature or header than agreed is refused', async (t
   await refused(t, `${none}.${body}.`, /well-formed/)
   await refused(t, `${none}.${body}.${signature}`, /algorithm/)
   await refused(t, forge({ alg: 'HS512' }, good()), /algorithm/)
+  await refused(t, forge({ alg: 'HS256', typ: 'logout+jwt' }, good()), /typ/)
   await refused(t, await sign(good(), {}, Buffer.alloc(32, 2)), /signature/)
   await refused(t, `${head}.${body}.${'A'.repeat(43)}`, /signature/)
   await refused(t, `${head}.${body}.`, /signature|well-formed/)

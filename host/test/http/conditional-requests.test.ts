@@ -2,7 +2,7 @@ import { answer, one, run, Strict, sql, type Transaction, type Versioned } from 
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { testApp } from '../callers/test-app.ts'
+import { bearer, testApp } from '../callers/test-app.ts'
 
 const Thing = Type.Object({ id: Type.String(), version: Type.Integer(), text: Type.String() })
 
@@ -14,7 +14,7 @@ async function thingApp(t: Test) {
     found += 1
     return yield* one<Versioned>(sql`SELECT id, version FROM thing`)
   }
-  const { app, storage } = await testApp(t, {
+  const { app, storage, failures } = await testApp(t, {
     routes: (app: FastifyInstance) => {
       const config = { access: 'caller' } as const
       app.get('/thing', { config, schema: { response: { 200: Thing } } }, async () => thing)
@@ -40,6 +40,11 @@ async function thingApp(t: Test) {
           return answer(200, { id: thing.id, deleted: true })
         }),
       )
+      app.post('/raw', { config: { ...config, module: 'thing' } }, async () => ({}))
+      app.post('/raw/compared', { config: { ...config, module: 'thing' } }, async (request) => {
+        await storage.transaction(() => request.ifMatch(find))
+        return {}
+      })
       app.post('/thing', { config, schema: { body: Strict({}) } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`UPDATE thing SET version = 100`)
@@ -63,7 +68,7 @@ async function thingApp(t: Test) {
       headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
     })
   const version = async () => (await storage.one<Versioned>(sql`SELECT version FROM thing`)).version
-  return { app, thing, get, etag, patch, version, looked: () => found }
+  return { app, failures, thing, get, etag, patch, version, looked: () => found }
 }
 
 t.test('one resource has a strong tag, which changes with anything that its body shows', async (t) => {
@@ -147,6 +152,78 @@ t.test('an If-Match that nobody compares is refused, not overlooked', async (t) 
   t.match(refused.json(), { code: 'precondition-failed', detail: /has no version/ })
   t.equal(await version(), 3)
   t.equal((await post({})).statusCode, 201)
+})
+
+t.test('the host’s own writes have nothing to compare, and say so', async (t) => {
+  const { app } = await thingApp(t)
+  const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
+  const claim = { authorization: await bearer('ann'), 'guest-token': token }
+  for (const [url, own] of [
+    ['/guest', {}],
+    ['/guest/claim', claim],
+  ] as const) {
+    const refused = await app.inject({ method: 'POST', url, headers: { ...own, 'if-match': '*' } })
+    t.equal(refused.statusCode, 412)
+    t.match(refused.json(), { code: 'precondition-failed', detail: /has no version/ })
+    t.notOk(refused.headers['set-cookie'])
+  }
+  t.equal((await app.inject({ method: 'POST', url: '/guest/claim', headers: claim })).statusCode, 200)
+})
+
+t.test('a write with If-None-Match is refused, whatever it is; other dates are of no effect', async (t) => {
+  const { app, etag, version } = await thingApp(t)
+  const send = (method: 'PATCH' | 'POST' | 'DELETE', url: string, headers: Record<string, string>) =>
+    app.inject({ method, url, headers })
+  for (const tag of ['*', '"a"', await etag('/thing')]) {
+    for (const [method, url] of [
+      ['PATCH', '/thing'],
+      ['POST', '/thing'],
+      ['DELETE', '/thing'],
+      ['POST', '/raw'],
+      ['POST', '/guest'],
+    ] as const) {
+      const refused = await send(method, url, { 'if-none-match': tag })
+      t.equal(refused.statusCode, 412, `${method} ${url} ${tag}`)
+      t.match(refused.json(), { code: 'precondition-failed', detail: /If-None-Match/ })
+    }
+  }
+  t.equal(await version(), 3)
+  t.equal((await send('POST', '/missing', { 'if-none-match': '*' })).statusCode, 404)
+  const long = { 'if-unmodified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' }
+  t.equal((await send('POST', '/guest', long)).statusCode, 201)
+})
+
+t.test('a read with If-Match shows what it names, or nothing', async (t) => {
+  const { app, etag } = await thingApp(t)
+  const tag = await etag('/thing')
+  const get = (url: string, ifMatch: string) => app.inject({ url, headers: { 'if-match': ifMatch } })
+  for (const shown of [tag, `"a", ${tag}`, '*']) t.equal((await get('/thing', shown)).statusCode, 200)
+  for (const [url, other] of [
+    ['/thing', '"a"'],
+    ['/thing', `W/${tag}`],
+    ['/list', tag],
+    ['/own', tag],
+  ] as const) {
+    const refused = await get(url, other)
+    t.equal(refused.statusCode, 412, `${url} ${other}`)
+    t.match(refused.json(), { code: 'precondition-failed' })
+    t.notOk(refused.headers.etag, 'of what is not shown')
+  }
+  for (const [url, shown] of [
+    ['/list', '*'],
+    ['/own', '"own"'],
+  ] as const)
+    t.equal((await get(url, shown)).statusCode, 200)
+})
+
+t.test('a module that answers a write by itself has looked at If-Match, or it is logged', async (t) => {
+  const { app, failures } = await thingApp(t)
+  const headers = { 'if-match': '*' }
+  t.equal((await app.inject({ method: 'POST', url: '/raw', headers })).statusCode, 200)
+  t.match(failures, [/If-Match had no effect/])
+  t.equal((await app.inject({ method: 'POST', url: '/raw/compared', headers })).statusCode, 200)
+  t.equal((await app.inject({ method: 'POST', url: '/raw' })).statusCode, 200)
+  t.equal(failures.length, 1)
 })
 
 t.test('of two that change the same version one is refused', async (t) => {

@@ -67,5 +67,7 @@ t.test('answers a preflight; an OPTIONS that is none is a method like others', a
   t.equal(other.statusCode, 405)
   t.equal(other.headers.allow, 'DELETE, GET, HEAD')
   t.equal((await app.inject({ method: 'OPTIONS', url: '/nope' })).statusCode, 404)
+  for (const url of ['/nope', '/cart/', '/cart/item/'])
+    t.equal((await app.inject({ method: 'OPTIONS', url, headers: preflight })).statusCode, 404, url)
   t.equal((await app.inject('/nope')).statusCode, 404)
 })

@@ -1,4 +1,4 @@
-import { PageOf, pageQuery, Strict, walkQuery } from '@mortise/module-sdk'
+import { CursorPageOf, cursorQuery, PageOf, pageQuery, Strict, walkQuery } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
@@ -82,6 +82,53 @@ t.test('a list without until has links without it, and refuses one', async (t) =
   const refused = await app.inject('/plain?until=foo')
   t.equal(refused.statusCode, 400)
   t.match(refused.json().errors, [{ parameter: 'until', detail: 'is no known parameter' }])
+})
+
+/** A list of two rows after `after`, which may be followed by others. */
+const cursorList = (more: boolean) => (scope: FastifyInstance) => {
+  const querystring = Strict({ ...walkQuery, ...cursorQuery, status: Type.Optional(Type.String()) })
+  const schema = { querystring, response: { 200: CursorPageOf(Type.Object({ id: Type.String() })) } }
+  scope.get('/walked', { config: { access: 'public' }, schema }, async ({ query }, reply) => {
+    const { page, rpp, after } = query as { page: number; rpp: number; after?: string }
+    const data = [{ id: 'note_1' }, { id: 'note 2>' }]
+    return after === undefined
+      ? reply.paged({ data, page, rpp, total: 45 })
+      : reply.paged({ data, rpp, more })
+  })
+}
+
+t.test('what follows a cursor has its rows, and a link to those after them', async (t) => {
+  const app = await createApp(t, { routes: cursorList(true), publicUrl: 'https://shop.example' })
+  const response = await app.inject('/walked?status=a,b&after=note_0&rpp=2')
+  t.strictSame(response.json(), { data: [{ id: 'note_1' }, { id: 'note 2>' }], rpp: 2 })
+  const links = linksOf(response.headers.link)
+  t.strictSame(links, { next: 'https://shop.example/walked?status=a%2Cb&after=note+2%3E&rpp=2' })
+  t.equal((await app.inject(String(links.next))).statusCode, 200)
+  t.match((await app.inject('/walked')).json(), { page: 1, rpp: 20, total: 45, pages: 3 })
+
+  const end = await createApp(t, { routes: cursorList(false) })
+  t.equal((await end.inject('/walked?after=note_0')).headers.link, undefined)
+})
+
+t.test('a cursor together with a page, or the mark of a walk, is refused', async (t) => {
+  const app = await createApp(t, { routes: cursorList(true) })
+  for (const [query, parameters] of [
+    ['page=1', ['page']],
+    ['until=x', ['until']],
+    ['until=x&page=3', ['page', 'until']],
+  ] as const) {
+    const response = await app.inject(`/walked?after=note_0&${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.match(response.json(), {
+      code: 'invalid-request',
+      errors: parameters.map((parameter) => ({
+        parameter,
+        detail: 'must be left out where there is `after`',
+      })),
+    })
+  }
+  const refused = await app.inject('/walked?after=note_0&rpp=0')
+  t.match(refused.json().errors, [{ parameter: 'rpp' }])
 })
 
 t.test('builds links from publicUrl where there is one', async (t) => {

@@ -59,6 +59,7 @@ t.test('refuses a body of another type, charset or encoding', async (t) => {
   for (const headers of [
     { 'content-type': 'text/plain' },
     { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/json; charset=utf-8; charset=latin1' },
     { 'content-type': 'application/json', 'content-encoding': 'gzip' },
     { 'content-type': 'multipart/form-data; boundary=x' },
     {},

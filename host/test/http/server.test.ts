@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { ProblemDetails } from '@mortise/module-sdk'
 import { Ajv } from 'ajv'
@@ -35,8 +36,11 @@ t.test('malformed HTTP is a problem', async (t) => {
   for (const bytes of [
     'garbage\r\n\r\n',
     'GET\r\n\r\n',
-    'GET /cart HTTP/9.9\r\nHost: x\r\n\r\n',
-    'FOO /cart HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /cart HTTP/1.x\r\nHost: x\r\n\r\n',
+    'FOO /cart\r\nHost: x\r\n\r\n',
+    'F()O /cart HTTP/1.1\r\nHost: x\r\n\r\n',
+    'FOO  /cart HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET\t/cart HTTP/1.1\r\nHost: x\r\n\r\n',
     'GET /cart HTTP/1.1\r\nHost: x\r\nBad Header: x\r\n\r\n',
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
     'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -45,6 +49,38 @@ t.test('malformed HTTP is a problem', async (t) => {
     const answers = await exchange(t, server, bytes)
     t.equal(answers.length, 1, bytes)
     refused(t, answers[0], 400, 'invalid-request')
+  }
+})
+
+t.test('a method that the parser does not know is one that no route has', async (t) => {
+  const server = await serve(t)
+  const get = 'GET /cart HTTP/1.1\r\nHost: x\r\n\r\n'
+  for (const method of ['FOO', 'get', 'GETS', 'ANNOUNCE', '__proto__']) {
+    const head = (path: string) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 38\r\n\r\n`
+    const [known, ...more] = await exchange(t, server, head('/cart') + get)
+    refused(t, known, 405, 'method-not-allowed')
+    t.equal(known?.headers.allow, 'DELETE, GET, HEAD', method)
+    t.same(more, [], 'nothing after it is read as HTTP')
+    const [before, unknown] = await exchange(t, server, get + head('/nope'))
+    t.equal(before?.status, 200)
+    refused(t, unknown, 404, 'not-found')
+  }
+})
+
+t.test('a version other than 1.0 and 1.1 is 505', async (t) => {
+  const server = await serve(t)
+  for (const head of [
+    'GET /cart HTTP/2.0\r\n',
+    'GET /cart HTTP/2.0\r\nHost: x\r\n',
+    'GET /health/live HTTP/0.9\r\nHost: x\r\n',
+    'GET /cart HTTP/9.9\r\nHost: x\r\n',
+    'GET /cart HTTP/1.2\r\nHost: x\r\n',
+    'FOO /cart HTTP/3.0\r\nHost: x\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n',
+  ]) {
+    const answers = await exchange(t, server, `${head}\r\n`)
+    t.equal(answers.length, 1, head)
+    refused(t, answers[0], 505, 'http-version-not-supported')
   }
 })
 
@@ -82,6 +118,20 @@ t.test('an unknown expectation is 417, and 100-continue is met', async (t) => {
     answers.map(({ status }) => status),
     [100, 200],
   )
+})
+
+t.test('nobody is told to go on who is refused by the head', async (t) => {
+  const server = await serve(t)
+  for (const [head, status] of [
+    ['POST /nope', 404],
+    ['PUT /cart', 405],
+    ['POST /cart/item', 413],
+  ] as const) {
+    const rest = 'Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue'
+    const answers = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${rest}\r\n\r\n`)
+    t.match(answers, [{ status, headers: { connection: 'close' } }])
+    t.equal(answers.length, 1)
+  }
 })
 
 t.test('CONNECT is a method like others, and Upgrade is ignored', async (t) => {
@@ -167,18 +217,99 @@ t.test('request targets reach the router as they were sent', async (t) => {
 t.test('a sender of too large a body reads its 413, however it sends', async (t) => {
   const server = await serve(t)
   const head = `POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+  const read = `GET /cart HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
   const next = `GET /cart HTTP/1.1\r\nHost: x\r\n${close}\r\n`
   for (const body of [
     `Content-Length: 2000000\r\n\r\n${' '.repeat(2_000_000)}`,
     `Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(30)}0\r\n\r\n`,
   ]) {
-    const answers = await exchange(t, server, head + body + next)
-    t.strictSame(
-      answers.map(({ status }) => status),
-      [413, 200],
-      'and the connection stays usable',
-    )
+    for (const method of [head, read]) {
+      const answers = await exchange(t, server, method + body + next)
+      t.equal(answers.length, 1, 'and nothing after it is read as HTTP')
+      refused(t, answers[0], 413, 'payload-too-large')
+    }
+  }
+})
+
+t.test('a body on GET and HEAD is limited and typed like others', async (t) => {
+  const server = await serve(t)
+  const ask = async (head: string, body: string) => {
+    const [answer] = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${close}${body}`)
+    return [answer?.status, answer?.headers.connection]
+  }
+  const text = 'Content-Type: text/plain\r\n'
+  const json = 'Content-Type: application/json\r\n'
+  t.same(await ask('GET /cart', `${text}Content-Length: 1\r\n\r\nx`), [415, 'close'])
+  t.same(await ask('GET /cart', `${text}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`), [
+    415,
+    'close',
+  ])
+  t.same(await ask('GET /cart', `${json}Content-Length: 2\r\n\r\n{}`), [400, 'close'])
+  t.same(await ask('GET /cart', `${json}Content-Length: 0\r\n\r\n`), [200, 'close'])
+  t.same(await ask('GET /cart', `${text}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), [200, 'close'])
+})
+
+/** Sends chunks until the server takes no more of them. @returns what it answered, and how many bytes it took */
+async function sendEndlessly(t: Test, server: Server, head: string) {
+  const accepted = once(server, 'connection')
+  const socket = dial(t, server)
+  socket.on('error', () => {})
+  let received = ''
+  socket.on('data', (bytes) => {
+    received += bytes
+  })
+  const [connection] = await accepted
+  const closed = once(connection, 'close')
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+  const send = () => {
+    while (socket.writable && socket.write(chunk));
+  }
+  socket.on('drain', send)
+  socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`)
+  send()
+  await closed
+  return { answers: answersIn(received), taken: (connection as Socket).bytesRead }
+}
+
+t.test('a body without an end is not read on after the answer', async (t) => {
+  const server = await serve(t)
+  for (const [head, status] of [
+    ['GET /cart', 413],
+    ['GET /health/live', 413],
+    ['GET /nope', 404],
+    ['PUT /cart', 405],
+    ['POST /cart/item', 413],
+    ['FOO /cart', 405],
+  ] as const) {
+    const { answers, taken } = await sendEndlessly(t, server, `${head} HTTP/1.1\r\nHost: x\r\n`)
+    t.match(answers, [{ status, headers: { connection: 'close' } }], head)
+    t.ok(taken < 8 * 1024 * 1024, `${head}: ${taken} bytes`)
+  }
+})
+
+t.test('a connection outlives a refusal before a small body, and one that closes says so', async (t) => {
+  const server = await serve(t)
+  const post = (path: string, more = '') =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}Content-Length: 2\r\n\r\n{}`
+  const answers = await exchange(t, server, post('/nope') + post('/cart') + post('/cart?x=1', close))
+  t.same(
+    answers.map(({ status, headers }) => [status, headers.connection]),
+    [
+      [404, 'keep-alive'],
+      [405, 'keep-alive'],
+      [405, 'close'],
+    ],
+  )
+  for (const request of [
+    'GET /cart?x=1 HTTP/1.1\r\nHost: x\r\n',
+    'POST /cart/item?x=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n',
+    'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: a/b, c/d\r\nContent-Length: 2\r\n',
+    'POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n',
+  ]) {
+    const [answer] = await exchange(t, server, `${request}${close}\r\n{}`)
+    t.ok((answer?.status ?? 0) >= 400)
+    t.equal(answer?.headers.connection, 'close', request)
   }
 })
 
@@ -236,6 +367,15 @@ t.test('ships with the timeouts of the documentation', async (t) => {
   t.equal(server.headersTimeout, 5_000)
   t.equal(server.keepAliveTimeout, 10_000)
   t.equal(server.maxConnections, 110, 'with those for health')
+})
+
+t.test('idle connections have less time while all are taken', async (t) => {
+  const server = await listen(t, (_request, response) => response.end('x'), { maxConnections: 1 })
+  const socket = dial(t, server)
+  socket.write('GET /x HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [bytes] = await once(socket, 'data')
+  t.match(String(bytes), /keep-alive: timeout=2\r\n/i)
+  await once(socket, 'close')
 })
 
 t.test('outlives a client that resets its connection', async (t) => {

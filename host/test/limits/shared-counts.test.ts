@@ -10,6 +10,15 @@ import { testOnPostgres } from '../storage/engines.ts'
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1000 })
 const MAX = 100
 
+/** All limits are this one. */
+const limited = (max: number) => ({
+  max,
+  maxPerAddress: max,
+  maxNewGuests: max,
+  maxBytes: max,
+  maxBytesPerAddress: max,
+})
+
 const MINUTE = Math.trunc(Date.now() / WINDOW)
 
 /** Whose minute does not end in the middle of a test. */
@@ -23,7 +32,7 @@ testOnPostgres('hosts hold a caller to one limit, but for what they have not hea
   const storage = await open()
   await migrateHost(storage)
   const hosts = Array.from({ length: 3 }, () => {
-    const limits = new StoppedLimits({ max: MAX, maxPerAddress: 1, maxNewGuests: 1 })
+    const limits = new StoppedLimits({ ...limited(1), max: MAX })
     const shared = new SharedCounts(storage, limits, log)
     t.teardown(() => shared.stop())
     const take = (count: number) =>
@@ -52,10 +61,27 @@ testOnPostgres('hosts hold a caller to one limit, but for what they have not hea
   t.notMatch(rows[0]?.id, /alice/)
 })
 
+testOnPostgres('hosts share the bytes of bodies, too', async (t, open) => {
+  const storage = await open()
+  await migrateHost(storage)
+  const limits = Array.from(
+    { length: 2 },
+    () => new StoppedLimits({ ...limited(1), maxBytesPerAddress: 10_000 }),
+  )
+  const [one, two] = limits as [RateLimits, RateLimits]
+  const shares = limits.map((each) => new SharedCounts(storage, each, log))
+  t.teardown(() => Promise.all(shares.map((share) => share.stop())))
+  t.equal(one.take('address-bytes', 'a', 6_000).isSpent, false)
+  t.equal(two.take('address-bytes', 'a', 1_000).isSpent, false)
+  for (const share of shares) await share.share()
+  t.match(two.take('address-bytes', 'a', 4_000), { isSpent: true, remaining: 3_000 })
+  t.match(two.take('address-bytes', 'a', 3_000), { isSpent: false, remaining: 0 })
+})
+
 testOnPostgres('nothing is written while nobody uses a tenth of a limit', async (t, open) => {
   const storage = await open()
   await migrateHost(storage)
-  const limits = new StoppedLimits({ max: MAX, maxPerAddress: MAX, maxNewGuests: MAX })
+  const limits = new StoppedLimits(limited(MAX))
   const shared = new SharedCounts(storage, limits, log)
   t.teardown(() => shared.stop())
   for (let index = 0; index < 9; index += 1) limits.take('caller', 'alice')
@@ -73,7 +99,7 @@ testOnPostgres(
         sql`INSERT INTO mortise_rate VALUES ('ahead', ${MINUTE + 120}, 100), ('past', ${MINUTE - 120}, 100), ('now', ${MINUTE}, 1)`,
       ),
     )
-    const limits = new StoppedLimits({ max: MAX, maxPerAddress: MAX, maxNewGuests: MAX })
+    const limits = new StoppedLimits(limited(MAX))
     const shared = new SharedCounts(storage, limits, log)
     t.teardown(() => shared.stop())
     for (let index = 0; index < 10; index += 1) limits.take('caller', 'alice')
@@ -84,7 +110,7 @@ testOnPostgres(
 )
 
 test('the clock of the machine may jump: a minute of a rate limit takes a minute', async (t) => {
-  const limits = new RateLimits({ max: 2, maxPerAddress: 2, maxNewGuests: 2 })
+  const limits = new RateLimits(limited(2))
   const before = limits.now()
   const real = Date.now
   t.teardown(() => {

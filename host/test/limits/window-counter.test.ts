@@ -25,12 +25,14 @@ t.test('what was used in one minute fades in the course of the next', async (t) 
   t.equal(takeMany(counter, 200, START + 3 * WINDOW), 100)
 })
 
-t.test('after the seconds that a refusal names, one more is allowed, and not before', async (t) => {
+t.test('after the seconds that a refusal names, as much more is allowed, and not before', async (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 300 }),
       fc.array(fc.nat(40_000), { maxLength: 20 }),
-      (max, pauses) => {
+      fc.nat(),
+      (max, pauses, any) => {
+        const amount = 1 + (any % max)
         const counter = new WindowCounter(max)
         let now = START
         for (const pause of pauses) {
@@ -38,12 +40,27 @@ t.test('after the seconds that a refusal names, one more is allowed, and not bef
           takeMany(counter, Math.ceil(max / 3), now)
         }
         takeMany(counter, max, now)
-        const { isSpent, seconds } = counter.take('key', now)
+        const { isSpent, seconds } = counter.take('key', now, amount)
         t.ok(isSpent)
-        if (seconds > 1) t.ok(counter.take('key', now + seconds * 1000 - 1001).isSpent, 'not before')
-        t.notOk(counter.take('key', now + seconds * 1000).isSpent, `${max} after ${seconds} s`)
+        if (seconds > 1) t.ok(counter.take('key', now + seconds * 1000 - 1001, amount).isSpent, 'not before')
+        const later = counter.take('key', now + seconds * 1000, amount)
+        t.notOk(later.isSpent, `${amount} of ${max} after ${seconds} s`)
       },
     ),
+  )
+})
+
+t.test('an amount is taken as a whole or not at all', async (t) => {
+  const counter = new WindowCounter(100)
+  t.strictSame(counter.take('key', START, 60), { isSpent: false, remaining: 40, seconds: 60 })
+  t.match(counter.take('key', START, 41), { isSpent: true, remaining: 40 })
+  t.strictSame(counter.take('key', START, 40), { isSpent: false, remaining: 0, seconds: 60 })
+  counter.giveBack('key', START, 30)
+  t.match(counter.take('key', START, 30), { isSpent: false, remaining: 0 })
+  t.strictSame(
+    counter.take('other', START, 101),
+    { isSpent: true, remaining: 100, seconds: 60 },
+    'more than there ever is',
   )
 })
 

@@ -25,6 +25,41 @@ t.test('is one page at exactly its path, from this origin alone', async (t) => {
   }
 })
 
+t.test('its large files come compressed, and not at all to who has them', async (t) => {
+  const app = await createApp(t, { origins: ['https://shop.example'] })
+  const url = '/docs/static/swagger-ui-bundle.js'
+  const plain = await app.inject(url)
+  const headers = { 'accept-encoding': 'br', origin: 'https://shop.example' }
+  const { headers: told, rawPayload } = await app.inject({ url, headers })
+  t.match(told, { 'content-encoding': 'br', vary: 'Origin, Accept-Encoding', 'content-type': /^text/ })
+  t.ok(rawPayload.length < plain.rawPayload.length / 3)
+  const known = { ...headers, 'if-none-match': String(told.etag) }
+  t.match(await app.inject({ url, headers: known }), { statusCode: 304, body: '' })
+})
+
+t.test('a file is shown by If-Match where it has that very tag', async (t) => {
+  const app = await createApp(t)
+  for (const url of [
+    '/docs',
+    '/docs/static/start.js',
+    '/docs/static/swagger-ui-bundle.js',
+    '/openapi.json',
+  ]) {
+    const { headers: shown } = await app.inject({ url, headers: { 'accept-encoding': 'br' } })
+    for (const method of ['GET', 'HEAD'] as const) {
+      const get = (headers: Record<string, string>) => app.inject({ method, url, headers })
+      const etag = String(shown.etag)
+      t.equal((await get({ 'accept-encoding': 'br', 'if-match': `"x", ${etag}` })).statusCode, 200, url)
+      t.equal((await get({ 'if-match': '*' })).statusCode, 200, url)
+      const { statusCode, headers } = await get({ 'accept-encoding': 'br', 'if-match': `"x", W/${etag}` })
+      t.equal(statusCode, 412, url)
+      t.match(headers, { 'content-type': 'application/problem+json' })
+      for (const name of ['etag', 'content-encoding', 'cache-control'])
+        t.notOk(name in headers, `${name} is not of the problem`)
+    }
+  }
+})
+
 t.test('serves no other file', async (t) => {
   const app = await createApp(t)
   for (const name of ['index.html', 'swagger-ui.js', '../package.json', '%2e%2e%2fpackage.json', '']) {

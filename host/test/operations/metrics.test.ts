@@ -107,6 +107,7 @@ t.test('what is being answered is in flight, also by a former generation', async
 t.test('is for connections from allowed addresses, and for tokens with the scope', async (t) => {
   const { directory, ask } = await running(t, { basePath: '/api' })
   t.match(await ask('/metrics'), { status: 200 })
+  t.match(await ask('/metrics', { headers: { 'if-match': '"x"' } }), { status: 412 }, 'it has no ETag')
   for (const name of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via']) {
     t.match(await ask('/metrics', { headers: { [name]: '127.0.0.1' } }), { status: 401 }, name)
   }

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import { defineProblems, List, Nullable, PageOf, pageQuery, Strict } from '@mortise/module-sdk'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -59,7 +60,12 @@ t.test('the events of modules are webhooks, in CloudEvents envelopes', async (t)
   const schema = Type.Object({ text: Type.String() }, { title: 'NoteAdded' })
   const document = await documentOf(t, { eventTypes: [{ type: 'note.was-added', source: 'note', schema }] })
   const { post } = document.webhooks['note.was-added']
-  t.match(post, { operationId: 'onNoteWasAdded', tags: ['note'] })
+  t.match(post, { operationId: 'onNoteWasAdded', tags: ['note'], security: [{ webhookSignature: [] }] })
+  t.match(
+    post.parameters.map(({ name }: { name: string }) => name),
+    ['webhook-id', 'webhook-timestamp'],
+  )
+  t.equal(document.components.securitySchemes.webhookSignature.name, 'webhook-signature')
   const { $ref } = post.requestBody.content['application/cloudevents+json'].schema
   t.equal($ref, '#/components/schemas/NoteWasAddedEvent')
   t.match(document.components.schemas.NoteWasAddedEvent.properties, {
@@ -159,6 +165,68 @@ t.test('shows every field of the schemas that validate', async (t) => {
   })
 })
 
+t.test(
+  'a field of a body that may be left out has its default in words, so that clients need not send it',
+  async (t) => {
+    const Line = Strict({ count: Type.Integer({ default: 1 }), name: Type.String() })
+    const body = Strict({
+      draft: Type.Boolean({ default: false, description: 'whether it waits' }),
+      lines: Type.Array(Line),
+    })
+    const { paths } = await documentOf(t, {
+      routes: (scope) => {
+        const config = { access: 'caller', module: 'api-note' } as const
+        scope.post('/note', { config, schema: { body } }, async () => 1)
+      },
+    })
+    const { required, properties } = paths['/note'].post.requestBody.content['application/json'].schema
+    t.strictSame(required, ['lines'])
+    t.strictSame(properties.draft, {
+      type: 'boolean',
+      description: 'whether it waits; false where it is left out',
+    })
+    t.strictSame(properties.lines.items.required, ['name'])
+    t.strictSame(properties.lines.items.properties.count, {
+      type: 'integer',
+      description: '1 where it is left out',
+    })
+  },
+)
+
+t.test('is ASCII: what a pattern has of other characters can be seen', async (t) => {
+  const pattern = '^[\u2000-\u202e]$'
+  const app = await createApp(t as never, {
+    routes: (scope) => {
+      const schema = { querystring: Strict({ q: Type.Optional(Type.String({ pattern })) }) }
+      scope.get('/line', { config: { access: 'public' }, schema }, async () => 1)
+    },
+  })
+  const { body } = await app.inject('/openapi.json')
+  t.notMatch(body, /[^\x20-\x7e]/)
+  t.equal(JSON.parse(body).paths['/line'].get.parameters[0].schema.pattern, pattern)
+})
+
+t.test('comes compressed, and not at all to who has it', async (t) => {
+  const app = await createApp(t as never, { routes })
+  const get = (headers: Record<string, string>, method: 'GET' | 'HEAD' = 'GET') =>
+    app.inject({ method, url: '/openapi.json', headers })
+  const plain = await get({})
+  t.match(plain.headers, { vary: 'Accept-Encoding', etag: /^"[^"]+"$/, 'cache-control': 'no-cache' })
+  const gzip = await get({ 'accept-encoding': 'gzip, br;q=0.5' })
+  t.match(gzip.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+  t.strictSame(gunzipSync(gzip.rawPayload), plain.rawPayload)
+  t.not(gzip.headers.etag, plain.headers.etag, 'a tag of its own')
+  const known = { 'accept-encoding': 'gzip', 'if-none-match': String(gzip.headers.etag) }
+  const same = await get(known)
+  t.match(same, { statusCode: 304, body: '', headers: { etag: gzip.headers.etag, vary: 'Accept-Encoding' } })
+  t.equal(same.headers['content-type'], undefined)
+  t.equal((await get({ 'if-none-match': String(gzip.headers.etag) })).statusCode, 200, 'of another coding')
+  const head = await get({ 'accept-encoding': 'gzip' }, 'HEAD')
+  t.equal(head.headers['content-length'], String(gzip.rawPayload.length))
+  t.equal(head.headers.etag, gzip.headers.etag)
+  t.equal((await get(known, 'HEAD')).statusCode, 304)
+})
+
 t.test('says who may use a route', async (t) => {
   const { paths, components } = await documentOf(t)
   t.strictSame(paths['/health/live'].get.security, [])
@@ -178,7 +246,9 @@ const headersNamed = (...names: string[]) =>
 t.test('documents the problems of the module and those of the host', async (t) => {
   const { paths } = await documentOf(t)
   const { responses } = paths['/list/{name}'].get
-  t.strictSame(Object.keys(responses).sort(), ['200', '400', '401', '403', '404', '429', '500', '503'])
+  t.strictSame(Object.keys(responses).sort(), [
+    ...['200', '400', '401', '403', '404', '412', '413', '415', '429', '500', '503', 'default'],
+  ])
   t.equal(
     responses[400].description,
     '`bad-list`: A bad list; `invalid-request`: The request is invalid',
@@ -193,16 +263,25 @@ t.test('documents the problems of the module and those of the host', async (t) =
     '200',
     '400',
     '401',
+    '403',
     '404',
     '409',
+    '412',
     '413',
     '415',
     '422',
     '429',
     '500',
     '503',
+    'default',
   ])
-  t.strictSame(Object.keys(paths['/health/ready'].get.responses).sort(), ['200', '400', '500', '503'])
+  t.strictSame(Object.keys(paths['/health/ready'].get.responses).sort(), [
+    ...['200', '400', '412', '413', '415', '500', '503', 'default'],
+  ])
+  t.match(responses.default, {
+    description: /request-timeout.*expectation-failed.*unsupported-transfer-encoding/,
+    content: {},
+  })
 })
 
 t.test('names the server by publicUrl and base path, and paths relative to it', async (t) => {
@@ -229,7 +308,11 @@ t.test('says which headers an answer may have', async (t) => {
         { config, schema: { querystring: Strict({ ...pageQuery }), response: { 200: PageOf(Note) } } },
         async () => 1,
       )
-      scope.post('/note', { config, schema: { body: Strict({}), response: { 201: Note } } }, async () => 1)
+      scope.post(
+        '/note',
+        { config, schema: { body: Strict({}), response: { 201: Note, 202: Note } } },
+        async () => 1,
+      )
       scope.post('/sign', { config: { access: 'admin' }, schema: { response: { 200: Note } } }, async () => 1)
     },
   })
@@ -237,12 +320,14 @@ t.test('says which headers an answer may have', async (t) => {
     Object.keys(operation.responses[status]?.headers ?? {})
   const { get, post } = paths['/note']
   const always = ['Request-Id', 'RateLimit', 'RateLimit-Policy']
-  t.strictSame(headersOf(get, 200), [...always, 'Link'])
-  t.strictSame(headersOf(post, 201), [...always, 'ETag', 'Idempotent-Replayed', 'Location', 'Guest-Token'])
+  t.strictSame(headersOf(get, 200), [...always, 'Link', 'Set-Cookie'])
+  const made = ['ETag', 'Idempotent-Replayed', 'Location', 'Guest-Token', 'Set-Cookie']
+  t.strictSame(headersOf(post, 201), [...always, ...made])
+  t.strictSame(headersOf(post, 202), [...always, ...made], 'what is begun has a place, too')
   t.strictSame(headersOf(paths['/sign'].post, 200), [...always, 'ETag'])
-  t.strictSame(headersOf(post, 401), [...always, 'WWW-Authenticate'])
-  t.strictSame(headersOf(post, 503), [...always, 'Retry-After'])
-  t.strictSame(headersOf(post, 429), [...always, 'Retry-After'])
+  t.strictSame(headersOf(post, 401), [...always, 'Set-Cookie', 'WWW-Authenticate'])
+  t.strictSame(headersOf(post, 503), [...always, 'Set-Cookie', 'Retry-After'])
+  t.strictSame(headersOf(post, 429), [...always, 'Set-Cookie', 'Retry-After'])
   t.match(components.headers.Link, { description: /RFC 8288/, schema: { type: 'string' } })
   t.equal(post.requestBody.required, false, 'there is nothing to send')
   t.equal(paths['/cart/item'].post.requestBody.required, true)
@@ -270,18 +355,18 @@ t.test('says which headers of a request are looked at, and what comes of them', 
     const codes = ['304', '409', '412', '422'].filter((status) => status in responses)
     return [headers.map(({ name }: { name: string }) => name).sort(), codes]
   }
-  t.strictSame(said('/note', 'get'), [['If-None-Match'], ['304']])
-  t.strictSame(said('/notes', 'get'), [[], []])
+  t.strictSame(said('/note', 'get'), [['If-None-Match'], ['304', '412']])
+  t.strictSame(said('/notes', 'get'), [[], ['412']])
   t.strictSame(said('/note', 'post'), [
     ['Idempotency-Key', 'x-own'],
-    ['409', '422'],
+    ['409', '412', '422'],
   ])
   t.strictSame(said('/note', 'patch'), [
     ['Idempotency-Key', 'If-Match'],
     ['409', '412', '422'],
   ])
   t.strictSame(said('/note', 'delete'), [['If-Match'], ['412']])
-  for (const path of ['/hook', '/host']) t.strictSame(said(path, 'post'), [[], []])
+  for (const path of ['/hook', '/host']) t.strictSame(said(path, 'post'), [[], ['412']])
   const required = paths['/note'].post.parameters.filter(
     (parameter: { required: boolean }) => parameter.required,
   )

@@ -7,7 +7,7 @@ import { type WebhookOptions, webhooks } from './webhook/webhooks.ts'
 export const eventModule = (options?: WebhookOptions) =>
   defineModule<Settings>('api-event', async (app, context) => {
     const { events, log, retiring, settings } = context
-    eventRoutes(app, events, new EventStreams(events, settings, retiring, log), settings)
+    eventRoutes(app, events, new EventStreams(events, settings, retiring, log))
     webhooks(app, context, options)
   })
 

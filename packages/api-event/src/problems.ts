@@ -9,9 +9,12 @@ export const problems = defineProblems('api-event', {
   'delivery-not-found': { status: 404, title: 'There is no such delivery' },
   'webhook-limit': { status: 409, title: 'The caller has as many webhooks as allowed' },
   'webhook-disabled': { status: 409, title: 'The webhook is disabled' },
+  'webhook-full': { status: 409, title: 'The webhook has as many pending deliveries as allowed' },
   'event-gone': { status: 410, title: 'The event to go on from is not there' },
   'too-many-streams': { status: 429, title: 'The caller has too many streams open' },
+  'too-many-streams-per-address': { status: 429, title: 'The address has too many streams open' },
   'streams-exhausted': { status: 503, title: 'Too many streams are open' },
+  'guest-streams-exhausted': { status: 503, title: 'Too many streams of guests are open' },
 })
 
 /** What the schema of a route cannot say about its input. */

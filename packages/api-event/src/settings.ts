@@ -10,23 +10,24 @@ export const Settings = Strict({
     description:
       'seconds between signs of life in a stream; the credentials of its caller are looked at then',
   }),
-  slowReaderSeconds: Type.Integer({
-    minimum: 1,
-    maximum: 3600,
-    default: 60,
-    description: 'seconds after which a stream ends whose reader takes nothing of what waits for it',
-  }),
   streamsPerCaller: Type.Integer({
     minimum: 1,
     maximum: 100_000,
     default: 10,
     description: 'how many streams one caller may have open at a process of the application',
   }),
+  streamsPerAddress: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 20,
+    description:
+      'how many streams one address (IPv6: /64) may have open at a process; those of guests take none from signed-in users',
+  }),
   streams: Type.Integer({
     minimum: 0,
     maximum: 100_000,
     default: 1500,
-    description: 'how many streams may be open at a process; 0: none',
+    description: 'how many streams may be open at a process, of guests four fifths of that; 0: none',
   }),
   webhooksPerCaller: Type.Integer({
     minimum: 0,
@@ -41,6 +42,13 @@ export const Settings = Strict({
   webhookNetworks: Type.Array(Type.String({ minLength: 1, examples: ['10.0.0.0/8'] }), {
     default: [],
     description: 'networks that webhooks may lead to though they are not public',
+  }),
+  webhookProofDays: Type.Integer({
+    minimum: 1,
+    maximum: 365,
+    default: 30,
+    description:
+      "days after which a webhook of everyone's events stops, unless its owner uses or changes it with event:read",
   }),
   webhookDeliveryDays: Type.Integer({
     minimum: 1,

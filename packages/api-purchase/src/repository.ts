@@ -1,4 +1,15 @@
-import { join, many, maybeOne, one, RankedList, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  byEngine,
+  join,
+  many,
+  maybeOne,
+  one,
+  RankedList,
+  run,
+  type Sql,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 import { type Status, statuses } from './status.ts'
 
 /**
@@ -131,8 +142,7 @@ export function* listPurchases(owner: string, query: ListQuery): Transaction<Lis
 
 /** One owner's list is short: counting and skipping its rows in their index is enough. */
 function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuery): Transaction<ListPage> {
-  const all = sql`owner = ${owner} AND deleted_at IS NULL`
-  const list = chosen ? sql`${all} AND status IN (${join(chosen.map((status) => sql`${status}`))})` : all
+  const list = onList(owner, chosen)
   const newest = until ?? (yield* newestOf(owner))
   const { total } = yield* one<{ total: number }>(
     sql`SELECT count(*) AS total FROM purchase WHERE ${list} AND seq <= ${newest}`,
@@ -141,6 +151,26 @@ function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuer
     SELECT ${columns} FROM purchase WHERE ${list} AND seq <= ${newest}
     ORDER BY seq DESC LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
   return { rows, total, until: newest }
+}
+
+/** What follows a place in the list, newest first: at most `limit`. */
+export function* listAfter(
+  owner: string,
+  { statuses: chosen, seq, limit }: { statuses?: readonly Status[] | undefined; seq: number; limit: number },
+): Transaction<PurchaseRow[]> {
+  if (owner === EVERYONE) {
+    return yield* everyones.after({ lists: chosen ?? statuses, position: seq, limit, columns })
+  }
+  return yield* many<PurchaseRow>(sql`
+    SELECT ${columns} FROM purchase WHERE ${onList(owner, chosen)} AND seq < ${seq} ORDER BY seq DESC LIMIT ${limit}`)
+}
+
+/** SQLite takes the index of a status to be as good as that of an owner, which has far fewer rows: `+` withholds it. */
+const status = byEngine({ sqlite: sql`+status`, postgres: sql`status` })
+
+function onList(owner: string, chosen: readonly Status[] | undefined): Sql {
+  const all = sql`owner = ${owner} AND deleted_at IS NULL`
+  return chosen ? sql`${all} AND ${status} IN (${join(chosen.map((one) => sql`${one}`))})` : all
 }
 
 function* newestOf(owner: string): Transaction<number> {

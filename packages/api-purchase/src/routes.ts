@@ -1,12 +1,14 @@
 import {
   answer,
   type CartContract,
+  type CursorPage,
+  CursorPageOf,
   type Database,
   Deleted,
   IdParams,
   List,
   type ModuleInstance,
-  PageOf,
+  type Page,
 } from '@mortise/module-sdk'
 import { problems } from './problems.ts'
 import {
@@ -22,6 +24,7 @@ import {
   createPurchase,
   listItems,
   listPurchases,
+  listPurchasesAfter,
   removePurchase,
   showPurchase,
 } from './service.ts'
@@ -43,13 +46,19 @@ export function purchaseRoutes(
         summary: 'A page of purchases, newest first',
         querystring: PurchaseQuery,
         response: {
-          200: PageOf(PurchaseSummary),
+          200: CursorPageOf(PurchaseSummary),
           ...problems.responses('invalid-request', 'insufficient-scope'),
         },
       },
     },
-    async (request, reply) =>
-      reply.paged(await database.snapshot(() => listPurchases(request.caller, request.query))),
+    async ({ caller, query }, reply) => {
+      const { after } = query
+      return reply.paged(
+        await database.snapshot<Page<PurchaseSummary> | CursorPage<PurchaseSummary>>(() =>
+          after === undefined ? listPurchases(caller, query) : listPurchasesAfter(caller, after, query),
+        ),
+      )
+    },
   )
 
   app.post(

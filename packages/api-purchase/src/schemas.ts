@@ -1,4 +1,14 @@
-import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp, walkQuery } from '@mortise/module-sdk'
+import {
+  cursorQuery,
+  Id,
+  Money,
+  Nullable,
+  Product,
+  Quantity,
+  Strict,
+  Timestamp,
+  walkQuery,
+} from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Status, statuses } from './status.ts'
 
@@ -55,6 +65,7 @@ const oneStatus = `(${statuses.join('|')})`
 
 export const PurchaseQuery = Strict({
   ...walkQuery,
+  ...cursorQuery,
   status: Type.Optional(
     Type.String({
       pattern: `^${oneStatus}(,${oneStatus})*$`,

@@ -2,6 +2,7 @@ import {
   type Audit,
   type Caller,
   type CartContract,
+  type CursorPage,
   type GuestClaim,
   MAX_QUANTITY,
   newId,
@@ -61,15 +62,12 @@ export function* listItems(caller: Caller, id: string): Transaction<PurchaseItem
 
 /** The caller's list, or with `purchase:read` that of `query.owner`. Read it in a snapshot. */
 export function* listPurchases(caller: Caller, query: PurchaseQuery): Transaction<Page<PurchaseSummary>> {
-  if (query.owner !== undefined && !seesEveryones(caller)) {
-    throw insufficientScope('purchase:read', "list others' purchases")
-  }
-  const owner = query.owner ?? caller.id
+  const owner = ownerOf(caller, query)
   const { rows, total, until } = yield* repository.listPurchases(owner, {
-    statuses: query.status === undefined ? undefined : chosenStatuses(query.status),
+    statuses: chosenStatuses(query),
     page: query.page,
     rpp: query.rpp,
-    until: query.until === undefined ? undefined : yield* findUntil(query.until, owner),
+    until: query.until === undefined ? undefined : yield* findPlace(caller, 'until', query.until),
   })
   return {
     data: rows.map((row) => toSummary(row, caller)),
@@ -78,6 +76,21 @@ export function* listPurchases(caller: Caller, query: PurchaseQuery): Transactio
     total,
     until: query.until ?? (yield* repository.findId(until)) ?? '',
   }
+}
+
+/** What follows the purchase `after` in that list, whatever became of it. Read it in a snapshot. */
+export function* listPurchasesAfter(
+  caller: Caller,
+  after: string,
+  query: PurchaseQuery,
+): Transaction<CursorPage<PurchaseSummary>> {
+  const { rpp } = query
+  const rows = yield* repository.listAfter(ownerOf(caller, query), {
+    statuses: chosenStatuses(query),
+    seq: yield* findPlace(caller, 'after', after),
+    limit: rpp + 1,
+  })
+  return { data: rows.slice(0, rpp).map((row) => toSummary(row, caller)), rpp, more: rows.length > rpp }
 }
 
 /** Judged in this order: 404, 409, 403. */
@@ -160,16 +173,25 @@ function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithI
 }
 
 /**
- * `until` is the id of the newest purchase on the list when a walk began: no number, from which a caller could tell
- * how many purchases others make.
+ * Where a walk is: the id of a purchase that was on the list. No number, from which a caller could tell how many
+ * purchases others make. A reader of everyone's may have met one in the list of a guest, and it is a user's now.
  */
-function* findUntil(until: string, owner: string): Transaction<number> {
-  const seq = yield* repository.findSeq(until, owner)
+function* findPlace(caller: Caller, parameter: 'until' | 'after', id: string): Transaction<number> {
+  const seq = yield* repository.findSeq(id, seesEveryones(caller) ? repository.EVERYONE : caller.id)
   if (seq === undefined) {
-    const detail = 'must be from a link of this list: leave it out to begin a new walk'
-    throw invalidRequest({ parameter: 'until', detail })
+    const what =
+      parameter === 'until' ? 'from a link of this list' : 'the id of a purchase that this list had'
+    throw invalidRequest({ parameter, detail: `must be ${what}: leave it out to begin a new walk` })
   }
   return seq
+}
+
+/** Whose purchases are listed. */
+function ownerOf(caller: Caller, { owner }: PurchaseQuery): string {
+  if (owner !== undefined && !seesEveryones(caller)) {
+    throw insufficientScope('purchase:read', "list others' purchases")
+  }
+  return owner ?? caller.id
 }
 
 function* takeAll(
@@ -197,7 +219,8 @@ function* takeAll(
 }
 
 /** The schema has checked the text already; the order is that of `statuses`. */
-function chosenStatuses(text: string): Status[] {
+function chosenStatuses({ status: text }: PurchaseQuery): Status[] | undefined {
+  if (text === undefined) return undefined
   const chosen = new Set(text.split(','))
   return statuses.filter((status) => chosen.has(status))
 }
@@ -226,6 +249,15 @@ function illegalTransition(from: Status, to: Status) {
 }
 
 function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): PurchaseSummary {
+  return { ...shownToAll(row), ...ownerFor(row, caller) }
+}
+
+/** In the order of the serialized answer, what is optional last: the event with it as data is the answer to the byte. */
+function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
+  return { ...shownToAll(purchase), items: purchase.items.map(toItem), ...ownerFor(purchase, caller) }
+}
+
+function shownToAll(row: Omit<repository.PurchaseRow, 'seq'>): Omit<PurchaseSummary, 'owner'> {
   return {
     id: row.id,
     status: row.status,
@@ -235,13 +267,10 @@ function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): Pu
     version: row.version,
     createdAt: timestamp(row.createdAt),
     updatedAt: timestamp(row.updatedAt),
-    ...(seesEveryones(caller) && { owner: row.owner }),
   }
 }
 
-function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
-  return { ...toSummary(purchase, caller), items: purchase.items.map(toItem) }
-}
+const ownerFor = ({ owner }: { owner: string }, caller: Caller) => seesEveryones(caller) && { owner }
 
 function toItem({ id, product, quantity }: repository.ItemRow): PurchaseItem {
   return { id, product, quantity, name: null, unitPrice: null, lineTotal: null }

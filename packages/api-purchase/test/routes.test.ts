@@ -472,6 +472,21 @@ testOnEngines('a purchase that is sent again with the same key is made once', as
   t.equal((await ann.get('/purchase')).json().total, 1)
 })
 
+testOnEngines('a change of another’s purchase is shown again to who may still make it', async (t) => {
+  const host = await purchaseHost(t)
+  const { id } = await purchased(host.guest())
+  const key = { 'idempotency-key': 'k' }
+  const confirm = (scope?: string) =>
+    host.user('manager', scope).patch(`/purchase/${id}`, { status: 'confirmed' }, key)
+  const first = await confirm('purchase:manage')
+  t.equal(first.statusCode, 200)
+  for (const scope of [undefined, 'purchase:read']) {
+    const refused = await confirm(scope)
+    t.match(refused.json(), { status: 403, code: 'insufficient-scope', detail: /purchase:manage/ })
+  }
+  t.equal((await confirm('purchase:manage')).body, first.body)
+})
+
 testOnEngines('purchases of a guest are the user’s who claims the guest', async (t) => {
   const host = await purchaseHost(t)
   const [guest, ann] = [host.guest(), host.user('ann')]

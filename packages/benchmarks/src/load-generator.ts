@@ -43,6 +43,10 @@ async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult
 function toRequest({ method, path, headers, body, withKey }: LoadRequest): autocannon.Request {
   const request = { method, path, headers: { ...headers }, ...(body === undefined ? {} : { body }) }
   if (!withKey) return request
-  const setupRequest = () => ({ ...request, headers: { ...headers, 'idempotency-key': randomUUID() } })
+  // autocannon forgets the host of a request that is set up: it sends undefined:undefined.
+  const setupRequest = () => ({
+    ...request,
+    headers: { ...headers, host: 'localhost', 'idempotency-key': randomUUID() },
+  })
   return { ...request, setupRequest }
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Child, Host, mintUsers, openStream, prepareApplication, type Stream } from '@mortise/verification'
@@ -29,6 +29,8 @@ export interface IdleReport {
 }
 
 const CONNECTIONS = 16
+/** All come from one address. */
+const MOST_STREAMS = 100_000
 /** What one caller may have open. */
 const STREAMS_PER_CALLER = 10
 
@@ -90,6 +92,10 @@ type Measured = Awaited<ReturnType<typeof startHost>>
 async function startHost(directory: string) {
   await mkdir(directory)
   const application = await prepareApplication(directory, ['@mortise/api-cart', '@mortise/api-event'])
+  const file = join(directory, 'app.config.json')
+  const config = JSON.parse(await readFile(file, 'utf8'))
+  const modules = { 'api-event': { streamsPerAddress: MOST_STREAMS } }
+  await writeFile(file, JSON.stringify({ ...config, modules }))
   const host = await Host.start(directory)
   const url = `http://127.0.0.1:${host.port}`
   const callers = await prepareCallers(url, await mintUsers(application, 2 * CONNECTIONS))

@@ -58,6 +58,8 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   on<Type extends string>(type: Type, react: React<EventData<Type>>): void
   /** All events. For a module whose manifest says `"listensTo": ["*"]`. */
   readonly events: EventLog
+  /** Whether a module of this generation emits events of a type. Complete once the module serves: ask in a request. */
+  readonly eventTypes: { has(type: string): boolean }
   /**
    * Aborted when another generation has taken over, or the host is about to end: end what would go on for long, such as
    * a stream; what was begun is waited for. Nothing else needs to look at it.

@@ -115,8 +115,12 @@ export interface EventLog {
   last(): Promise<number>
   /** The newest event, of those that this caller may see where one is named; undefined where there is none. */
   newest(owner?: string): Promise<Event | undefined>
-  /** The position of an event; undefined where there is none with this id, or none any more. */
-  find(id: string): Promise<number | undefined>
+  /**
+   * The position of an event; undefined where there is none with this id, or none any more. With `owner` only that
+   * caller's events are found, and those of guests whom the caller has claimed: the cursor of a guest goes on working
+   * for the user, though the events stay the guest's.
+   */
+  find(id: string, owner?: string): Promise<number | undefined>
   /**
    * Calls `listener` whenever there may be more to read, whichever host it was emitted on, until the module is closed.
    * @returns what ends it

@@ -1,3 +1,4 @@
+export { addressKey } from './address-key.ts'
 export { Answer, answer } from './answer.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export type { CartContract, CartQuantity } from './cart-contract.ts'
@@ -31,8 +32,10 @@ export {
   type Problems,
 } from './problem.ts'
 export { RankedList, type RankedListSource, type RankedPage } from './ranked-list.ts'
-export type { Access, Caller, Page, Versioned } from './request.ts'
+export type { Access, Caller, CursorPage, LinkedPage, Page, Versioned } from './request.ts'
 export {
+  CursorPageOf,
+  cursorQuery,
   Deleted,
   Id,
   IdParams,
@@ -40,6 +43,7 @@ export {
   MAX_QUANTITY,
   Money,
   Nullable,
+  noControls,
   PageOf,
   Product,
   pageQuery,

@@ -178,14 +178,22 @@ export class RankedList {
     return { rows: yield* this.#down(first, query.rpp, query.lists, query.columns), total, until }
   }
 
+  /**
+   * The rows on `lists` that follow a position, newest first: at the same cost anywhere, and whatever became of the row
+   * there. A row that stays on them is met exactly once by who goes on after the last row of each answer.
+   */
+  *after<Row>(query: {
+    readonly lists: readonly string[]
+    readonly position: number
+    readonly limit: number
+    readonly columns: Sql
+  }): Transaction<Row[]> {
+    return yield* this.#down(query.position - 1, query.limit, query.lists, query.columns)
+  }
+
   *#newest(lists: readonly string[]): Transaction<number> {
-    const each = lists.map(
-      (list) => sql`
-        SELECT max(${this.#position}) AS position FROM ${this.#rows}
-        WHERE ${this.#list} = ${list} AND ${this.#where}`,
-    )
     const { newest } = yield* one<{ newest: number }>(sql`
-      SELECT coalesce(max(position), 0) AS newest FROM (${join(each, ' UNION ALL ')}) AS lists`)
+      SELECT coalesce(max(position), 0) AS newest FROM (${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)}) AS lists`)
     return newest
   }
 
@@ -245,26 +253,38 @@ export class RankedList {
     )
   }
 
-  /**
-   * `limit` rows from a position down. An index on (list, position) is in order within one list only, so each list
-   * is asked for its next positions, and the rows are read between the outermost of them.
-   */
+  /** `limit` rows from a position down. */
   *#down<Row>(first: number, limit: number, lists: readonly string[], columns: Sql): Transaction<Row[]> {
-    const each = lists.map(
-      (list) => sql`
-        SELECT position FROM (
-          SELECT ${this.#position} AS position FROM ${this.#rows}
-          WHERE ${this.#list} = ${list} AND ${this.#where} AND ${this.#position} <= ${first}
-          ORDER BY ${this.#position} DESC LIMIT ${limit}
-        ) AS list`,
-    )
-    const found = yield* many<{ position: number }>(join(each, ' UNION ALL '))
+    const found = yield* many<{ position: number }>(this.#newestOf(lists, first, limit))
     const positions = found.map(({ position }) => position).sort((one, other) => other - one)
-    const last = positions[limit - 1] ?? 0
+    if (positions.length === 0) return []
     return yield* many<Row>(sql`
-      SELECT ${columns} FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
-        AND ${this.#position} >= ${last} AND ${this.#position} <= ${first}
+      SELECT ${columns} FROM ${this.#rows} WHERE ${this.#position} IN (${join(positions.slice(0, limit).map((position) => sql`${position}`))})
       ORDER BY ${this.#position} DESC`)
+  }
+
+  /**
+   * The positions of the `limit` newest rows of each list, from a position down. An index on (list, position) is in
+   * order within one list only. PostgreSQL takes the rows of a list to be spread evenly over the table, and would look
+   * for them among all rows, from the newest on: by rows of the index it has no other way than the index.
+   */
+  #newestOf(lists: readonly string[], first: number, limit: number): Sql {
+    const each = lists.map((list) => {
+      const newest = byEngine({
+        sqlite: sql`
+          WHERE ${this.#list} = ${list} AND ${this.#where} AND ${this.#position} <= ${first}
+          ORDER BY ${this.#position} DESC`,
+        postgres: sql`
+          WHERE ${this.#where} AND (${this.#list}, ${this.#position}) <= (${list}, ${first})
+            AND (${this.#list}, ${this.#position}) >= (${list}, 0)
+          ORDER BY ${this.#list} DESC, ${this.#position} DESC`,
+      })
+      return sql`
+        SELECT position FROM (
+          SELECT ${this.#position} AS position FROM ${this.#rows} ${newest} LIMIT ${limit}
+        ) AS list`
+    })
+    return join(each, ' UNION ALL ')
   }
 }
 

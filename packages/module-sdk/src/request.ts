@@ -29,6 +29,23 @@ export interface Page<Item> {
   readonly until?: string | undefined
 }
 
+/** The rows of a list that follow a cursor, before the host puts its link around them. See `cursorQuery`. */
+export interface CursorPage<Item extends { readonly id: string }> {
+  readonly data: Item[]
+  readonly rpp: number
+  /** Whether rows follow these: ask for `rpp + 1` of them to know. */
+  readonly more: boolean
+}
+
+/** What `reply.paged` makes of a page. */
+export interface LinkedPage<Item> {
+  data: Item[]
+  page: number
+  rpp: number
+  total: number
+  pages: number
+}
+
 /** A resource as If-Match knows it: its `id`, null for one that is not there yet, and a `version` that every change raises. */
 export interface Versioned {
   readonly id: string | null
@@ -66,7 +83,7 @@ declare module 'fastify' {
      * Whether what the caller has proved themselves by holds still: a token that has not expired, a guest who is there and
      * has not signed in; false for somebody new. For an answer that goes on for long: to be asked now and then.
      *
-     * @throws {DatabaseError} where it cannot be known just now
+     * @throws {DatabaseError | Problem} where it cannot be known just now: the database or the token's issuer is away
      */
     credentialsHold(): Promise<boolean>
     /** Puts on record what the caller does here. A step of `transaction`; on a `public` route there is no caller. */
@@ -74,12 +91,9 @@ declare module 'fastify' {
   }
   interface FastifyReply {
     /** Adds `pages` and the `Link` header (RFC 8288) to a page of a list; the route returns the result. */
-    paged<Item>(page: Page<Item>): {
-      data: Item[]
-      page: number
-      rpp: number
-      total: number
-      pages: number
-    }
+    paged<Item>(page: Page<Item>): LinkedPage<Item>
+    paged<Item extends { readonly id: string }>(
+      page: Page<Item> | CursorPage<Item>,
+    ): Pick<LinkedPage<Item>, 'data' | 'rpp'> & Partial<LinkedPage<Item>>
   }
 }

@@ -79,6 +79,18 @@ function taskList(t: Pick<Test, 'teardown'>, first = 1) {
         ranked.page<{ seq: number; label: string }>({ lists, page, rpp, until, columns: sql`seq, label` }),
       )
     },
+    after(lists: readonly string[], position: number, limit: number) {
+      const rows = database.transaction(() =>
+        ranked.after<{ seq: number }>({ lists, position, limit, columns: sql`seq` }),
+      )
+      return rows.map((row) => row.seq)
+    },
+    expectedAfter: (lists: readonly string[], position: number, limit: number) =>
+      model
+        .filter((task) => lists.includes(task.state) && task.seq < position)
+        .map((task) => task.seq)
+        .reverse()
+        .slice(0, limit),
     expected(lists: readonly string[], page: number, rpp: number, until = Number.POSITIVE_INFINITY) {
       const all = model.filter((task) => lists.includes(task.state) && task.seq <= until).reverse()
       return { seqs: all.slice((page - 1) * rpp, page * rpp).map((task) => task.seq), total: all.length }
@@ -124,6 +136,8 @@ t.test('answers what an array would, whatever was inserted, moved and removed', 
           const found = list.page(lists, page, rpp, until)
           const { seqs, total } = list.expected(lists, page, rpp, until)
           deepEqual({ seqs: found.rows.map((row) => row.seq), total: found.total }, { seqs, total })
+          const cursor = first + page * rpp
+          deepEqual(list.after(lists, cursor, rpp), list.expectedAfter(lists, cursor, rpp))
         }
       },
     ),
@@ -214,15 +228,21 @@ t.test('scans no table or index whole', async (t) => {
   const list = taskList(t)
   for (let index = 0; index < 3; index++) list.insert('open')
   const plans: string[] = []
-  const steps = list.ranked.page({ lists: ['open', 'done'], page: 1, rpp: 2, columns: sql`seq` })
-  let next = steps.next()
-  while (!next.done) {
-    const { query } = next.value as Statement
-    const rows = list.database.transaction(() => many<object>(query))
-    const strings = [`EXPLAIN QUERY PLAN ${query.strings[0]}`, ...query.strings.slice(1)]
-    const plan = list.database.transaction(() => many<{ detail: string }>(new Sql(strings, query.values)))
-    plans.push(...plan.map((row) => row.detail))
-    next = steps.next(rows)
+  const lists = ['open', 'done']
+  const columns = sql`seq`
+  for (const steps of [
+    list.ranked.page({ lists, page: 1, rpp: 2, columns }),
+    list.ranked.after({ lists, position: 3, limit: 2, columns }),
+  ]) {
+    let next = steps.next()
+    while (!next.done) {
+      const { query } = next.value as Statement
+      const rows = list.database.transaction(() => many<object>(query))
+      const strings = [`EXPLAIN QUERY PLAN ${query.strings[0]}`, ...query.strings.slice(1)]
+      const plan = list.database.transaction(() => many<{ detail: string }>(new Sql(strings, query.values)))
+      plans.push(...plan.map((row) => row.detail))
+      next = steps.next(rows)
+    }
   }
   t.same(
     plans.filter((detail) => /^SCAN (task|task_rank)\b/.test(detail)),

@@ -1,7 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import { answer, type ModuleInstance, one, sql } from '../src/index.ts'
+import {
+  answer,
+  type CursorPage,
+  CursorPageOf,
+  type ModuleInstance,
+  one,
+  type Page,
+  PageOf,
+  sql,
+} from '../src/index.ts'
 
-// Type test: a route with response schemas may end in request.transaction, however it is written.
+// Type test: a route with response schemas may end in request.transaction, however it is written, or in reply.paged.
 
 const Thing = Type.Object({ a: Type.String() })
 const schema = { body: Thing, response: { 201: Thing, 409: Type.Object({ code: Type.String() }) } }
@@ -29,6 +38,19 @@ export function routes(app: ModuleInstance) {
     request.transaction(function* () {
       return yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`)
     }),
+  )
+  const Row = Type.Object({ id: Type.String() })
+  const page = {} as Page<{ id: string }>
+  const following = {} as CursorPage<{ id: string }>
+  app.get('/pages', { config, schema: { response: { 200: PageOf(Row) } } }, async (_, reply) =>
+    reply.paged(page),
+  )
+  app.get('/cursor', { config, schema: { response: { 200: CursorPageOf(Row) } } }, async ({ id }, reply) =>
+    reply.paged(id === '' ? page : following),
+  )
+  app.get('/pages-only', { config, schema: { response: { 200: PageOf(Row) } } }, async (_, reply) =>
+    // @ts-expect-error what follows a cursor has no total
+    reply.paged(following),
   )
   // @ts-expect-error a scope has a colon
   app.get('/scope', { config: { access: 'reader' } }, () => {})

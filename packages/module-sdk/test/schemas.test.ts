@@ -1,10 +1,25 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
-import { Money, Nullable, Product, Quantity } from '../src/index.ts'
+import { Money, Nullable, noControls, Product, Quantity } from '../src/index.ts'
 
-/** As the host reads patterns: with the flag `u`. */
-const isProduct = (text: string) => new RegExp(Product.pattern as string, 'u').test(text)
+/** As the host reads patterns, with the flag `u`, and as others do that know UTF-16 alone. */
+const readings = ['u', ''].map((flags) => new RegExp(Product.pattern as string, flags))
+const isProduct = (text: string) => {
+  const [unicode, plain] = readings.map((reading) => reading.test(text))
+  if (unicode !== plain) throw new Error(`read in two ways: ${JSON.stringify(text)}`)
+  return unicode
+}
+
+t.test('the patterns keep to what every regular expression engine reads', async (t) => {
+  for (const pattern of [Product.pattern as string, noControls]) {
+    t.notMatch(
+      pattern.replace(/\\x[0-9a-f]{2}/g, ''),
+      /\\|\(\?/,
+      'no escapes but \\xhh, and no groups that look around',
+    )
+  }
+})
 
 t.test('a product is not only blanks, and has no control characters', async (t) => {
   const wrong: string[] = []

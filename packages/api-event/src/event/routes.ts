@@ -1,6 +1,5 @@
 import type { EventLog, ModuleInstance } from '@mortise/module-sdk'
 import { credentialsNeeded, problems } from '../problems.ts'
-import type { Settings } from '../settings.ts'
 import { acceptsStream } from './accepts-stream.ts'
 import type { EventStreams } from './event-streams.ts'
 import { EventAnswer, EventHeaders, EventQuery } from './schemas.ts'
@@ -9,12 +8,7 @@ import { sendHead, sendStream } from './send-stream.ts'
 import { beginningOf, listEvents } from './service.ts'
 
 /** The caller's events, and with a scope everyone's. */
-export function eventRoutes(
-  app: ModuleInstance,
-  events: EventLog,
-  streams: EventStreams,
-  { slowReaderSeconds }: Settings,
-): void {
+export function eventRoutes(app: ModuleInstance, events: EventLog, streams: EventStreams): void {
   app.get(
     '/event',
     {
@@ -30,20 +24,23 @@ export function eventRoutes(
             'insufficient-scope',
             'event-gone',
             'too-many-streams',
+            'too-many-streams-per-address',
             'streams-exhausted',
+            'guest-streams-exhausted',
           ),
         },
       },
     },
     async (request, reply) => {
-      const { caller, headers, query, url } = request
+      const { caller, headers, ip, query, url } = request
       if (!acceptsStream(headers.accept)) return listEvents(events, caller, query, url)
       if (!(await request.credentialsHold())) throw credentialsNeeded()
       const selection = selectionOf(caller, query)
-      const beginning = await beginningOf(events, selection, query.after, headers['last-event-id'])
+      const beginning = await beginningOf(events, caller, selection, query.after, headers['last-event-id'])
       if (request.method === 'HEAD') return sendHead(reply)
-      const stream = streams.open(caller, selection, beginning, () => request.credentialsHold())
-      return sendStream(reply, stream, slowReaderSeconds * 1000)
+      const reader = { caller, address: ip, isEntitled: () => request.credentialsHold() }
+      const stream = streams.open(reader, selection, beginning)
+      return sendStream(reply, stream)
     },
   )
 }

@@ -5,7 +5,7 @@ const oneType = '[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+'
 
 /** Which events a caller wants; whose they may be is for `selectionOf`. */
 const filter = {
-  type: Type.Optional(
+  types: Type.Optional(
     Type.String({
       pattern: `^${oneType}(,${oneType})*$`,
       maxLength: 2048,
@@ -24,7 +24,7 @@ const filter = {
   ),
 }
 export interface EventFilter {
-  type?: string
+  types?: string
   subject?: string
   owner?: string
 }
@@ -79,17 +79,21 @@ export const EventHeaders = Type.Object({
   'last-event-id': Type.Optional(Type.String({ description: 'as `after`, of a stream; it wins' })),
 })
 
+/** A type of its own, so that generated clients tell the stream from the page. OpenAPI has none for its parts before 3.2. */
+const EventStreamText = Type.String({
+  title: 'EventStream',
+  contentMediaType: 'text/event-stream',
+  description:
+    'Server-Sent Events that go on: `id` is the id of the event, `event` its type, `data` a CloudEvent as JSON on one line. A block with an `id` alone says where to go on from; a line that begins with a colon is a sign of life.',
+})
+
 /** Fastify writes JSON by the schema, and a stream as it comes. */
 export const EventAnswer = Type.Unsafe<EventPage>({
   description: 'a page of events; with `Accept: text/event-stream` a stream of them, which goes on',
   content: {
     'application/json': { schema: EventPage },
     'text/event-stream': {
-      schema: {
-        type: 'string',
-        description:
-          'Server-Sent Events: `id` is that of the event, `event` its type, `data` the CloudEvent on one line',
-      },
+      schema: EventStreamText,
     },
   },
 })

@@ -10,10 +10,10 @@ export interface Selection {
 }
 
 /** A caller's own events; with the scope `event:read` everybody's, or those of `owner`. */
-export function selectionOf(caller: Caller, { type, subject, owner }: EventFilter): Selection {
+export function selectionOf(caller: Caller, { types, subject, owner }: EventFilter): Selection {
   const seesAll = caller.has('event:read')
   if (owner !== undefined && !seesAll) throw insufficientScope('event:read', "see others' events")
-  return { types: type?.split(','), subject, owner: seesAll ? only(owner) : caller.id }
+  return { types: types?.split(','), subject, owner: seesAll ? only(owner) : caller.id }
 }
 
 /** `*` stands for everyone, as it does in other lists. */

@@ -2,18 +2,10 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { EventStream } from './event-stream.ts'
 
-/**
- * Answers with a stream.
- *
- * @param patience after how many milliseconds, about, a reader is cut off that takes nothing of what waits for it
- */
-export function sendStream(reply: FastifyReply, stream: EventStream, patience: number): FastifyReply {
-  const { raw } = reply
-  raw.setTimeout(patience, () => {
-    if (raw.writableLength > 0 || stream.readableLength > 0) raw.destroy()
-  })
+/** Answers with a stream. The host ends it, as any answer, where its reader takes nothing of it. */
+export function sendStream(reply: FastifyReply, stream: EventStream): FastifyReply {
   // Whatever was answered: a problem in its place, say.
-  raw.once('close', () => stream.destroy())
+  reply.raw.once('close', () => stream.destroy())
   return send(reply, stream)
 }
 

@@ -15,7 +15,7 @@ export async function listEvents(
   url: string,
 ): Promise<EventPage> {
   const selection = selectionOf(caller, filter)
-  const { position } = await goOnAfter(events, after, 'after')
+  const { position } = await goOnAfter(events, caller, after, 'after')
   const found = await events.read({ ...selection, after: position, limit: limit + 1 })
   const shown = found.slice(0, limit)
   return {
@@ -31,20 +31,25 @@ export async function listEvents(
  */
 export async function beginningOf(
   events: EventLog,
+  caller: Caller,
   { owner }: Selection,
   after: string | undefined,
   lastEventId: string | undefined,
 ): Promise<Beginning> {
-  if (lastEventId) return goOnAfter(events, lastEventId, 'Last-Event-ID')
-  if (after !== undefined) return goOnAfter(events, after, 'after')
+  if (lastEventId) return goOnAfter(events, caller, lastEventId, 'Last-Event-ID')
+  if (after !== undefined) return goOnAfter(events, caller, after, 'after')
   const newest = await events.newest(owner)
   return newest ? { cursor: newest.id, position: newest.position } : { cursor: START, position: 0 }
 }
 
-/** @param name what the cursor was sent as */
-async function goOnAfter(events: EventLog, cursor: string, name: string): Promise<Beginning> {
+/**
+ * Another caller's event is as unknown as one that never was.
+ *
+ * @param name what the cursor was sent as
+ */
+async function goOnAfter(events: EventLog, caller: Caller, cursor: string, name: string): Promise<Beginning> {
   if (cursor === START) return { cursor, position: 0 }
-  const position = await events.find(cursor)
+  const position = await events.find(cursor, caller.has('event:read') ? undefined : caller.id)
   if (position === undefined) throw eventGone(name)
   return { cursor, position }
 }

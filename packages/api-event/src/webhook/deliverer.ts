@@ -5,10 +5,14 @@ import {
   type Database,
   DatabaseError,
   type DatabaseErrorKind,
+  type EventLog,
   newId,
   type Transaction,
+  toCloudEvent,
 } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
+import { count } from '../count.ts'
+import type { Backlog } from './backlog.ts'
 import type { Clock } from './clock.ts'
 import { type Claimed, claimDue, endAttempt, isDue, pullForward, type State } from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
@@ -22,11 +26,14 @@ import { TEST_TYPE } from './test-event.ts'
 // itself, long after the attempt must have, so that what a dead host has claimed is taken over: it may then have been
 // sent twice, with the same id.
 
-/** How many deliveries a process sends at once, and how many of one webhook. */
+/** How many deliveries a process sends at once, and how many of one webhook, and of one owner's. */
 const AT_ONCE = 64
 const PER_WEBHOOK = 4
+const PER_OWNER = 16
 /** How long a claim lasts, in milliseconds. */
 const CLAIM = 60_000
+/** Characters that are kept of the answer to a delivery that has succeeded: there may be any number of them. */
+const SUCCESS_SHOWN = 256
 /** For how long a webhook may fail before it is disabled. */
 const FAILING = 5 * DAY
 /** The status by which a receiver wants no more (410). */
@@ -38,6 +45,8 @@ const passing = new Set<DatabaseErrorKind>(['busy', 'full', 'held', 'unavailable
 
 export interface DelivererOptions {
   readonly database: Database
+  readonly events: EventLog
+  readonly backlog: Backlog
   readonly destinations: Destinations
   readonly audit: Audit
   readonly log: FastifyBaseLogger
@@ -49,8 +58,9 @@ export interface DelivererOptions {
 /** Sends deliveries that are due, several at a time. Any number of them may work on one database. */
 export class Deliverer {
   readonly #options: DelivererOptions
-  /** By webhook. */
+  /** By webhook, and by owner. */
   readonly #underWay = new Map<string, number>()
+  readonly #underWayOf = new Map<string, number>()
   #running: Promise<void> | undefined
   #look = () => {}
   #closing = false
@@ -106,7 +116,8 @@ export class Deliverer {
   async #claim(limit: number): Promise<Claimed[]> {
     if (limit === 0) return []
     const { database, clock, log } = this.#options
-    const underWay = new Map(this.#underWay)
+    const counts = { underWay: new Map(this.#underWay), underWayOf: new Map(this.#underWayOf) }
+    const limits = { limit, perWebhook: PER_WEBHOOK, perOwner: PER_OWNER }
     const claim = newId('claim')
     try {
       const { due, now } = await database.snapshot(function* () {
@@ -117,7 +128,7 @@ export class Deliverer {
       else if (!due) return []
       return await database.transaction(function* () {
         const now = yield* clock()
-        return yield* claimDue({ claim, limit, perWebhook: PER_WEBHOOK, underWay, now, until: now + CLAIM })
+        return yield* claimDue({ claim, ...limits, ...counts, now, until: now + CLAIM })
       })
     } catch (error) {
       this.#clock = new ClockWatch()
@@ -138,29 +149,38 @@ export class Deliverer {
   }
 
   async #deliver(delivery: Claimed, claimedAt: number): Promise<void> {
-    const { webhook } = delivery
-    this.#underWay.set(webhook, (this.#underWay.get(webhook) ?? 0) + 1)
+    const { webhook, owner } = delivery
+    count(this.#underWay, webhook, 1)
+    count(this.#underWayOf, owner, 1)
     try {
       // Where the process has stood still, somebody else may be about to send it.
       if (performance.now() - claimedAt > CLAIM / 2) return
-      const outcome = await this.#send(delivery)
-      await this.#options.database.transaction(() =>
-        this.#end(delivery, outcome, verdictOf(delivery, outcome)),
-      )
+      const { database, backlog } = this.#options
+      const body = await this.#bodyOf(delivery)
+      const outcome = body === undefined ? expired : await this.#send(delivery, body)
+      const verdict = verdictOf(delivery, outcome)
+      await database.transaction(() => this.#end(delivery, shown(outcome, verdict), verdict))
+      if (verdict.state !== 'pending') await backlog.fillUp(webhook)
     } catch (error) {
       const { log } = this.#options
       log[levelOf(error)](
         error,
-        `the outcome of ${delivery.id} for ${webhook} could not be written down; it is sent again in a minute`,
+        `the delivery of ${delivery.id} to ${webhook} could not be read or written; it is looked at again in a minute`,
       )
     } finally {
-      const left = (this.#underWay.get(webhook) as number) - 1
-      if (left > 0) this.#underWay.set(webhook, left)
-      else this.#underWay.delete(webhook)
+      count(this.#underWay, webhook, -1)
+      count(this.#underWayOf, owner, -1)
     }
   }
 
-  #send({ url, secrets, id, body }: Claimed): Promise<Outcome> {
+  /** The same in every attempt; undefined where retention has deleted the event. */
+  async #bodyOf({ id, position, body }: Claimed): Promise<string | undefined> {
+    if (body !== null) return body
+    const [event] = await this.#options.events.read({ after: position - 1, limit: 1 })
+    return event?.id === id ? JSON.stringify(toCloudEvent(event)) : undefined
+  }
+
+  #send({ url, secrets, id }: Claimed, body: string): Promise<Outcome> {
     const headers = {
       ...signedHeaders(secrets, id, new Date(), body),
       'content-type': 'application/cloudevents+json',
@@ -176,7 +196,7 @@ export class Deliverer {
     const { webhook, type } = delivery
     const now = yield* clock()
     const kept = yield* endAttempt(delivery, outcome, state, pause === undefined ? null : now + pause, now)
-    if (!kept || type === TEST_TYPE) return
+    if (!kept || type === TEST_TYPE || outcome === expired) return
     if (state === 'delivered') return yield* markWorking(webhook)
     yield* markFailing(webhook, now)
     const gone = outcome.status === GONE
@@ -191,13 +211,26 @@ export class Deliverer {
 const levelOf = (error: unknown) =>
   error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
 
+const expired: Outcome = {
+  status: null,
+  error: 'not sent: the event is no longer kept (events.retentionDays)',
+  response: null,
+}
+
 /** What becomes of a delivery; `pause` says in how many milliseconds it is sent again. */
 interface Verdict {
   readonly state: State
   readonly pause?: number | undefined
 }
 
-function verdictOf({ type, attempts }: Claimed, { status, retryAfter }: Outcome): Verdict {
+function shown(outcome: Outcome, { state }: Verdict): Outcome {
+  if (state !== 'delivered') return outcome
+  return { ...outcome, response: outcome.response?.slice(0, SUCCESS_SHOWN) ?? null }
+}
+
+function verdictOf({ type, attempts }: Claimed, outcome: Outcome): Verdict {
+  if (outcome === expired) return { state: 'failed' }
+  const { status, retryAfter } = outcome
   if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }
   const pause = status === GONE || type === TEST_TYPE ? undefined : pauseAfter(attempts + 1, retryAfter)
   return { state: pause === undefined ? 'failed' : 'pending', pause }

@@ -34,6 +34,8 @@ const special = networkList([
 /** Public of IPv6 is what is in the first, and not in the second: there it leads to IPv4, or nowhere. */
 const unicast = networkList(['2000::/3'])
 const unicastSpecial = networkList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+/** Names that are this machine's wherever they are looked up (RFC 6761, 6.3). */
+const isLocalhost = /(?:^|\.)localhost\.?$/
 /** IPv4, written as IPv6. */
 const mapped = networkList(['::ffff:0:0/96'])
 
@@ -41,6 +43,9 @@ const mapped = networkList(['::ffff:0:0/96'])
  * Where webhooks may lead: to public addresses, and those that an operator has allowed. A name is looked up
  * for each connection, and only addresses that were looked at are connected to: what it resolved to before
  * says nothing.
+ *
+ * Callers must not learn which names there are inside. So a name that does not resolve, one that leads to no allowed
+ * address, and one that nobody answers for are one and the same, in what is said and in how long it takes.
  */
 export class Destinations {
   readonly #plainHttp: boolean
@@ -62,20 +67,21 @@ export class Destinations {
     if (username !== '' || password !== '' || hash !== '') return 'has no user, password or fragment'
     // The parser has written an IPv4 address in its one form by now, whatever it was sent as.
     const address = hostname.replace(/^\[(.+)\]$/, '$1')
-    return isIP(address) !== 0 && !this.#allows(address) ? refused : undefined
+    const addresses = isLocalhost.test(hostname) ? ['127.0.0.1', '::1'] : isIP(address) === 0 ? [] : [address]
+    return addresses.length > 0 && !addresses.some((one) => this.#allows(one)) ? refused : undefined
   }
 
-  /** The `lookup` of a connection. */
+  /** The `lookup` of a connection: it answers with allowed addresses, or not at all. */
   readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     this.#resolve(hostname).then(
       (found) => {
         const allowed = found.filter(({ address }) => this.#allows(address))
         const [first] = allowed
-        if (first === undefined) callback(new Error(refused), '')
-        else if (all) callback(null, allowed)
+        if (first === undefined) return
+        if (all) callback(null, allowed)
         else callback(null, first.address, first.family)
       },
-      (error) => callback(error, ''),
+      () => {},
     )
   }
 
@@ -84,6 +90,10 @@ export class Destinations {
     return isPublic(address) || isIn(this.#networks, address)
   }
 }
+
+/** Why there was no answer where a name has no address that may be reached. */
+export const unreachable =
+  'not sent: the name does not resolve to a public address (or to one that the setting webhookNetworks allows)'
 
 const refused =
   'leads to an address that is not public: whoever runs the application may allow it by the setting webhookNetworks'

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { Destinations } from './destinations.ts'
+import { type Destinations, unreachable } from './destinations.ts'
 
 /** How an attempt has ended. */
 export interface Outcome {
@@ -22,7 +22,7 @@ const HEADER_LIMIT = 8192
 
 /**
  * Sends a POST, and reads what is answered: the status is what counts, whatever becomes of the body. Redirects are not
- * followed, and nothing of the answer is trusted. Never rejects.
+ * followed, and nothing of the answer is trusted. Never rejects. A name that leads nowhere takes all of the time limit.
  *
  * @param ended cuts it off
  */
@@ -36,6 +36,7 @@ export function post(
   const refusal = destinations.refusal(url)
   if (refusal !== undefined) return Promise.resolve(unanswered(`not sent: the URL ${refusal}`))
   return new Promise((resolve) => {
+    let isLookingUp = false
     const deadline = AbortSignal.timeout(timeLimit)
     const signal = ended ? AbortSignal.any([deadline, ended]) : deadline
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
@@ -43,7 +44,13 @@ export function post(
       headers: { ...headers, 'content-length': String(body.length) },
       // A connection of its own, to no proxy.
       agent: false,
-      lookup: destinations.lookup,
+      lookup(hostname, options, callback) {
+        isLookingUp = true
+        destinations.lookup(hostname, options, (...found) => {
+          isLookingUp = false
+          callback(...found)
+        })
+      },
       maxHeaderSize: HEADER_LIMIT,
       signal,
     })
@@ -59,7 +66,9 @@ export function post(
       const reason = ended?.aborted
         ? 'cut off: the application has ended'
         : deadline.aborted
-          ? `no answer within ${timeLimit / 1000} s`
+          ? isLookingUp
+            ? unreachable
+            : `no answer within ${timeLimit / 1000} s`
           : error.message || error.code
       resolve(unanswered(printable(reason ?? 'unknown')))
     })

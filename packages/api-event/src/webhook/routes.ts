@@ -1,7 +1,15 @@
-import { answer, type Database, Deleted, IdParams, type ModuleInstance, PageOf } from '@mortise/module-sdk'
+import {
+  answer,
+  type CursorPage,
+  CursorPageOf,
+  type Database,
+  Deleted,
+  IdParams,
+  type ModuleInstance,
+  type Page,
+} from '@mortise/module-sdk'
 import { problems } from '../problems.ts'
 import type { Clock } from './clock.ts'
-import type { Destinations } from './destinations.ts'
 import {
   CreatedWebhook,
   Delivery,
@@ -19,27 +27,28 @@ import {
   createWebhook,
   listDeliveries,
   listWebhooks,
+  listWebhooksAfter,
   removeWebhook,
   replayDelivery,
   rotateSecret,
   showDelivery,
   showWebhook,
   testWebhook,
+  type WebhookRules,
 } from './service.ts'
 
-export interface WebhookRoutesOptions {
+export interface WebhookRoutesOptions extends WebhookRules {
   readonly database: Database
   readonly clock: Clock
-  readonly destinations: Destinations
-  /** How many webhooks a caller may have. */
-  readonly perCaller: number
 }
 
 /** The routes of webhooks and their deliveries. */
 export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions): void {
-  const { database, clock, destinations } = options
+  const { database, clock } = options
   const config = { access: 'caller' } as const
   const changes = { ...config, ifMatch: 'the webhook' }
+  // A guest may list, and has none: no other request of theirs can succeed.
+  const security = [{ bearer: [] }]
 
   app.get(
     '/webhook',
@@ -48,11 +57,23 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       schema: {
         summary: 'A page of webhooks, newest first',
         querystring: WebhookQuery,
-        response: { 200: PageOf(Webhook), ...problems.responses('insufficient-scope') },
+        response: {
+          200: CursorPageOf(Webhook),
+          ...problems.responses('invalid-request', 'insufficient-scope'),
+        },
       },
     },
-    async (request, reply) =>
-      reply.paged(await database.snapshot(() => listWebhooks(request.caller, request.query))),
+    async ({ caller, query }, reply) => {
+      const { after } = query
+      return reply.paged(
+        await database.snapshot<Page<Webhook> | CursorPage<Webhook>>(function* () {
+          const now = yield* clock()
+          return yield* after === undefined
+            ? listWebhooks(caller, query, now)
+            : listWebhooksAfter(caller, after, query, now)
+        }),
+      )
+    },
   )
 
   app.post(
@@ -61,6 +82,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'Have events sent to a URL',
+        security,
         body: NewWebhook,
         response: {
           201: CreatedWebhook,
@@ -82,11 +104,15 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'One webhook',
+        security,
         params: IdParams,
         response: { 200: Webhook, ...problems.responses('webhook-not-found') },
       },
     },
-    (request) => database.snapshot(() => showWebhook(request.caller, request.params.id)),
+    ({ caller, params }) =>
+      database.snapshot(function* () {
+        return yield* showWebhook(caller, params.id, yield* clock())
+      }),
   )
 
   app.patch(
@@ -97,6 +123,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       attachValidation: true,
       schema: {
         summary: 'Change a webhook, or enable it again',
+        security,
+        description:
+          "For a webhook of everyone's events, `url`, `enabled: true`, `everyone: true` and further types take `event:read`; less of anything takes no scope. With `event:read`, any change proves the right again.",
         params: IdParams,
         body: WebhookChange,
         response: {
@@ -108,10 +137,11 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { caller, params, body, audit } = request
-        yield* showWebhook(caller, params.id)
+        const now = yield* clock()
+        yield* showWebhook(caller, params.id, now)
         if (request.validationError) throw request.validationError
-        yield* request.ifMatch(() => showWebhook(caller, params.id))
-        return answer(200, yield* changeWebhook(caller, params.id, body, destinations, audit, yield* clock()))
+        yield* request.ifMatch(() => showWebhook(caller, params.id, now))
+        return answer(200, yield* changeWebhook(caller, params.id, body, options, audit, now))
       }),
   )
 
@@ -121,6 +151,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config: changes,
       schema: {
         summary: 'Delete a webhook',
+        security,
         params: IdParams,
         response: { 200: Deleted, ...problems.responses('webhook-not-found') },
       },
@@ -128,8 +159,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
-        yield* request.ifMatch(() => showWebhook(request.caller, id))
-        yield* removeWebhook(request.caller, id, request.audit, yield* clock())
+        const now = yield* clock()
+        yield* request.ifMatch(() => showWebhook(request.caller, id, now))
+        yield* removeWebhook(request.caller, id, request.audit, now)
         return answer(200, { id, deleted: true })
       }),
   )
@@ -140,6 +172,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config: changes,
       schema: {
         summary: 'Make a new secret; the former one signs for another day',
+        security,
         params: IdParams,
         response: {
           201: RotatedSecret,
@@ -150,8 +183,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
-        yield* request.ifMatch(() => showWebhook(request.caller, id))
-        return answer(201, yield* rotateSecret(request.caller, id, request.audit, yield* clock()))
+        const now = yield* clock()
+        yield* request.ifMatch(() => showWebhook(request.caller, id, now))
+        return answer(201, yield* rotateSecret(request.caller, id, options, request.audit, now))
       }),
   )
 
@@ -161,18 +195,24 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'Send a test event, once',
+        security,
         description: 'Its delivery, under `Location`, soon shows what was answered.',
         params: IdParams,
         response: {
           202: Delivery,
-          ...problems.responses('insufficient-scope', 'webhook-not-found', 'webhook-disabled'),
+          ...problems.responses(
+            'insufficient-scope',
+            'webhook-not-found',
+            'webhook-disabled',
+            'webhook-full',
+          ),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
-        const delivery = yield* testWebhook(request.caller, id, yield* clock())
+        const delivery = yield* testWebhook(request.caller, id, options, yield* clock())
         return answer(202, delivery, { location: `/webhook/${id}/delivery/${delivery.id}` })
       }),
   )
@@ -183,9 +223,11 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'A page of the deliveries of a webhook, newest first',
+        security,
+        description: "With `event:read`, where they are of others' events.",
         params: IdParams,
         querystring: DeliveryQuery,
-        response: { 200: DeliveryList, ...problems.responses('webhook-not-found') },
+        response: { 200: DeliveryList, ...problems.responses('insufficient-scope', 'webhook-not-found') },
       },
     },
     async (request) => {
@@ -203,8 +245,13 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'One delivery',
+        security,
+        description: "With `event:read`, where it is of another's event.",
         params: DeliveryParams,
-        response: { 200: Delivery, ...problems.responses('webhook-not-found', 'delivery-not-found') },
+        response: {
+          200: Delivery,
+          ...problems.responses('insufficient-scope', 'webhook-not-found', 'delivery-not-found'),
+        },
       },
     },
     (request) => {
@@ -219,6 +266,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       config,
       schema: {
         summary: 'Send a delivery again, under the id that it had',
+        security,
         params: DeliveryParams,
         response: {
           200: Delivery,
@@ -227,6 +275,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
             'webhook-not-found',
             'delivery-not-found',
             'webhook-disabled',
+            'webhook-full',
           ),
         },
       },
@@ -234,7 +283,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { id, delivery } = request.params
-        return answer(200, yield* replayDelivery(request.caller, id, delivery, yield* clock()))
+        return answer(200, yield* replayDelivery(request.caller, id, delivery, options, yield* clock()))
       }),
   )
 }

@@ -1,4 +1,4 @@
-import { Id, Nullable, pageQuery, Strict, Timestamp } from '@mortise/module-sdk'
+import { cursorQuery, Id, Nullable, noControls, pageQuery, Strict, Timestamp } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { type State as StateName, states } from './deliveries.ts'
 
@@ -15,14 +15,18 @@ const types = Type.Array(
     minItems: 1,
     maxItems: 50,
     uniqueItems: true,
-    description: 'the types of the events that it gets; `*`: all',
+    description: 'the types of the events that it gets, of those that installed modules emit; `*`: all',
     examples: [['purchase.created']],
   },
 )
 const everyone = Type.Boolean({
   description: "whether it gets everyone's events, and not its owner's alone: with event:read",
 })
-const description = Type.String({ maxLength: 200, pattern: '^\\P{Cc}*$' })
+const description = Type.String({
+  maxLength: 200,
+  pattern: noControls,
+  description: 'a string of at most 200 characters, no control characters',
+})
 const enabled = Type.Boolean()
 
 const webhook = {
@@ -35,11 +39,31 @@ const webhook = {
   disabledReason: Nullable(
     Type.String({
       description:
-        '`gone`: the receiver has answered 410; `failing`: 5 days without a success; null: neither',
+        "`gone`: the receiver has answered 410; `failing`: 5 days without a success; `unproven`: nobody has shown `event:read` for everyone's events until `provenUntil`; null: none of these",
     }),
   ),
   failingSince: Nullable(
     Type.String({ format: 'date-time', description: 'since when no attempt has succeeded' }),
+  ),
+  provenUntil: Nullable(
+    Type.String({
+      format: 'date-time',
+      description:
+        "when it stops, unless its owner changes or uses it before with event:read; null for one of its owner's events alone",
+    }),
+  ),
+  behindSince: Nullable(
+    Type.String({
+      format: 'date-time',
+      description:
+        'since when it has as many pending deliveries as allowed: it gets later events when there is room, from where it stopped',
+    }),
+  ),
+  missedUntil: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'while it was behind, events before this time were deleted; null: it has missed none',
+    }),
   ),
   version: Type.Integer({ description: 'rises with every change' }),
   createdAt: Timestamp,
@@ -83,6 +107,7 @@ export type WebhookChange = Static<typeof WebhookChange>
 
 export const WebhookQuery = Strict({
   ...pageQuery,
+  ...cursorQuery,
   owner: Type.Optional(
     Type.String({ minLength: 1, description: "a caller's id, or * for everyone's: with admin" }),
   ),
@@ -120,7 +145,10 @@ export const Delivery = Type.Object(
     status: Nullable(Type.Integer({ description: 'of the last answer' })),
     error: Nullable(Type.String({ description: 'why there was none' })),
     response: Nullable(
-      Type.String({ description: 'the first 4 KiB of the last answer; what is not printable is replaced' }),
+      Type.String({
+        description:
+          'the first 4 KiB of the last answer, 256 characters where it was a success; what is not printable is replaced',
+      }),
     ),
     createdAt: Timestamp,
     endedAt: Nullable(Timestamp),
@@ -130,9 +158,9 @@ export const Delivery = Type.Object(
 export type Delivery = Static<typeof Delivery>
 
 export const DeliveryQuery = Strict({
-  state: Type.Optional(State),
+  state: Type.Optional({ ...State, description: 'those in this state alone' } as typeof State),
   before: Type.Optional(Type.String({ description: 'the id of a delivery: those of earlier events' })),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'deliveries at most' }),
 })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
 
@@ -143,4 +171,7 @@ export const DeliveryList = Type.Object(
   },
   { title: 'DeliveryList' },
 )
-export const DeliveryParams = Type.Object({ id: Type.String(), delivery: Type.String() })
+export const DeliveryParams = Type.Object({
+  id: Type.String({ description: 'the id of the webhook' }),
+  delivery: Type.String({ description: 'the id of the delivery, which is that of its event' }),
+})

@@ -1,6 +1,7 @@
 import {
   type Audit,
   type Caller,
+  type CursorPage,
   DAY,
   newId,
   type Page,
@@ -10,6 +11,7 @@ import {
 import { insufficientScope, invalidRequest, problems } from '../problems.ts'
 import * as deliveries from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
+import { markProven, provenUntil, stop, stoppedIfUnproven } from './proof.ts'
 import * as repository from './repository.ts'
 import type {
   CreatedWebhook,
@@ -26,16 +28,32 @@ import { insertTest } from './test-event.ts'
 
 /**
  * The rules of webhooks. A user has their own; `admin` sees everyone's. What a caller may not see is not found,
- * whatever they try to do with it. What has a webhook get everyone's events takes `event:read`.
+ * whatever they try to do with it. What has a webhook get everyone's events, and what shows them, takes `event:read`;
+ * what has it get fewer does not.
  */
+
+/** What an operator, and the installed modules, say about webhooks. */
+export interface WebhookRules {
+  readonly destinations: Destinations
+  /** The types of the events that there can be. */
+  readonly eventTypes: { has(type: string): boolean }
+  /** How many webhooks a caller may have. */
+  readonly perCaller: number
+  /** For how many days the right to everyone's events is proven. */
+  readonly proofDays: number
+  /** How many pending deliveries a webhook may have. */
+  readonly mostPending: number
+}
 
 /** Secrets that sign at the same time, at most: with more rotations within a day the oldest goes. */
 const SECRETS = 5
 
+const webhookId = /^webhook_[0-7][0-9a-hjkmnp-tv-z]{25}$/
+
 export function* createWebhook(
   caller: Caller,
   { url, types = [repository.ALL_TYPES], everyone = false, description = '' }: NewWebhook,
-  { destinations, perCaller }: { readonly destinations: Destinations; readonly perCaller: number },
+  { destinations, eventTypes, perCaller, proofDays }: WebhookRules,
   audit: Audit,
   now: number,
 ): Transaction<CreatedWebhook> {
@@ -44,6 +62,7 @@ export function* createWebhook(
   }
   if (everyone) assertReader(caller)
   const address = checkedUrl(url, destinations)
+  assertKnown(types, eventTypes)
   if ((yield* repository.countWebhooks(caller.id)) >= perCaller) {
     throw problems.create('webhook-limit', `You have ${perCaller} webhooks, which are the most: delete one.`)
   }
@@ -57,6 +76,9 @@ export function* createWebhook(
     enabled: 1,
     disabledReason: null,
     failingSince: null,
+    provenUntil: everyone ? provenUntil(now, proofDays) : null,
+    behindSince: null,
+    missedUntil: null,
     version: 1,
     createdAt: now,
     updatedAt: now,
@@ -67,31 +89,59 @@ export function* createWebhook(
   return { ...toWebhook(row, caller), secret: secret.secret }
 }
 
-export function* showWebhook(caller: Caller, id: string): Transaction<Webhook> {
-  return toWebhook(yield* find(caller, id), caller)
+export function* showWebhook(caller: Caller, id: string, now: number): Transaction<Webhook> {
+  return toWebhook(stoppedIfUnproven(yield* find(caller, id), now), caller)
 }
 
 /** The caller's, or with `admin` those of `query.owner`. Read it in a snapshot. */
-export function* listWebhooks(caller: Caller, query: WebhookQuery): Transaction<Page<Webhook>> {
-  const { page, rpp, owner = caller.id } = query
-  if (owner !== caller.id && !caller.has('admin')) throw insufficientScope('admin', "list others' webhooks")
+export function* listWebhooks(caller: Caller, query: WebhookQuery, now: number): Transaction<Page<Webhook>> {
+  const { page, rpp } = query
+  const owner = ownerOf(caller, query)
   const rows = yield* repository.listWebhooks(owner, page, rpp)
   const total = yield* repository.countWebhooks(owner)
-  return { data: rows.map((row) => toWebhook(row, caller)), page, rpp, total }
+  return { data: toWebhooks(rows, caller, now), page, rpp, total }
+}
+
+/**
+ * What follows the id `after` in that list, whatever became of the webhook. The id alone tells its place, so that
+ * another's answers like one that never was. Read it in a snapshot.
+ */
+export function* listWebhooksAfter(
+  caller: Caller,
+  after: string,
+  query: WebhookQuery,
+  now: number,
+): Transaction<CursorPage<Webhook>> {
+  const owner = ownerOf(caller, query)
+  if (!webhookId.test(after)) {
+    const detail = 'must be the id of a webhook that this list had: leave it out to begin a new walk'
+    throw invalidRequest({ parameter: 'after', detail })
+  }
+  const { rpp } = query
+  const rows = yield* repository.listWebhooksAfter(owner, after, rpp + 1)
+  return { data: toWebhooks(rows.slice(0, rpp), caller, now), rpp, more: rows.length > rpp }
+}
+
+/** Whose webhooks are listed. */
+function ownerOf(caller: Caller, { owner = caller.id }: WebhookQuery): string {
+  if (owner !== caller.id && !caller.has('admin')) throw insufficientScope('admin', "list others' webhooks")
+  return owner
 }
 
 export function* changeWebhook(
   caller: Caller,
   id: string,
   change: WebhookChange,
-  destinations: Destinations,
+  { destinations, eventTypes, proofDays }: WebhookRules,
   audit: Audit,
   now: number,
 ): Transaction<Webhook> {
-  const row = yield* find(caller, id)
+  const row = yield* stop(yield* find(caller, id), audit, now)
   const everyone = change.everyone ?? row.everyone === 1
-  if (everyone) assertReader(caller)
   const enabled = change.enabled ?? row.enabled === 1
+  const former: string[] = JSON.parse(row.types)
+  // A type that it has stays, should the module that emits it be gone.
+  if (change.types) assertKnown(change.types, eventTypes, former)
   const asked: repository.WebhookRow = {
     ...row,
     everyone: Number(everyone),
@@ -100,16 +150,30 @@ export function* changeWebhook(
     description: change.description ?? row.description,
     enabled: Number(enabled),
   }
+  const widens =
+    asked.everyone > row.everyone ||
+    asked.enabled > row.enabled ||
+    asked.url !== row.url ||
+    (change.types !== undefined && !isWithin(change.types, former))
+  if (everyone && widens) assertReader(caller)
+  const saysSo = widens || change.everyone || change.enabled
+  const proven = everyone && proves(caller, row, saysSo) ? provenUntil(now, proofDays) : row.provenUntil
   const changed = (['url', 'types', 'everyone', 'description', 'enabled'] as const).filter(
     (name) => asked[name] !== row[name],
   )
-  if (changed.length === 0) return toWebhook(row, caller)
+  if (changed.length === 0) {
+    if (proven !== row.provenUntil && proven !== null) yield* markProven(id, proven)
+    return toWebhook({ ...row, provenUntil: proven }, caller)
+  }
   // Elsewhere, or enabled again, it has not failed yet.
   const anew = asked.url !== row.url || asked.enabled > row.enabled
   const next: repository.WebhookRow = {
     ...asked,
     disabledReason: enabled ? null : row.disabledReason,
     failingSince: anew ? null : row.failingSince,
+    provenUntil: everyone ? proven : null,
+    behindSince: enabled ? row.behindSince : null,
+    missedUntil: asked.enabled > row.enabled ? null : row.missedUntil,
     version: row.version + 1,
     updatedAt: now,
   }
@@ -128,10 +192,12 @@ export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: nu
 export function* rotateSecret(
   caller: Caller,
   id: string,
+  { proofDays }: WebhookRules,
   audit: Audit,
   now: number,
 ): Transaction<RotatedSecret> {
-  const row = yield* findToUse(caller, id)
+  yield* stop(yield* find(caller, id), audit, now)
+  const row = yield* findToUse(caller, id, proofDays, now)
   const until = now + DAY
   const former = validAt(yield* repository.secretsOf(id), now).map((secret) => ({
     ...secret,
@@ -150,15 +216,16 @@ export function* listDeliveries(
   id: string,
   query: DeliveryQuery,
 ): Transaction<{ data: Delivery[]; more: boolean }> {
-  yield* find(caller, id)
+  yield* findToRead(caller, id)
   const { limit } = query
-  const rows = yield* deliveries.listDeliveries(id, { ...query, limit: limit + 1 })
+  const own = !caller.has(READ)
+  const rows = yield* deliveries.listDeliveries(id, { ...query, own, limit: limit + 1 })
   return { data: rows.slice(0, limit).map(toDelivery), more: rows.length > limit }
 }
 
 export function* showDelivery(caller: Caller, id: string, delivery: string): Transaction<Delivery> {
-  yield* find(caller, id)
-  return toDelivery(yield* findDelivery(id, delivery))
+  yield* findToRead(caller, id)
+  return toDelivery(yield* findDelivery(caller, id, delivery))
 }
 
 /** Sends a delivery again, under the same id; one that is pending already, at once. */
@@ -166,19 +233,28 @@ export function* replayDelivery(
   caller: Caller,
   id: string,
   delivery: string,
+  { proofDays, mostPending }: WebhookRules,
   now: number,
 ): Transaction<Delivery> {
-  const webhook = yield* findToUse(caller, id)
-  const found = yield* findDelivery(id, delivery)
+  const webhook = yield* findToUse(caller, id, proofDays, now)
+  const found = yield* findDelivery(caller, id, delivery)
   assertEnabled(webhook)
+  if (found.state !== 'pending') yield* assertRoom(id, mostPending)
   yield* deliveries.replayDelivery(id, found, now)
-  return toDelivery(yield* findDelivery(id, delivery))
+  return toDelivery(yield* findDelivery(caller, id, delivery))
 }
 
 /** Sends a test event. */
-export function* testWebhook(caller: Caller, id: string, now: number): Transaction<Delivery> {
-  assertEnabled(yield* findToUse(caller, id))
-  return toDelivery(yield* findDelivery(id, yield* insertTest(id, now)))
+export function* testWebhook(
+  caller: Caller,
+  id: string,
+  { proofDays, mostPending }: WebhookRules,
+  now: number,
+): Transaction<Delivery> {
+  const webhook = yield* findToUse(caller, id, proofDays, now)
+  assertEnabled(webhook)
+  yield* assertRoom(id, mostPending)
+  return toDelivery(yield* findDelivery(caller, id, yield* insertTest(webhook, now)))
 }
 
 function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
@@ -190,24 +266,71 @@ function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   )
 }
 
-/** Finds one to have something sent by it. */
-function* findToUse(caller: Caller, id: string): Transaction<repository.WebhookRow> {
+/** Finds one to see what it has sent. */
+function* findToRead(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   const webhook = yield* find(caller, id)
   if (webhook.everyone === 1) assertReader(caller)
   return webhook
 }
 
-function* findDelivery(webhook: string, id: string): Transaction<deliveries.DeliveryRow> {
+/** Finds one to have something sent by it. */
+function* findToUse(
+  caller: Caller,
+  id: string,
+  proofDays: number,
+  now: number,
+): Transaction<repository.WebhookRow> {
+  const webhook = stoppedIfUnproven(yield* findToRead(caller, id), now)
+  if (webhook.everyone === 0 || !proves(caller, webhook)) return webhook
+  const until = provenUntil(now, proofDays)
+  yield* markProven(id, until)
+  return { ...webhook, provenUntil: until }
+}
+
+/** What the caller may not see is not found: others' events, of a webhook that no longer gets them. */
+function* findDelivery(caller: Caller, webhook: string, id: string): Transaction<deliveries.DeliveryRow> {
   const delivery = yield* deliveries.findDelivery(webhook, id)
-  if (delivery) return delivery
+  if (delivery && (delivery.ofOthers === 0 || caller.has(READ))) return delivery
   throw problems.create(
     'delivery-not-found',
     'This webhook has no delivery with this id, or none any more: GET /webhook/:id/delivery lists those it has.',
   )
 }
 
+/** What it takes to see everyone's events. */
+const READ = 'event:read'
+
 function assertReader(caller: Caller): void {
-  if (!caller.has('event:read')) throw insufficientScope('event:read', "have everyone's events sent")
+  if (!caller.has(READ)) throw insufficientScope(READ, "see everyone's events or have them sent")
+}
+
+/** Whether the caller proves that the webhook may get everyone's events: its owner, or an admin who says so. */
+function proves(caller: Caller, { owner }: repository.WebhookRow, saysSo = false): boolean {
+  return caller.has(READ) && (caller.id === owner || saysSo)
+}
+
+const isWithin = (types: readonly string[], former: readonly string[]) =>
+  former.includes(repository.ALL_TYPES) || types.every((type) => former.includes(type))
+
+function assertKnown(
+  types: readonly string[],
+  known: WebhookRules['eventTypes'],
+  former: readonly string[] = [],
+): void {
+  const unknown = types.flatMap((type, index) =>
+    type === repository.ALL_TYPES || known.has(type) || former.includes(type)
+      ? []
+      : [{ pointer: `/types/${index}`, detail: 'no installed module emits events of this type' }],
+  )
+  if (unknown.length > 0) throw invalidRequest(...unknown)
+}
+
+function* assertRoom(webhook: string, mostPending: number): Transaction<void> {
+  if ((yield* deliveries.countPending(webhook, mostPending)) < mostPending) return
+  throw problems.create(
+    'webhook-full',
+    `This webhook has ${mostPending} pending deliveries, which are the most: mend the receiver, and try again once some have ended.`,
+  )
 }
 
 function assertEnabled({ enabled }: repository.WebhookRow): void {
@@ -228,6 +351,9 @@ function checkedUrl(text: string, destinations: Destinations): string {
   return url.href
 }
 
+const toWebhooks = (rows: readonly repository.WebhookRow[], caller: Caller, now: number) =>
+  rows.map((row) => toWebhook(stoppedIfUnproven(row, now), caller))
+
 function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
   return {
     id: row.id,
@@ -238,6 +364,9 @@ function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
     enabled: row.enabled === 1,
     disabledReason: row.disabledReason,
     failingSince: nullable(row.failingSince),
+    provenUntil: nullable(row.provenUntil),
+    behindSince: nullable(row.behindSince),
+    missedUntil: nullable(row.missedUntil),
     version: row.version,
     createdAt: timestamp(row.createdAt),
     updatedAt: timestamp(row.updatedAt),

@@ -1,13 +1,19 @@
 import { DAY, type ModuleContext, type ModuleInstance } from '@mortise/module-sdk'
 import type { Settings } from '../settings.ts'
+import { Backlog } from './backlog.ts'
 import { type Clock, databaseClock } from './clock.ts'
 import { Deliverer } from './deliverer.ts'
 import { forgetDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
 import { fanOut } from './fan-out.ts'
+import { stopUnproven } from './proof.ts'
 import { forgetDeleted } from './repository.ts'
 import { webhookRoutes } from './routes.ts'
 
+/** How many pending deliveries a webhook may have. */
+const MOST_PENDING = 1_000
+/** How often is looked for webhooks that are behind and have room, which nobody has filled up, in milliseconds. */
+const FILL_INTERVAL = 60_000
 /** Rows that are forgotten in one transaction at most. */
 const FORGOTTEN_AT_ONCE = 500
 
@@ -16,6 +22,7 @@ export interface WebhookOptions {
   readonly resolve?: DestinationOptions['resolve']
   /** How often it looks for what is due, in milliseconds. */
   readonly lookEvery?: number
+  readonly mostPending?: number
 }
 
 /**
@@ -25,26 +32,36 @@ export interface WebhookOptions {
 export function webhooks(
   app: ModuleInstance,
   context: ModuleContext<Settings>,
-  { clock = databaseClock, resolve, lookEvery = 500 }: WebhookOptions = {},
+  { clock = databaseClock, resolve, lookEvery = 500, mostPending = MOST_PENDING }: WebhookOptions = {},
 ): void {
-  const { database, settings, audit, log } = context
+  const { database, events, eventTypes, settings, audit, log } = context
   const destinations = new Destinations({
     plainHttp: settings.webhookPlainHttp,
     networks: settings.webhookNetworks,
     resolve,
   })
-  webhookRoutes(app, { database, clock, destinations, perCaller: settings.webhooksPerCaller })
-  context.on('*', (event) => fanOut(event, clock))
+  const { webhooksPerCaller: perCaller, webhookProofDays: proofDays } = settings
+  webhookRoutes(app, { database, clock, destinations, eventTypes, perCaller, proofDays, mostPending })
+  context.on('*', (event) => fanOut(event, mostPending, clock))
 
-  const deliverer = new Deliverer({ database, destinations, audit, log, clock })
-  const timer = setInterval(() => deliverer.deliverDue(), lookEvery)
-  timer.unref()
+  const backlog = new Backlog({ database, events, clock, mostPending })
+  const deliverer = new Deliverer({ database, events, backlog, destinations, audit, log, clock })
+  const timers = [
+    setInterval(() => deliverer.deliverDue(), lookEvery),
+    setInterval(() => {
+      backlog.fillAll().catch((error) => log.debug(error, 'webhooks that are behind could not be looked for'))
+    }, FILL_INTERVAL),
+  ]
+  for (const timer of timers) timer.unref()
   context.retiring.addEventListener('abort', () => deliverer.close(), { once: true })
   app.addHook('onClose', async () => {
-    clearInterval(timer)
+    for (const timer of timers) clearInterval(timer)
     await deliverer.close()
   })
 
+  context.everyMinute('stop-unproven', function* () {
+    return yield* stopUnproven(audit, yield* clock(), proofDays)
+  })
   context.everyMinute('forget-deliveries', function* () {
     const before = (yield* clock()) - settings.webhookDeliveryDays * DAY
     const forgotten = yield* forgetDeliveries(before, FORGOTTEN_AT_ONCE)

@@ -58,7 +58,7 @@ testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for
   await ring(7, idOf('ann'))
   await hang('bell?', idOf('ann'))
   const ann = user('ann')
-  const first = (await ann.get('/event?type=bell.rung,bell.hung&subject=bell_1&limit=2')).json()
+  const first = (await ann.get('/event?types=bell.rung,bell.hung&subject=bell_1&limit=2')).json()
   t.match(first, {
     data: [
       {
@@ -77,7 +77,7 @@ testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for
   })
   t.equal(
     first.next,
-    `/api/event?type=bell.rung%2Cbell.hung&subject=bell_1&limit=2&after=${first.data[1].id}`,
+    `/api/event?types=bell.rung%2Cbell.hung&subject=bell_1&limit=2&after=${first.data[1].id}`,
   )
   const last = (await ann.get(first.next.slice('/api'.length))).json()
   t.match(last, { data: [{ data: { n: 7 } }], more: false })
@@ -112,6 +112,55 @@ testOnEngines('an event that is not there to go on from is gone', async (t) => {
   t.equal((await walk(ann, '/event?after=start')).length, 1)
 })
 
+testOnEngines('to go on after an event that is another caller’s is as after an unknown one', async (t) => {
+  const { ring, user } = await eventHost(t)
+  await ring(1, idOf('ann'))
+  await ring(1)
+  await ring(1, idOf('ben'))
+  const root = user('root', 'event:read')
+  const [anns, nobodys, bens] = (await walk(root)).map(({ id }) => id) as [string, string, string]
+  const accept = { accept: 'text/event-stream' }
+  const goOn = async (id: string) => {
+    const answers = await Promise.all([
+      user('ben').get(`/event?after=${id}`),
+      user('ben').get(`/event?after=${id}&subject=bell_1&types=bell.rung`),
+      user('ben').get(`/event?after=${id}`, accept),
+      user('ben').get('/event', { ...accept, 'last-event-id': id }),
+    ])
+    return answers.map(({ statusCode, body }) => `${statusCode} ${body.replace(/"requestId":"[^"]+"/, '')}`)
+  }
+  const unknown = await goOn('event_unknown')
+  for (const answer of unknown) t.match(answer, /^410 .*event-gone/)
+  for (const id of [anns, nobodys]) t.same(await goOn(id), unknown)
+  t.equal((await user('ben').get(`/event?after=${bens}`)).statusCode, 200)
+  for (const id of [anns, nobodys, bens])
+    for (const query of ['', `&owner=${idOf('ann')}`, '&subject=bell_2'])
+      t.equal((await root.get(`/event?after=${id}${query}`)).statusCode, 200)
+})
+
+testOnEngines('a user goes on after an event of a guest whom they have claimed', async (t) => {
+  const { app, database, events, ring, user } = await eventHost(t)
+  const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
+  const { id } = await database.one<{ id: string }>(sql`SELECT id FROM mortise_guest`)
+  await ring(1, `guest:${id}`)
+  const [seen] = await events()
+  const cursor = `/event?after=${seen?.id}`
+  const [ann, ben] = [user('ann'), user('ben')]
+  t.equal((await ann.get(cursor)).statusCode, 410)
+  t.equal((await ann.post('/guest/claim', undefined, { 'guest-token': token })).statusCode, 200)
+  await ring(1, idOf('ann'))
+  t.same(
+    (await ann.get(cursor)).json().data.map(({ data }: { data: unknown }) => data),
+    [{ n: 2 }],
+  )
+  t.equal((await ben.get(cursor)).statusCode, 410)
+  const stream = await ann.request('HEAD', '/event', undefined, {
+    accept: 'text/event-stream',
+    'last-event-id': String(seen?.id),
+  })
+  t.equal(stream.statusCode, 200)
+})
+
 testOnEngines('what is no such query is refused', async (t) => {
   const { user } = await eventHost(t)
   for (const query of [
@@ -120,10 +169,11 @@ testOnEngines('what is no such query is refused', async (t) => {
     'limit=1e1',
     'after=',
     'after=start&after=start',
-    'type=',
-    'type=bell',
-    'type=bell.rung,',
-    'type=Bell.rung',
+    'types=',
+    'types=bell',
+    'types=bell.rung,',
+    'types=Bell.rung',
+    'type=bell.rung',
     'subject=',
     'owner=',
     'page=1',

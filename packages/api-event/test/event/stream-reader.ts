@@ -48,6 +48,12 @@ export class StreamReader {
     while (!holds()) await this.#changed.promise
   }
 
+  /** All of an answer that is no stream. */
+  text = async (): Promise<string> => {
+    await this.ended
+    return this.#text
+  }
+
   close(): void {
     this.response.destroy()
   }

@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { DAY, run, sql } from '@mortise/module-sdk'
+import { DAY, run, sql, timestamp } from '@mortise/module-sdk'
 import { Webhook } from 'standardwebhooks'
 import { type Test, test } from 'tap'
 import { databaseClock } from '../../src/webhook/clock.ts'
@@ -48,7 +48,6 @@ testOnEngines('each webhook gets the events that it is for, as CloudEvents', asy
 
   const first = await host.happen('purchase_a', {
     data: { total: 3 },
-    at: Date.UTC(2026, 10, 22),
     traceparent: '00-a-b-01',
   })
   await host.happen('purchase_a', { type: 'purchase.deleted' })
@@ -74,9 +73,9 @@ testOnEngines('each webhook gets the events that it is for, as CloudEvents', asy
     specversion: '1.0',
     id: first,
     type: 'purchase.created',
-    source: '/api-purchase',
+    source: '/shop',
     subject: 'purchase_a',
-    time: '2026-11-22T00:00:00.000Z',
+    time: timestamp((await host.events())[0]?.at as number),
     datacontenttype: 'application/json',
     data: { total: 3 },
     traceparent: '00-a-b-01',
@@ -321,6 +320,22 @@ test('a receiver that hangs does not keep a worker from ending', async (t) => {
   t.match((await webhook.deliveries()).at(-1), { attempts: 0 }, 'and begins nothing')
 })
 
+test('the answer to a delivery is kept in full where it has failed', async (t) => {
+  const host = await webhookHost(t)
+  const statuses = [500, 200]
+  const { url } = await receiver(t, (response) => {
+    response.writeHead(statuses.shift() as number).end('x'.repeat(5000))
+  })
+  const webhook = await webhookOf(host, url)
+  const deliverer = host.deliverer()
+  await host.happen('purchase_a')
+  await deliverer.deliverDue()
+  t.match(await webhook.deliveries(), [{ response: 'x'.repeat(4096) }])
+  host.advance(MINUTE)
+  await deliverer.deliverDue()
+  t.match(await webhook.deliveries(), [{ state: 'delivered', response: 'x'.repeat(256) }])
+})
+
 test('a test event is sent once, and counts for nothing', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 410, 200)
@@ -463,7 +478,8 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
   const claim = (underWay: [string, number][]) =>
     host.database.transaction(function* () {
       const now = yield* databaseClock()
-      const query = { claim: 'claim_a', limit: 8, perWebhook: 4, now, until: now + MINUTE }
+      const limits = { limit: 8, perWebhook: 4, perOwner: 16 }
+      const query = { claim: 'claim_a', ...limits, underWayOf: new Map(), now, until: now + MINUTE }
       return yield* claimDue({ ...query, underWay: new Map(underWay) })
     })
   const first = await claim([])
@@ -482,6 +498,27 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
   await host.database.transaction(() => markFailing(busy.id, 1))
   t.equal((await claim([[busy.id, 1]])).length, 0)
   t.equal((await claim([])).length, 1)
+})
+
+testOnEngines("one owner's webhooks leave room to those of others", async (t) => {
+  const host = await webhookHost(t)
+  const ben = host.user('ben')
+  const bens = 'user:mortise-testkit:ben'
+  for (let n = 0; n < 3; n++) await host.ann.post('/webhook', { url: 'http://127.0.0.1:1/' })
+  for (let n = 0; n < 4; n++) await host.happen(`purchase_${n}`)
+  await ben.post('/webhook', { url: 'http://127.0.0.1:1/' })
+  await host.happen('purchase_bens', { owner: bens })
+  const claim = (underWayOf: [string, number][]) =>
+    host.database.transaction(function* () {
+      const now = yield* databaseClock()
+      const limits = { limit: 64, perWebhook: 4, perOwner: 5 }
+      const counts = { underWay: new Map(), underWayOf: new Map(underWayOf) }
+      const claimed = yield* claimDue({ claim: 'claim_a', ...limits, ...counts, now, until: now + MINUTE })
+      return claimed.map(({ owner }) => owner)
+    })
+  t.same(await claim([[ann, 2]]), [ann, ann, ann, bens])
+  t.same(await claim([[ann, 5]]), [])
+  t.equal((await claim([])).length, 5)
 })
 
 testOnEngines(

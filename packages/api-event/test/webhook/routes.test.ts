@@ -1,4 +1,4 @@
-import { sql } from '@mortise/module-sdk'
+import { run, sql } from '@mortise/module-sdk'
 import { test } from 'tap'
 import { ann, loopback, testOnEngines, webhookHost } from './webhook-host.ts'
 
@@ -58,6 +58,41 @@ testOnEngines('a webhook is made, shown, changed and deleted; its secret is show
   t.same((await host.ann.delete(path)).json(), { id: webhook.id, deleted: true })
   t.equal((await host.ann.get(path)).statusCode, 404)
   t.same((await host.ann.get('/webhook')).json().data, [])
+})
+
+testOnEngines('who deletes the webhooks that they read meets each of them once, by cursor', async (t) => {
+  const host = await webhookHost(t)
+  const admin = host.user('root', 'admin')
+  const made: string[] = []
+  for (let count = 0; count < 7; count++) made.unshift((await host.ann.post('/webhook', { url })).json().id)
+  for (const [caller, query] of [
+    [host.ann, ''],
+    [admin, `&owner=${ann}`],
+    [admin, '&owner=*'],
+  ] as const) {
+    const met: string[] = []
+    for (
+      let path: string | undefined = `/webhook?rpp=2${query}&after=webhook_7zzzzzzzzzzzzzzzzzzzzzzzzz`;
+      path;
+    ) {
+      const response = await caller.get(path)
+      t.same(Object.keys(response.json()), ['data', 'rpp'])
+      const ids = response.json().data.map((webhook: { id: string }) => webhook.id)
+      met.push(...ids)
+      if (query === '&owner=*') for (const id of ids) await admin.delete(`/webhook/${id}`)
+      path = /^<([^>]+)>; rel="next"$/.exec(String(response.headers.link))?.[1]
+    }
+    t.same(met, made, query)
+  }
+  // The rows of deleted ones go: their ids still tell the place.
+  await host.database.transaction(() => run(sql`DELETE FROM webhook`))
+  t.strictSame((await host.ann.get(`/webhook?after=${made[3]}`)).json(), { data: [], rpp: 20 })
+  for (const query of ['after=', 'after=x', `after=${made[3]}x`, 'after=event_01kahr3v8ze5x9g2w0m4c7t6ys']) {
+    const response = await host.ann.get(`/webhook?${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.match(response.json().errors, [{ parameter: 'after' }])
+  }
+  t.match((await host.ann.get(`/webhook?page=1&after=${made[3]}`)).json().errors, [{ parameter: 'page' }])
 })
 
 testOnEngines('only its owner sees a webhook, and admin', async (t) => {
@@ -132,6 +167,22 @@ test('a webhook that is sent twice with one Idempotency-Key is one', async (t) =
   t.equal((await host.ann.post(`${path}/secret`, undefined, headers)).body, first.body)
 })
 
+testOnEngines('a secret is shown again to who may still see everyone’s events', async (t) => {
+  const host = await webhookHost(t)
+  const headers = { 'idempotency-key': 'a' }
+  const reader = host.user('ann', 'event:read')
+  const create = (by: typeof reader) => by.post('/webhook', { url, everyone: true }, headers)
+  const made = await create(reader)
+  t.equal(made.statusCode, 201)
+  const rotate = (by: typeof reader) => by.post(`/webhook/${made.json().id}/secret`, undefined, headers)
+  const rotated = await rotate(reader)
+  t.equal(rotated.statusCode, 201)
+  for (const refused of [await create(host.ann), await rotate(host.ann)])
+    t.match(refused.json(), { code: 'insufficient-scope', detail: /event:read/ })
+  t.equal((await create(reader)).body, made.body)
+  t.equal((await rotate(reader)).body, rotated.body)
+})
+
 const rejected: [string, object, string][] = [
   ['no URL', {}, '/url'],
   ['an empty one', { url: '' }, '/url'],
@@ -147,6 +198,8 @@ const rejected: [string, object, string][] = [
   ['a long one', { url: `https://shop.example/${'a'.repeat(2048)}` }, '/url'],
   ['no types', { url, types: [] }, '/types'],
   ['a type that cannot be', { url, types: ['Purchase'] }, '/types/0'],
+  ['a type that no module emits', { url, types: ['purchase.deleted', 'purchase.lost'] }, '/types/1'],
+  ['the type of a test', { url, types: ['webhook.test'] }, '/types/0'],
   ['a type twice', { url, types: ['a.b', 'a.b'] }, '/types'],
   ['null', { url, description: null }, '/description'],
   ['a secret', { url, secret: 'whsec_a' }, '/secret'],
@@ -160,8 +213,22 @@ test('what cannot be a webhook is refused, where it is made and where it is chan
     t.equal(made.json().errors[0].pointer, pointer, name)
     const changed = await host.ann.patch(`/webhook/${id}`, body)
     t.equal(changed.statusCode, 400, name)
+    if ('types' in body) t.equal(changed.json().errors[0].pointer, pointer, name)
   }
   t.equal((await host.ann.get('/webhook')).json().total, 1)
   for (const path of ['/webhook?rpp=0', '/webhook?x=1', `/webhook/${id}/delivery?limit=101`])
     t.equal((await host.ann.get(path)).statusCode, 400, path)
+})
+
+test('a type whose module is gone stays with the webhook that has it', async (t) => {
+  const host = await webhookHost(t)
+  const { id } = (await host.ann.post('/webhook', { url, types: ['purchase.created'] })).json()
+  const path = `/webhook/${id}`
+  await host.database.transaction(() =>
+    run(sql`UPDATE webhook SET types = '["gone.away","purchase.created"]'`),
+  )
+  t.equal((await host.ann.patch(path, { types: ['gone.away'] })).statusCode, 200)
+  t.match((await host.ann.patch(path, { description: 'bills' })).json(), { types: ['gone.away'] })
+  t.equal((await host.ann.patch(path, { types: ['purchase.created'] })).statusCode, 200)
+  t.equal((await host.ann.patch(path, { types: ['gone.away'] })).statusCode, 400)
 })

@@ -1,12 +1,22 @@
 import { fileURLToPath } from 'node:url'
-import { DAY, type Event, newId } from '@mortise/module-sdk'
+import {
+  DAY,
+  defineEvents,
+  defineModule,
+  type EventLog,
+  type ModulePlugin,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 import { createTestHost, onEngines } from '@mortise/module-testkit'
+import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
 import { eventModule } from '../../src/module.ts'
+import { Backlog } from '../../src/webhook/backlog.ts'
 import { databaseClock } from '../../src/webhook/clock.ts'
 import { Deliverer } from '../../src/webhook/deliverer.ts'
 import { Destinations } from '../../src/webhook/destinations.ts'
-import { fanOut } from '../../src/webhook/fan-out.ts'
+import type { WebhookOptions } from '../../src/webhook/webhooks.ts'
 
 /** One test on every engine there is. */
 export const testOnEngines = onEngines<Test>(test)
@@ -16,26 +26,58 @@ export const loopback = { webhookPlainHttp: true, webhookNetworks: ['127.0.0.0/8
 
 export const ann = 'user:mortise-testkit:ann'
 
+const data = Type.Object({}, { additionalProperties: true })
+const emit = defineEvents('shop', {
+  'purchase.created': data,
+  'purchase.deleted': data,
+  'cart.emptied': data,
+  'stock.counted': data,
+})
+type Happening = Parameters<typeof emit>[0]
+
+/** A module whose events webhooks may be for. */
+export const shop = {
+  directory: fileURLToPath(new URL('shop', import.meta.url)),
+  plugin: defineModule('shop', async (_app, context) => context.emits(emit)),
+}
+
+/** This module, from its sources; `seen` gets what the host lends it. */
+export function webhookModule(options: WebhookOptions, seen: (log: EventLog) => void = () => {}) {
+  const plugin = eventModule(options)
+  const watched: ModulePlugin = (app, context) => {
+    seen(context.events)
+    return plugin(app, context)
+  }
+  return {
+    directory: fileURLToPath(new URL('../..', import.meta.url)),
+    plugin: Object.assign(watched, plugin),
+  }
+}
+
 /** A host whose webhooks are delivered when a test says so, by a clock that goes on when it says so. */
-export async function webhookHost(t: Test, settings: object = loopback) {
+export async function webhookHost(t: Test, settings: object = loopback, mostPending = 1_000) {
   let advanced = 0
   let position = 0
+  let events: EventLog | undefined
   function* clock() {
     return (yield* databaseClock()) + advanced
   }
   const host = await createTestHost(t, {
     modules: [
-      {
-        directory: fileURLToPath(new URL('../..', import.meta.url)),
-        plugin: eventModule({ clock, lookEvery: DAY }),
-      },
+      webhookModule({ clock, lookEvery: DAY, mostPending }, (log) => {
+        events = log
+      }),
+      shop,
     ],
     config: { modules: { 'api-event': settings } },
   })
   const { database } = host
+  const backlog = new Backlog({ database, events: events as EventLog, clock, mostPending })
   return {
     ...host,
     ann: host.user('ann'),
+    backlog,
+    clock,
     advance(milliseconds: number) {
       advanced += milliseconds
     },
@@ -44,6 +86,8 @@ export async function webhookHost(t: Test, settings: object = loopback) {
       const destinations = new Destinations({ plainHttp: true, networks: loopback.webhookNetworks })
       const deliverer = new Deliverer({
         database,
+        events: events as EventLog,
+        backlog,
         destinations,
         clock,
         audit: function* () {},
@@ -53,24 +97,32 @@ export async function webhookHost(t: Test, settings: object = loopback) {
       t.teardown(() => deliverer.close())
       return deliverer
     },
-    /** Has something happened to `subject`: writes the deliveries, as the reaction to the event does. */
-    async happen(subject: string, part: Partial<Event> = {}): Promise<string> {
+    /** Has something happened to `subject`, and its deliveries written. @returns the id of the event */
+    async happen(
+      subject: string,
+      {
+        type = 'purchase.created',
+        owner = ann,
+        data,
+        traceparent,
+      }: { type?: Happening; owner?: string | null; data?: object; traceparent?: string } = {},
+    ): Promise<string> {
       position += 1
-      const event: Event = {
-        id: newId('event'),
-        type: 'purchase.created',
-        source: 'api-purchase',
-        subject,
-        owner: ann,
-        at: Date.now(),
-        data: { position },
-        traceparent: null,
-        position,
-        ...part,
-      }
-      await database.transaction(() => fanOut(event, clock))
-      return event.id
+      const event = { subject, owner, data: data ?? { position } }
+      await database.transaction(() => traced(emit(type, event), traceparent))
+      await host.reacted()
+      const { id } = await database.one<{ id: string }>(
+        sql`SELECT id FROM mortise_event ORDER BY position DESC LIMIT 1`,
+      )
+      return id
     },
+  }
+}
+
+/** As the host has it in a request that is traced. */
+function* traced(steps: Transaction<void>, traceparent: string | undefined): Transaction<void> {
+  for (const step of steps) {
+    yield 'event' in step && traceparent !== undefined ? { event: { ...step.event, traceparent } } : step
   }
 }
 

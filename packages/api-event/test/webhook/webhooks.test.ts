@@ -1,10 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { defineEvents, sql } from '@mortise/module-sdk'
 import { createTestHost } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
-import { eventModule } from '../../src/module.ts'
 import { receiver } from './receiver.ts'
-import { ann, loopback, testOnEngines } from './webhook-host.ts'
+import { ann, loopback, shop, testOnEngines, webhookModule } from './webhook-host.ts'
 
 const emit = defineEvents('shop', { 'purchase.created': Type.Object({ total: Type.Integer() }) })
 
@@ -16,12 +14,7 @@ testOnEngines('what is emitted is sent, in its order, until the module is closed
   })
   const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve))
   const host = await createTestHost(t, {
-    modules: [
-      {
-        directory: fileURLToPath(new URL('../..', import.meta.url)),
-        plugin: eventModule({ lookEvery: 5 }),
-      },
-    ],
+    modules: [shop, webhookModule({ lookEvery: 5 })],
     config: { modules: { 'api-event': loopback } },
   })
   await host.user('ann').post('/webhook', { url, types: ['purchase.created'] })

@@ -1,12 +1,22 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
+/** Some proxies forward the port too: `192.0.2.7:5555`, `[2001:db8::1]:5555`. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/
+
 /**
- * Whom an address stands for: an IPv4 address for itself, an IPv6 one for its /64, of which one subscriber has as many
- * addresses as they like.
+ * The key by which limits per address count: an IPv4 address as it is, an IPv6 address by its /64, since one subscriber
+ * has all addresses of a /64. A port is left out. Give it `request.ip`, which is the client's address where `server.trustProxy` names the
+ * proxies.
+ *
+ * @returns 'unknown' for what is no IP address
  */
 export function addressKey(address: string): string {
   if (isIPv4(address)) return address
-  if (!isIPv6(address)) return 'unknown'
+  if (!isIPv6(address)) {
+    const [, v6, v4] = WITH_PORT.exec(address) ?? []
+    const bare = v6 ?? v4
+    return bare === undefined ? 'unknown' : addressKey(bare)
+  }
   const [plain = ''] = address.toLowerCase().split('%')
   const mapped = plain.slice(plain.lastIndexOf(':') + 1)
   if (isIPv4(mapped) && /^[0:]*:ffff:[^:]+$/.test(plain)) return mapped

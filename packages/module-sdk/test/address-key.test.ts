@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressKey } from '../../src/limits/address-key.ts'
+import { addressKey } from '../src/address-key.ts'
 
 t.test('an IPv4 address stands for itself, however it is written', async (t) => {
   for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '0:0:0:0:0:ffff:192.0.2.7'])
@@ -22,7 +22,17 @@ t.test('an IPv6 address stands for its /64', async (t) => {
   for (const [address, key] of Object.entries(keys)) t.equal(addressKey(address), key, address)
 })
 
+t.test('the port that a proxy forwards is left out', async (t) => {
+  const keys = {
+    '192.0.2.7:5555': '192.0.2.7',
+    '[2001:db8::1]:99': '2001:db8:0:0',
+    '[2001:db8::1]': '2001:db8:0:0',
+    '[::ffff:192.0.2.7]:99': '192.0.2.7',
+  }
+  for (const [address, key] of Object.entries(keys)) t.equal(addressKey(address), key, address)
+})
+
 t.test('what is no address is one of all', async (t) => {
-  for (const text of ['', 'unknown', '1.2.3', '1.2.3.4.5', 'a'.repeat(5000)])
+  for (const text of ['', 'unknown', '1.2.3', '1.2.3.4.5', '1.2.3:4', '1.2.3.4:', '[x]:1', 'a'.repeat(5000)])
     t.equal(addressKey(text), 'unknown')
 })

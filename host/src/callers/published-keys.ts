@@ -1,0 +1,57 @@
+import type { JSONWebKeySet } from 'jose'
+import { isKeyUrl, type RemoteIssuer } from './token-issuer.ts'
+
+/** For all that one look at an issuer takes. */
+const TIMEOUT = 5_000
+/** Bytes of a document, decompressed: some hundred keys with their certificates. */
+const DOCUMENT_SIZE = 256 * 1024
+
+/** Where an issuer publishes its keys. */
+export interface KeySource {
+  /** What is asked first, for the log. */
+  readonly url: string
+  /** Reads the keys; what it resolves with is not checked. Rejects with what to tell the operator. */
+  read(): Promise<JSONWebKeySet>
+}
+
+/** `jwksUri`, or what the issuer's metadata name (OpenID Connect Discovery 1.0 §4); nothing that a token says. */
+export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jwksUri'>): KeySource {
+  if (jwksUri !== undefined)
+    return { url: jwksUri, read: () => readJson(jwksUri, AbortSignal.timeout(TIMEOUT)) }
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  return {
+    url,
+    async read() {
+      const signal = AbortSignal.timeout(TIMEOUT)
+      const metadata = await readJson<{ issuer?: unknown; jwks_uri?: unknown } | null>(url, signal)
+      if (metadata?.issuer !== issuer) throw new Error(`${url} is not the metadata of the issuer "${issuer}"`)
+      const found = metadata.jwks_uri
+      // Nobody but an issuer on loopback sends us to loopback.
+      if (typeof found !== 'string' || !isKeyUrl(found) || (isHttp(found) && !isHttp(issuer)))
+        throw new Error(`${url} has no jwks_uri with https`)
+      return readJson(found, signal)
+    },
+  }
+}
+
+const isHttp = (url: string) => new URL(url).protocol === 'http:'
+
+async function readJson<Document>(url: string, signal: AbortSignal): Promise<Document> {
+  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } })
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered ${response.status}, not 200`)
+  }
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of response.body ?? []) {
+    size += part.length
+    if (size > DOCUMENT_SIZE) throw new Error(`${url} has more than ${DOCUMENT_SIZE} bytes`)
+    parts.push(part)
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString())
+  } catch (cause) {
+    throw new Error(`${url} is not JSON`, { cause })
+  }
+}

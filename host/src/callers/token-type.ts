@@ -1,0 +1,20 @@
+import { invalidToken } from './bearer.ts'
+
+/** `JWT`, since many issuers send no other (RFC 9068 has `at+jwt`); none, since it may be left out. */
+const usual: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
+
+/**
+ * Refuses a token that says it is something else: a logout token, a DPoP proof (RFC 8725 §3.11).
+ * @param demanded the one type that is accepted, if its issuer has one
+ * @throws {Problem} 401
+ */
+export function assertTokenType(typ: unknown, demanded?: string): void {
+  const type = mediaType(typ)
+  if (demanded === undefined ? usual.has(type) : type === mediaType(demanded)) return
+  throw invalidToken('its typ is not that of an access token of its issuer')
+}
+
+/** RFC 7515 §4.1.9: case is nothing, and `application/` may be left out. */
+function mediaType(typ: unknown): unknown {
+  return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '') : typ
+}

@@ -1,0 +1,45 @@
+import type { JWTPayload } from 'jose'
+import { invalidToken } from './bearer.ts'
+import { isSubject, subjectRule } from './subject.ts'
+import type { RemoteIssuer } from './token-issuer.ts'
+import { User } from './user.ts'
+
+type ClaimsRule = Pick<RemoteIssuer, 'issuer' | 'claims' | 'scopes'>
+
+/**
+ * The user that verified claims name. Scopes are in `scope`, else in `scp`, where the issuer's rule names no other claim.
+ * @throws {Problem} 401 for claims that name nobody
+ */
+export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes }: ClaimsRule): User {
+  const subject = place.subject === undefined ? claims.sub : claimAt(claims, place.subject)
+  if (!isSubject(subject)) {
+    const name = place.subject === undefined ? 'claim sub' : 'subject'
+    throw invalidToken(`its ${name} must have ${subjectRule}`)
+  }
+  const { scope = claims.scp } = claims
+  const values = valuesOf(place.scope === undefined ? scope : claimAt(claims, place.scope))
+  const own = scopes && new Map(Object.entries(scopes))
+  return new User(issuer, subject, own ? values.flatMap((value) => own.get(value) ?? []) : values)
+}
+
+/** One string with blanks between (RFC 8693 §4.2), or a list as some issuers send. */
+function valuesOf(claim: unknown): readonly string[] {
+  if (claim === undefined) return []
+  if (typeof claim === 'string') return claim.split(' ').filter(Boolean)
+  if (Array.isArray(claim) && claim.every((value) => typeof value === 'string')) return claim.filter(Boolean)
+  throw invalidToken('its claim scope must be a string or a list of strings')
+}
+
+/** The claim of that name, or what a JSON Pointer leads to. */
+function claimAt(claims: JWTPayload, place: string): unknown {
+  if (!place.startsWith('/')) return own(claims, place)
+  const path = place.slice(1).split('/')
+  return path
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, part) => own(value, part), claims)
+}
+
+function own(value: unknown, name: string): unknown {
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+}

@@ -1,0 +1,28 @@
+import type { Emission, Transaction } from '@mortise/module-sdk'
+import { isEmission } from './emission.ts'
+
+/** The same steps; `write` is what is done in place of each emission. */
+export function* mapEmissions<Result>(
+  steps: Transaction<Result>,
+  write: (event: Emission['event']) => Transaction<unknown>,
+): Transaction<Result> {
+  let next = steps.next()
+  while (!next.done) {
+    const step = next.value
+    let answer: unknown
+    try {
+      answer = isEmission(step) ? yield* write(step.event) : yield step
+    } catch (error) {
+      next = steps.throw(error)
+      continue
+    }
+    next = steps.next(answer)
+  }
+  return next.value
+}
+
+/** The same steps; the events that they emit belong to a trace. */
+export const withTrace = <Result>(steps: Transaction<Result>, traceparent: string): Transaction<Result> =>
+  mapEmissions(steps, function* (event) {
+    return yield { event: { ...event, traceparent } }
+  })

@@ -1,0 +1,60 @@
+import { addressKey, type Caller } from '@mortise/module-sdk'
+import { count } from '../count.ts'
+import { problems } from '../problems.ts'
+import type { Settings } from '../settings.ts'
+
+/** How soon somebody who was refused a stream may ask again, in seconds. */
+const RETRY_AFTER = '10'
+
+type Limits = Pick<Settings, 'streams' | 'streamsPerAddress' | 'streamsPerCaller'>
+
+/**
+ * How many streams are open at this process, and whose. Guests cost nothing to make, so their streams leave room for
+ * signed-in users: a fifth of all streams, and at each address as many as the users there may have.
+ */
+export class StreamShares {
+  readonly #limits: Limits
+  readonly #open = new Map<string, number>()
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  /**
+   * @param address of the client, as `request.ip` has it
+   * @returns what gives the share back; to be called once
+   * @throws {Problem} `too-many-streams`, `too-many-streams-per-address`, `streams-exhausted`, `guest-streams-exhausted`
+   */
+  take({ id, kind }: Caller, address: string): () => void {
+    const key = addressKey(address)
+    const isGuest = kind === 'guest'
+    this.#assertRoom(id, key, isGuest)
+    const counters = [`caller ${id}`, `address ${key}`, 'all']
+    counters.push(...(isGuest ? ['guests'] : [`users of ${key}`]))
+    for (const counter of counters) count(this.#open, counter, 1)
+    return () => {
+      for (const counter of counters) count(this.#open, counter, -1)
+    }
+  }
+
+  #assertRoom(caller: string, address: string, isGuest: boolean): void {
+    const { streams, streamsPerAddress, streamsPerCaller } = this.#limits
+    const own = this.#openOf(`caller ${caller}`)
+    if (own >= streamsPerCaller) throw refused('too-many-streams', `You have ${own} streams open here`)
+    const there = this.#openOf(isGuest ? `address ${address}` : `users of ${address}`)
+    if (there >= streamsPerAddress)
+      throw refused('too-many-streams-per-address', `Your address has ${there} streams open here`)
+    if (this.#openOf('all') >= streams) throw refused('streams-exhausted', 'No more streams can be open here')
+    if (isGuest && this.#openOf('guests') >= streams - Math.floor(streams / 5))
+      throw refused('guest-streams-exhausted', 'The other streams are for signed-in users')
+  }
+
+  #openOf(counter: string): number {
+    return this.#open.get(counter) ?? 0
+  }
+}
+
+function refused(code: Parameters<typeof problems.create>[0], what: string) {
+  const detail = `${what}. Close one, try again in ${RETRY_AFTER} s, or read the list, which takes no stream.`
+  return problems.create(code, detail, { headers: { 'retry-after': RETRY_AFTER } })
+}
