@@ -13,6 +13,7 @@ import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
 import { powerLoss } from './power-loss/power-loss.ts'
 import { responsive } from './responsive/responsive.ts'
+import { shares } from './shares/shares.ts'
 import { soak } from './soak/soak.ts'
 import { streams } from './streams/streams.ts'
 import { temporaryFolder } from './temporary-folder/temporary-folder.ts'
@@ -36,6 +37,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   postgres,
   clock,
   overload,
+  shares,
   balance,
   responsive,
   soak,

@@ -61,6 +61,7 @@ export class Host {
         ...environment(directory),
         APP_LOG_LEVEL: 'fatal',
         APP_RATE_LIMIT_MAX: '0',
+        APP_SERVER_MAX_CONNECTIONS_PER_ADDRESS: '0',
         APP_SERVER_DRAIN_SECONDS: '0',
       },
     })

@@ -93,6 +93,7 @@ function spawnConfined(
       ...process.env,
       npm_config_registry: 'http://127.0.0.1:1/',
       APP_RATE_LIMIT_MAX: '0',
+      APP_SERVER_MAX_CONNECTIONS_PER_ADDRESS: '0',
       APP_SERVER_DRAIN_SECONDS: '0',
       ...environment,
     },

@@ -35,7 +35,13 @@ export async function prepareApplication(
   const prepared = { issuer: 'urn:mortise:benchmark', secret: randomBytes(32).toString('base64url') }
   await mkdir(storeDirectory(directory), { recursive: true })
   await writeFile(secretFile(directory), prepared.secret, { mode: 0o600 })
-  const config = { auth: { issuer: prepared.issuer }, log: { level: 'silent' }, rateLimit: { max: 0 } }
+  const config = {
+    auth: { issuer: prepared.issuer },
+    log: { level: 'silent' },
+    // All load comes from this machine.
+    rateLimit: { max: 0 },
+    server: { maxConnectionsPerAddress: 0 },
+  }
   await writeFile(configFile(directory), JSON.stringify(config))
   const locked: Lock['modules'] = {}
   for (const wanted of modules) {

@@ -10,12 +10,14 @@ export interface Answer {
 /** One connection of a crowd: cheaper than an HTTP client, which would need the cores that the host has. */
 export class CrowdConnection {
   readonly #port: number
+  readonly #localAddress: string
   #socket: Socket | undefined
   #received = ''
   #waiting: PromiseWithResolvers<Answer> | undefined
 
-  constructor(port: number) {
+  constructor(port: number, localAddress = '127.0.0.1') {
     this.#port = port
+    this.#localAddress = localAddress
   }
 
   /** Sends a request and resolves to its answer. @throws {Error} where the connection ended before: it may have been done */
@@ -32,7 +34,8 @@ export class CrowdConnection {
   }
 
   #open(): Socket {
-    const socket = connect(this.#port, '127.0.0.1').setNoDelay(true).setEncoding('latin1')
+    const socket = connect({ port: this.#port, host: '127.0.0.1', localAddress: this.#localAddress })
+    socket.setNoDelay(true).setEncoding('latin1')
     socket.on('data', (text) => this.#take(String(text)))
     socket.on('error', () => {})
     socket.on('close', () => {

@@ -7,30 +7,44 @@ const PATIENCE = 20_000
 
 export interface Probed {
   readonly path: string
+  /** When it was sent, in the time of `performance`. */
+  readonly at: number
   /** The status, or why there is none. */
   readonly said: number | string
   readonly milliseconds: number
 }
 
-/** Probes health on a new connection each time, until the signal. */
-export async function probe(url: string, signal: AbortSignal): Promise<Probed[]> {
+const health = ['/health/live', '/health/ready']
+
+/** Asks for `paths` in turn, on a new connection each time, until the signal. */
+export async function probe(
+  url: string,
+  signal: AbortSignal,
+  paths: readonly string[] = health,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Probed[]> {
   const running: Promise<Probed>[] = []
   while (!signal.aborted) {
-    running.push(once(url, running.length % 2 === 0 ? '/health/live' : '/health/ready'))
+    running.push(probeOnce(url, paths[running.length % paths.length] as string, headers))
     await pause(INTERVAL)
   }
   return Promise.all(running)
 }
 
-async function once(url: string, path: string): Promise<Probed> {
-  const begun = performance.now()
-  const said = await answer(url + path)
-  return { path, said, milliseconds: Math.round(performance.now() - begun) }
+export async function probeOnce(
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Probed> {
+  const at = performance.now()
+  const said = await answer(url + path, headers)
+  return { path, at, said, milliseconds: Math.round(performance.now() - at) }
 }
 
-function answer(url: string): Promise<number | string> {
+function answer(url: string, headers: Readonly<Record<string, string>>): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
-  const sent = get(url, { agent: new Agent(), signal: AbortSignal.timeout(PATIENCE) }, (response) => {
+  const signal = AbortSignal.timeout(PATIENCE)
+  const sent = get(url, { agent: new Agent(), signal, headers }, (response) => {
     response.resume()
     resolve(response.statusCode ?? 0)
   })

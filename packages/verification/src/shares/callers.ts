@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { CrowdConnection } from '../overload/crowd-connection.ts'
+
+export interface Calls {
+  readonly port: number
+  /** One caller each, with an address and a connection of their own. */
+  readonly tokens: readonly string[]
+  readonly milliseconds: number
+  /** How many requests each sends. */
+  readonly perSecond: number
+}
+
+export interface Called {
+  /** In milliseconds, from the moment at which the request was due. */
+  readonly latencies: readonly number[]
+  /** Answers that should not be, by what they are. */
+  readonly wrong: Readonly<Record<string, number>>
+}
+
+/** Every so many requests of a caller, one changes the cart. */
+const WRITES = 4
+
+let connections: CrowdConnection[] = []
+
+/** A process that is signed-in callers who shop at their pace, whatever the host does. */
+process.on('message', async (calls: Calls) => {
+  process.send?.(await call(calls))
+})
+process.once('disconnect', () => process.exit())
+
+async function call({ port, tokens, milliseconds, perSecond }: Calls): Promise<Called> {
+  if (connections.length === 0)
+    connections = tokens.map((_, index) => new CrowdConnection(port, `127.0.1.${index + 1}`))
+  const latencies: number[] = []
+  const wrong: Record<string, number> = {}
+  const begun = performance.now()
+  await Promise.all(
+    tokens.map(async (token, caller) => {
+      const interval = 1_000 / perSecond
+      const first = begun + (interval * caller) / tokens.length
+      for (let due = first, turn = caller; due < begun + milliseconds; due += interval, turn += 1) {
+        if (due > performance.now()) await pause(due - performance.now())
+        const isWrite = turn % WRITES === 0
+        const asked = isWrite ? addition(token, turn % 7) : reading(token)
+        const said = await (connections[caller] as CrowdConnection).ask(asked).then(
+          ({ status, body }) => (status < 300 ? undefined : `${status} ${body.slice(0, 200)}`),
+          ({ message }: Error) => message,
+        )
+        if (said === undefined) latencies.push(performance.now() - due)
+        else wrong[said] = (wrong[said] ?? 0) + 1
+      }
+    }),
+  )
+  return { latencies, wrong }
+}
+
+const reading = (token: string) => `GET /cart HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`
+
+function addition(token: string, product: number): string {
+  const body = `{"product":"p${product}","quantity":1}`
+  return `POST /cart/item HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}

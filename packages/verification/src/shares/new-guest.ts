@@ -1,0 +1,10 @@
+import type { CrowdConnection } from '../overload/crowd-connection.ts'
+
+/** @returns the token of a guest that the host has made for that connection */
+export async function newGuest(connection: CrowdConnection): Promise<string> {
+  const { status, body } = await connection.ask(
+    'POST /guest HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n',
+  )
+  if (status !== 201) throw new Error(`a guest was refused: ${status} ${body}`)
+  return JSON.parse(body).token
+}
