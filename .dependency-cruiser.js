@@ -1,4 +1,4 @@
-// Who may import whom: cli → host → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
+// Who may import whom: cli → host → storage → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
 
@@ -11,16 +11,22 @@ export default {
       { path: ofWorkspaces, pathNot: '^packages/module-sdk/' },
     ),
     rule(
-      'host-imports-the-sdk-only',
-      'The host knows no module.',
-      { path: '^host/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/module-sdk)/' },
+      'storage-imports-the-sdk-only',
+      'Storage knows no host.',
+      { path: '^packages/storage/' },
+      { path: ofWorkspaces, pathNot: '^packages/(storage|module-sdk)/' },
     ),
     rule(
-      'cli-imports-host-and-sdk-only',
+      'host-imports-storage-and-sdk-only',
+      'The host knows no module.',
+      { path: '^host/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(storage|module-sdk))/' },
+    ),
+    rule(
+      'cli-imports-host-storage-and-sdk-only',
       'The command knows no module.',
       { path: '^cli/' },
-      { path: ofWorkspaces, pathNot: '^(cli|host|packages/module-sdk)/' },
+      { path: ofWorkspaces, pathNot: '^(cli|host|packages/(storage|module-sdk))/' },
     ),
     rule(
       'modules-import-the-sdk-only',
@@ -32,7 +38,7 @@ export default {
       'testkit-imports-host-and-sdk-only',
       'The test kit knows no module.',
       { path: '^packages/module-testkit/' },
-      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|module-sdk))/' },
+      { path: ofWorkspaces, pathNot: '^(host|packages/(module-testkit|storage|module-sdk))/' },
     ),
     rule(
       'no-insides-of-others',

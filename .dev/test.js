@@ -9,7 +9,9 @@ const { APP_TEST_DATABASE_URL: given } = process.env
 const begun = Date.now()
 const postgres = given
   ? undefined
-  : await (await import('../host/test/storage/postgres/start-postgres.ts')).startPostgres({ durable: false })
+  : await (await import('../packages/storage/test/postgres/start-postgres.ts')).startPostgres({
+      durable: false,
+    })
 try {
   process.exitCode = await tap(given ?? postgres.url)
 } finally {

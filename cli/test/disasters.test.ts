@@ -14,7 +14,7 @@ import { door, startApp } from './run-process.ts'
 // The disasters of docs/operating.md: each is brought about, and the lines of the page lead out of it.
 
 const { skip, smallVolume } = await import(
-  new URL('../../host/test/storage/small-volume.ts', import.meta.url).href
+  new URL('../../packages/storage/test/small-volume.ts', import.meta.url).href
 )
 const page = await sections()
 const prepared = await prepare()

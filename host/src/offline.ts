@@ -1,36 +1,36 @@
-import { type AuditQuery, type AuditRecord, insertion, type OperatorRecord } from './audit/audit-trail.ts'
-import { readAudit } from './audit/read-audit.ts'
-import { takeInRecords } from './audit/waiting-records.ts'
+import {
+  type AppliedMigration,
+  copyDatabase as copySqlite,
+  type DatabaseSchema,
+  hasReactions,
+  type MigrationSet,
+  type ModuleData,
+  type Storage,
+} from '@mortise/storage'
 import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
-import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config.ts'
+import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config/config.ts'
+import { assertOwnSecret, IdentityError, readIdentity } from './config/identity.ts'
+import { isDatabaseStillToCome, openApplicationStorage } from './config/open-application-storage.ts'
+import { ConfigError, type Environment } from './config/settings.ts'
+import { type AuditQuery, type AuditRecord, insertion, type OperatorRecord } from './events/audit-trail.ts'
 import {
   type ChosenReaction,
   discard,
   type FailedChoice,
-  hasReactions,
   type ReactionsState,
   readReactions,
   replay,
 } from './events/failed-reactions.ts'
 import { purgeData } from './events/purge-data.ts'
-import { assertNobodyNeeds, servingHosts } from './hosts/roll-call.ts'
-import type { ServingHost } from './hosts/serving-host.ts'
-import { assertOwnSecret, IdentityError, readIdentity } from './identity.ts'
-import { createLogger } from './logger.ts'
-import { InstalledModules, migrateStored } from './modules/installed-modules.ts'
+import { readAudit } from './events/read-audit.ts'
+import { takeInRecords } from './events/waiting-records.ts'
+import { InstalledModules, migrateStored } from './generations/installed-modules.ts'
+import { assertNobodyNeeds, servingHosts } from './generations/roll-call.ts'
+import type { ServingHost } from './generations/serving-host.ts'
 import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
-import { isDatabaseStillToCome, openApplicationStorage } from './open-application-storage.ts'
-import { ConfigError, type Environment } from './settings.ts'
-import { copyDatabase as copySqlite } from './storage/sqlite/copy-database.ts'
-import type {
-  AppliedMigration,
-  DatabaseSchema,
-  MigrationSet,
-  ModuleData,
-  Storage,
-} from './storage/storage.ts'
+import { createLogger } from './telemetry/logger.ts'
 
 // What the `app` command does to an application that no host is running.
 

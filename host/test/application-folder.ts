@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Manifest } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { secretFile } from '../src/config.ts'
-import { newIdentity, writeIdentity } from '../src/identity.ts'
+import { secretFile } from '../src/config/config.ts'
+import { newIdentity, writeIdentity } from '../src/config/identity.ts'
 import { hashTree } from '../src/modules/hash-tree.ts'
 import {
   configFile,

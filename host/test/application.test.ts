@@ -4,6 +4,8 @@ import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { testOnPostgres } from '../../packages/storage/test/engines.ts'
+import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { Application } from '../src/application.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { controlSocket } from '../src/control/control-socket.ts'
@@ -16,8 +18,6 @@ import {
   temporaryFolder,
   uninstall,
 } from './application-folder.ts'
-import { testOnPostgres } from './storage/engines.ts'
-import { startProxy } from './storage/postgres/proxy.ts'
 
 async function start(t: Test, directory: string): Promise<Application> {
   const application = await Application.start({ directory, environment: {} })

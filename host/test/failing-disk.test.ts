@@ -1,8 +1,6 @@
+import { BrokenStorageError, Checkpoints, Connection } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { Application } from '../src/application.ts'
-import { Checkpoints } from '../src/storage/sqlite/checkpoints.ts'
-import { Connection } from '../src/storage/sqlite/connection.ts'
-import { BrokenStorageError } from '../src/storage/sqlite/database-error.ts'
 import { applicationFolder } from './application-folder.ts'
 
 async function running(t: Test) {

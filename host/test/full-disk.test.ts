@@ -2,9 +2,9 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { skip, smallVolume } from '../../packages/storage/test/small-volume.ts'
 import { Application } from '../src/application.ts'
 import { applicationFolder } from './application-folder.ts'
-import { skip, smallVolume } from './storage/small-volume.ts'
 
 /** Where `post` becomes a guest, which is a write, and answers status and code. */
 async function running(t: Test, directory: string) {

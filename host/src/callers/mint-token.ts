@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose/jwt/sign'
+import type { OwnIssuer } from '../config/token-issuer.ts'
 import { isSubject, subjectRule } from './subject.ts'
-import type { OwnIssuer } from './token-issuer.ts'
 
 export interface TokenToMint extends OwnIssuer {
   readonly subject: string

@@ -1,5 +1,5 @@
 import type { JSONWebKeySet } from 'jose'
-import { isKeyUrl, type RemoteIssuer } from './token-issuer.ts'
+import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
 /** For all that one look at an issuer takes. */
 const TIMEOUT = 5_000

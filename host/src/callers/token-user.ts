@@ -1,7 +1,7 @@
 import type { JWTPayload } from 'jose'
+import type { RemoteIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { isSubject, subjectRule } from './subject.ts'
-import type { RemoteIssuer } from './token-issuer.ts'
 import { User } from './user.ts'
 
 type ClaimsRule = Pick<RemoteIssuer, 'issuer' | 'claims' | 'scopes'>

@@ -3,9 +3,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import * as errors from 'jose/errors'
 import { decodeJwt } from 'jose/jwt/decode'
 import { LRUCache } from 'lru-cache'
+import { assertIssuers, type TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
 import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './issuer.ts'
-import { assertIssuers, type TokenIssuer } from './token-issuer.ts'
 import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096

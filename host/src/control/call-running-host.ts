@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
 import { HostGoneError, HostSilentError } from './host-gone-error.ts'
 import { hostProcess, processOf } from './host-process.ts'

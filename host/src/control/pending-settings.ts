@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TSchema } from '@sinclair/typebox'
-import { type Config, readConfig } from '../config.ts'
-import { configSchema } from '../config-schema.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { configSchema } from '../config/config-schema.ts'
 
 /** A setting of the host that has changed since it was started. */
 export interface PendingSetting {

@@ -1,10 +1,9 @@
 import { readFile, realpath } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import type { Config } from '../config.ts'
+import { replaceFile, type Storage } from '@mortise/storage'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/settings.ts'
 import { configFile } from '../modules/lock.ts'
-import { replaceFile } from '../modules/replace-file.ts'
-import { ConfigError } from '../settings.ts'
-import type { Storage } from '../storage/storage.ts'
 
 /** How long a holder may give no sign of life, in seconds in which this process runs. */
 const SILENCE = 30

@@ -8,9 +8,8 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { deleteOldest, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { deleteOldest } from '../storage/event-tables.ts'
-import type { Storage } from '../storage/storage.ts'
 
 /** How often a host on PostgreSQL looks by itself, should nobody have told it, in milliseconds. */
 const LOOK_INTERVAL = 1_000

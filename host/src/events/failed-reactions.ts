@@ -1,8 +1,6 @@
 import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
-import { insertion, type OperatorRecord } from '../audit/audit-trail.ts'
-import { now } from '../storage/now.ts'
-import { MOST_ROWS } from '../storage/read-limit.ts'
-import type { AppliedMigration } from '../storage/storage.ts'
+import { MOST_ROWS, now } from '@mortise/storage'
+import { insertion, type OperatorRecord } from './audit-trail.ts'
 
 // What an operator sees of reactions, and can do about those that have failed.
 
@@ -54,15 +52,6 @@ export function readSubscriptions(): Transaction<SubscriptionState[]> {
       ${count('waiting')} AS waiting, ${count('dead')} AS dead
     FROM mortise_subscription ORDER BY name`)
 }
-
-/** Answers `module` and `dead` of the modules that have any. */
-export const deadReactions = sql`
-  SELECT subscription AS module, count(*) AS dead FROM mortise_reaction WHERE state = 'dead'
-  GROUP BY subscription ORDER BY subscription`
-
-/** False where an older host has migrated the database, or none. */
-export const hasReactions = (applied: readonly AppliedMigration[]) =>
-  applied.some(({ module, name }) => module === 'host' && name === '009-reaction')
 
 /** @param limit of failed ones */
 export function* readReactions(limit: number): Transaction<ReactionsState> {

@@ -1,5 +1,5 @@
-import { insertion, type OperatorRecord } from '../audit/audit-trail.ts'
-import type { ModuleData, Storage } from '../storage/storage.ts'
+import type { ModuleData, Storage } from '@mortise/storage'
+import { insertion, type OperatorRecord } from './audit-trail.ts'
 import { forgetSubscription } from './failed-reactions.ts'
 
 /** Drops what the database has of a module that is not installed: how far it had got with events, and its tables. */

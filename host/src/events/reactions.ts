@@ -7,9 +7,8 @@ import {
   type React,
   type Transaction,
 } from '@mortise/module-sdk'
+import { generatorOf, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { generatorOf } from '../storage/generator-of.ts'
-import type { Storage } from '../storage/storage.ts'
 import { Loop, type Rest } from './loop.ts'
 import { withTrace } from './map-emissions.ts'
 import { type ReactionTimes, reactionTimes } from './reaction-times.ts'

@@ -1,5 +1,5 @@
 import { run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { lasts, now } from '../storage/now.ts'
+import { lasts, now } from '@mortise/storage'
 
 /** Where a subscription stands. */
 export interface Progress {

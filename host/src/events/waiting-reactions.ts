@@ -1,5 +1,5 @@
 import { type Event, maybeOne, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
-import { now, TOLERANCE } from '../storage/now.ts'
+import { now, TOLERANCE } from '@mortise/storage'
 
 /** An event whose turn it is again. */
 export interface DueReaction {

@@ -1,5 +1,5 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
-import { RecentRefusals } from '../storage/recent-refusals.ts'
+import { RecentRefusals } from '@mortise/storage'
 import { leaveBody } from './leave-body.ts'
 import { respondProblem } from './respond-problem.ts'
 import { busy } from './too-many.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
-import type { AddressList } from '../limits/address-list.ts'
-import type { Shares } from '../limits/shares.ts'
+import type { AddressList } from './limits/address-list.ts'
+import type { Shares } from './limits/shares.ts'
 import { SpareConnections } from './spare-connections.ts'
 import { busy, tooManyConnections } from './too-many.ts'
 

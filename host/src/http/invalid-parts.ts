@@ -1,6 +1,6 @@
 import type { InvalidPart } from '@mortise/module-sdk'
 import type { ErrorObject } from 'ajv'
-import { describeSchema } from './describe-schema.ts'
+import { describeSchema } from '../config/describe-schema.ts'
 
 /** More help nobody. */
 const MAX_PARTS = 20

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import findMyWay from 'find-my-way'
-import { pathOf } from './path-of.ts'
+import { pathOf } from '../telemetry/path-of.ts'
 import { hostProblems } from './problems.ts'
 
 export interface UnknownRoutesOptions {

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@mortise/module-sdk'
+import { isTold } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
-import { isTold } from '../storage/is-refusal.ts'
-import { Lease } from '../storage/lease.ts'
+import { Lease } from './lease.ts'
 
 const MINUTE = 60_000
 /** After a longer gap the clock may be wrong, in milliseconds. */

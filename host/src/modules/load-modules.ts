@@ -1,5 +1,5 @@
-import { type Config, moduleSettings } from '../config.ts'
-import { hostVersion, isInHostRange } from '../version.ts'
+import { type Config, moduleSettings } from '../config/config.ts'
+import { hostVersion, isInHostRange } from '../config/version.ts'
 import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
 import { type ActiveModule, type HostModule, ModuleError } from './host-module.ts'

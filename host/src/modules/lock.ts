@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { NewerHostError } from '../newer-host-error.ts'
-import { ConfigError } from '../settings.ts'
-import { hostVersion } from '../version.ts'
-import { writeDurably } from './write-durably.ts'
+import { NewerHostError } from '../config/newer-host-error.ts'
+import { ConfigError } from '../config/settings.ts'
+import { hostVersion } from '../config/version.ts'
 
 /** One package in the store, as modules.lock.json records it. */
 const packageProperties = {

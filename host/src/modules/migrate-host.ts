@@ -1,7 +1,6 @@
-import { NewerHostError } from '../newer-host-error.ts'
-import { readMigrations } from '../storage/migration-files.ts'
-import type { AppliedMigration, Storage } from '../storage/storage.ts'
-import { hostVersion } from '../version.ts'
+import { type AppliedMigration, readMigrations, type Storage } from '@mortise/storage'
+import { NewerHostError } from '../config/newer-host-error.ts'
+import { hostVersion } from '../config/version.ts'
 import { hostMigrations } from './migration-sets.ts'
 
 /**

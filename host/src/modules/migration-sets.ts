@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { MigrationSet } from '../storage/storage.ts'
+import type { MigrationSet } from '@mortise/storage'
 import type { ModulePackage } from './read-package.ts'
 
 /** The host's own tables. */

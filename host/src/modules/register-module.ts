@@ -1,13 +1,13 @@
 import type { Access, Database, EventLog as EventReader, ModuleContext, React } from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { append } from '../audit/audit-trail.ts'
-import type { Claims } from '../callers/claims.ts'
+import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
-import type { EventTypes } from '../events/event-types.ts'
-import type { ModuleReactions } from '../events/module-reactions.ts'
+import type { Claims } from '../requests/claims.ts'
 import type { ContractBoard } from './contract-registry.ts'
+import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import type { ModuleReactions } from './module-reactions.ts'
 import { withPlace } from './place-of.ts'
 
 declare module 'fastify' {

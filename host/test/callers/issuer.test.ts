@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { signingAlgorithms } from '../../src/callers/token-issuer.ts'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { signingAlgorithms } from '../../src/config/token-issuer.ts'
 import {
   ec,
   ed,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newId } from '@mortise/module-sdk'
+import { damageOf } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
@@ -14,7 +15,6 @@ import {
   purgeModule,
   undoMigrations,
 } from '../../src/offline.ts'
-import { damageOf } from '../../src/storage/sqlite/damage-of.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 

@@ -1,11 +1,11 @@
 import { byEngine, DAY, defineEvents, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'
+import { type Open, testOnEngines, testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { EventLog } from '../../src/events/event-log.ts'
-import { createLogger } from '../../src/logger.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import type { Storage } from '../../src/storage/storage.ts'
-import { type Open, testOnEngines, testOnPostgres } from '../storage/engines.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
 
 const emit = defineEvents('notes', {
   'note.added': Type.Object({ text: Type.String() }),

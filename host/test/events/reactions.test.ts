@@ -10,18 +10,18 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
-import { readTrail } from '../../src/audit/audit-trail.ts'
+import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
+import { readTrail } from '../../src/events/audit-trail.ts'
 import { EventLog } from '../../src/events/event-log.ts'
 import { discard, forgetSubscription, readReactions, replay } from '../../src/events/failed-reactions.ts'
 import { withTrace } from '../../src/events/map-emissions.ts'
 import { reactionTimes } from '../../src/events/reaction-times.ts'
 import { Reactions } from '../../src/events/reactions.ts'
-import { createLogger } from '../../src/logger.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import type { Storage } from '../../src/storage/storage.ts'
-import { type Open, testOnEngines } from '../storage/engines.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
 const emit = defineEvents('counter', {

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { AddressList } from '../../src/limits/address-list.ts'
-import { Shares } from '../../src/limits/shares.ts'
+import { AddressList } from '../../src/http/limits/address-list.ts'
+import { Shares } from '../../src/http/limits/shares.ts'
 import { answersIn, listen } from './exchange.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`

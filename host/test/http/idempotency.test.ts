@@ -12,17 +12,15 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { BrokenStorageError, openStorage, type Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
-import { forgetExpired } from '../../src/http/idempotency-records.ts'
+import { type Open, testOnEngines, testOnPostgres } from '../../../packages/storage/test/engines.ts'
+import { startProxy } from '../../../packages/storage/test/postgres/proxy.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import { openStorage } from '../../src/storage/open-storage.ts'
-import { BrokenStorageError } from '../../src/storage/sqlite/database-error.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from '../callers/test-app.ts'
-import { type Open, testOnEngines, testOnPostgres } from '../storage/engines.ts'
-import { startProxy } from '../storage/postgres/proxy.ts'
 
 const NOTE = 'CREATE TABLE note (owner TEXT NOT NULL, text TEXT NOT NULL)'
 const problems = defineProblems('test', {

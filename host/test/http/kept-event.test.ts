@@ -10,15 +10,14 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { deleteOldest, type Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
-import { forgetExpired } from '../../src/http/idempotency-records.ts'
+import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import { deleteOldest } from '../../src/storage/event-tables.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, testApp } from '../callers/test-app.ts'
-import { type Open, testOnEngines } from '../storage/engines.ts'
 
 const Note = Type.Object({ id: Type.String(), text: Type.String({ maxLength: 1000 }) })
 const emit = defineEvents('note', { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) })

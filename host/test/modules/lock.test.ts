@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
+import { NewerHostError } from '../../src/config/newer-host-error.ts'
 import {
   type Lock,
   lockedPackages,
@@ -8,7 +9,6 @@ import {
   storedModule,
   writeLock,
 } from '../../src/modules/lock.ts'
-import { NewerHostError } from '../../src/newer-host-error.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 const locked = {

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { temporaryMigrations } from '../../../packages/storage/test/temporary-migrations.ts'
+import { NewerHostError } from '../../src/config/newer-host-error.ts'
 import { migrateHost } from '../../src/modules/migrate-host.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import { NewerHostError } from '../../src/newer-host-error.ts'
-import { temporaryMigrations } from '../storage/temporary-migrations.ts'
 import { ownMigrations } from './own-migrations.ts'
 
 t.test(

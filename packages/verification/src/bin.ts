@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { startPostgres } from '../../../host/test/storage/postgres/start-postgres.ts'
+import { startPostgres } from '../../storage/test/postgres/start-postgres.ts'
 import { record } from './record.ts'
 import type { Run } from './reliability-page.ts'
 import type { Outcome, Verification } from './verification.ts'

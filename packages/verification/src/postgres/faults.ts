@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { CuttableProxy } from '../../../../host/test/storage/postgres/proxy.ts'
-import type { TestPostgres } from '../../../../host/test/storage/postgres/start-postgres.ts'
+import type { CuttableProxy } from '../../../storage/test/postgres/proxy.ts'
+import type { TestPostgres } from '../../../storage/test/postgres/start-postgres.ts'
 import type { Random } from '../harness/random.ts'
 
 /** What happens between the hosts and a server that goes on: none of it loses its data or moves it. */

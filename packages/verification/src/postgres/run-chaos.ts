@@ -2,12 +2,8 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CuttableProxy, startProxy } from '../../../../host/test/storage/postgres/proxy.ts'
-import {
-  freePort,
-  startPostgres,
-  type TestPostgres,
-} from '../../../../host/test/storage/postgres/start-postgres.ts'
+import { type CuttableProxy, startProxy } from '../../../storage/test/postgres/proxy.ts'
+import { freePort, startPostgres, type TestPostgres } from '../../../storage/test/postgres/start-postgres.ts'
 import { Child } from '../harness/child.ts'
 import { hostServer } from '../harness/host-group.ts'
 import { mintUsers } from '../harness/mint-users.ts'

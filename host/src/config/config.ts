@@ -1,0 +1,187 @@
+import { join, resolve } from 'node:path'
+import {
+  type DatabasePlace,
+  isPostgresUrl,
+  parseJson,
+  parsePostgresUrl,
+  readOptionalText,
+} from '@mortise/storage'
+import type { Static, TSchema } from '@sinclair/typebox'
+import { configFile } from '../modules/lock.ts'
+import { configSchema } from './config-schema.ts'
+import {
+  ConfigError,
+  checkSettings,
+  type Environment,
+  overrideFromEnvironment,
+  variableOf,
+} from './settings.ts'
+import { assertIssuers, type OwnIssuer, type TokenIssuer } from './token-issuer.ts'
+
+// The only reader of app.config.json and of the environment.
+
+/** app.config.json with its defaults, the environment's overrides, and what is derived from both. */
+export interface Config extends Static<typeof configSchema> {
+  /** The application folder, absolute. */
+  readonly directory: string
+  /** The SQLite file, absolute; undefined where the database is a PostgreSQL. */
+  readonly databaseFile: string | undefined
+  /** Signs and verifies the application's own JWTs; undefined where `app init` has made none. */
+  readonly secret: Uint8Array | undefined
+  readonly environment: Environment
+  /** Variables that begin with APP_ and are no settings: misspelled, or somebody else's. */
+  readonly unknownVariables: readonly string[]
+}
+
+export const secretFile = (directory: string) => join(directory, '.app', 'secret')
+
+/** Read elsewhere: by `readSecret` below, and by the test suites. */
+const otherVariables = ['APP_SECRET', 'APP_TEST_DATABASE_URL']
+
+/** @throws {ConfigError} naming the key that is wrong */
+export async function readConfig(directory: string, environment: Environment = process.env): Promise<Config> {
+  const file = configFile(directory)
+  const settings = parseObject((await readOptionalText(file)) ?? '{}', file)
+  const used = overrideFromEnvironment(settings, configSchema, environment)
+  checkSettings(settings, configSchema, { file, variables: used })
+  const config = settings as Static<typeof configSchema>
+  assertHostSettings(config, (path) => {
+    const [key, variable] = [path.join('.'), variableOf(path)]
+    return used.includes(variable) ? `${variable} ("${key}")` : `${file}: "${key}"`
+  })
+  const known = new Set([...used, ...otherVariables])
+  return {
+    ...config,
+    directory,
+    databaseFile: isPostgresUrl(config.database) ? undefined : resolve(directory, config.database),
+    secret: await readSecret(directory, environment),
+    environment,
+    unknownVariables: Object.keys(environment).filter(
+      (name) => name.startsWith('APP_') && !name.startsWith('APP_MODULES_') && !known.has(name),
+    ),
+  }
+}
+
+/** What `openStorage` opens. */
+export function placeOfDatabase({
+  database,
+  databaseFile,
+}: Pick<Config, 'database' | 'databaseFile'>): DatabasePlace {
+  return databaseFile === undefined ? { url: database } : { file: databaseFile }
+}
+
+/** The database, for people: no password. */
+export const nameOfDatabase = ({ database, databaseFile }: Pick<Config, 'database' | 'databaseFile'>) =>
+  databaseFile ?? nameOfDatabaseSetting(database)
+
+/** The setting "database", for people: no password. */
+export function nameOfDatabaseSetting(database: string): string {
+  if (!isPostgresUrl(database)) return database
+  try {
+    return parsePostgresUrl(database).name
+  } catch {
+    return 'a PostgreSQL URL that is wrong'
+  }
+}
+
+/** The setting `envFile`, which is read before all else; undefined where it is not set or the configuration is broken. */
+export async function readEnvFileSetting(
+  directory: string,
+  { APP_ENV_FILE }: Environment = process.env,
+): Promise<string | undefined> {
+  if (APP_ENV_FILE) return APP_ENV_FILE
+  const file = configFile(directory)
+  try {
+    const { envFile } = parseObject((await readOptionalText(file)) ?? '{}', file)
+    return typeof envFile === 'string' && envFile !== '' ? envFile : undefined
+  } catch {
+    return undefined // the reader of the configuration reports it
+  }
+}
+
+/** Where the secret is looked for. */
+export const nameOfSecret = ({ directory, environment }: Pick<Config, 'directory' | 'environment'>) =>
+  environment.APP_SECRET === undefined ? secretFile(directory) : 'APP_SECRET'
+
+/**
+ * The settings of one module: `modules.<id>` of the config, overridden by APP_MODULES_<ID>_…, checked
+ * against the module's own schema.
+ * @throws {ConfigError} naming the key that is wrong
+ */
+export function moduleSettings(
+  config: Pick<Config, 'modules' | 'environment'>,
+  id: string,
+  schema: TSchema | undefined,
+): Record<string, unknown> {
+  const settings = structuredClone((Object.hasOwn(config.modules, id) && config.modules[id]) || {})
+  if (schema === undefined) {
+    if (Object.keys(settings).length === 0) return settings
+    throw new ConfigError(`"modules.${id}" has settings, but ${id} takes none: remove them`)
+  }
+  const path = ['modules', id]
+  const variables = overrideFromEnvironment(settings, schema, config.environment, path)
+  checkSettings(settings, schema, { path, variables })
+  return settings
+}
+
+/** The application as an issuer of tokens, where `app init` has given it a name and a secret. */
+export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): OwnIssuer | undefined {
+  return auth.issuer !== undefined && secret !== undefined ? { issuer: auth.issuer, secret } : undefined
+}
+
+/** Everybody whose tokens are accepted. */
+export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
+  const own = ownIssuer(config)
+  return own ? [own, ...config.auth.issuers] : config.auth.issuers
+}
+
+/**
+ * Checks what no schema says of settings that are otherwise right.
+ * @throws {ConfigError} without the URL of the database, which may hold a password
+ */
+export function assertHostSettings(
+  { database, auth }: Pick<Static<typeof configSchema>, 'database' | 'auth'>,
+  nameOf = (path: readonly string[]) => `"${path.join('.')}"`,
+): void {
+  assertSetting(nameOf(['database']), () => {
+    if (isPostgresUrl(database)) parsePostgresUrl(database)
+    else if (/^[a-z]+:\/\//i.test(database))
+      throw new TypeError('must be the path of a file, or begin with postgres://')
+  })
+  assertSetting(nameOf(['auth', 'issuers']), () => {
+    const own = auth.issuer === undefined ? [] : [{ issuer: auth.issuer }]
+    assertIssuers([...own, ...auth.issuers])
+  })
+}
+
+function assertSetting(name: string, check: () => void): void {
+  try {
+    check()
+  } catch (error) {
+    throw new ConfigError(`${name} ${(error as Error).message}`)
+  }
+}
+
+/**
+ * The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are.
+ * @returns undefined where neither is there
+ */
+async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
+  const text = environment.APP_SECRET ?? (await readOptionalText(secretFile(directory)))?.trim()
+  if (text === undefined) return undefined
+  const secret = Buffer.from(text)
+  if (secret.length >= 32) return secret
+  const where = nameOfSecret({ directory, environment })
+  if (secret.length === 0) {
+    throw new ConfigError(`the secret in ${where} is empty: restore it, or remove ${where}`)
+  }
+  throw new ConfigError(
+    `the secret in ${where} has ${secret.length} bytes, and 32 are needed: make it longer`,
+  )
+}
+
+function parseObject(text: string, file: string): Record<string, unknown> {
+  const value = parseJson(text, (reason) => new ConfigError(`${file} ${reason}`))
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw new ConfigError(`${file} must hold a JSON object`)
+}

@@ -1,0 +1,168 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative } from 'node:path'
+import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  type DatabaseId,
+  makeFolder,
+  recordedId,
+  type Storage,
+  syncPath,
+  writeDurably,
+} from '@mortise/storage'
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
+import { ConfigError } from './settings.ts'
+
+// An application remembers in `.app/identity.json` which database is its own, by an id that the database has too, and
+// which secret it signs with. Each start compares both. So a lost or another database is never taken for a new one.
+//
+// Without `database`, in a fresh clone and after `app restore`, the next start takes the database that is there.
+// With `database: null`, after `app init` and `--new-database`, it also makes a new one.
+// A database without an id gets one then.
+
+const Identity = Type.Object({
+  database: Type.Optional(Type.Union([Type.Null(), Type.Object({ id: Type.String(), name: Type.String() })])),
+  secret: Type.Union([Type.Null(), Type.Object({ fingerprint: Type.String(), name: Type.String() })]),
+})
+export type Identity = Static<typeof Identity>
+
+export const newIdentity: Identity = { database: null, secret: null }
+
+/** What can be wrong with database and secret. */
+export const identityProblems = ['database-lost', 'other-database', 'secret-lost', 'other-secret'] as const
+
+/** The database or the secret is not the application's own; the message names both. */
+export class IdentityError extends ConfigError {
+  override readonly name = 'IdentityError'
+  readonly code: (typeof identityProblems)[number]
+  readonly directory: string
+
+  constructor(code: IdentityError['code'], directory: string, message: string) {
+    super(message)
+    this.code = code
+    this.directory = directory
+  }
+}
+
+export const identityFile = (directory: string) => join(directory, '.app', 'identity.json')
+
+/** @returns undefined where nothing is remembered. @throws {ConfigError} where the file is broken */
+export async function readIdentity(directory: string): Promise<Identity | undefined> {
+  const file = identityFile(directory)
+  let value: unknown
+  try {
+    value = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  if (Value.Check(Identity, value)) return value
+  throw new ConfigError(
+    `${file} is broken: restore it, or remove it, and the next start takes the database that it finds`,
+  )
+}
+
+export async function writeIdentity(directory: string, identity: Identity): Promise<void> {
+  const file = identityFile(directory)
+  await makeFolder(dirname(file), 0o700)
+  await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
+}
+
+/**
+ * The next start takes the database that it finds.
+ * @param isEmpty whether no application is in it yet: then it may also be made
+ */
+export async function forgetDatabase(directory: string, isEmpty = false): Promise<void> {
+  const { secret = null } = (await readIdentity(directory)) ?? {}
+  await writeIdentity(directory, { ...(isEmpty && { database: null }), secret })
+}
+
+/** @param found the id of the database that the configuration names. @throws {IdentityError} */
+export function assertOwnDatabase(config: Config, identity: Identity | undefined, found: DatabaseId): void {
+  const { directory } = config
+  const name = nameOfDatabase(config)
+  const own = identity?.database
+  if (found === undefined) {
+    if (own === null) return
+    if (own && own.name !== placeOf(config)) {
+      throw new IdentityError(
+        'other-database',
+        directory,
+        `There is no database in ${name}, and this application has its data in ${own.name} (.app/identity.json)`,
+      )
+    }
+    const whose = own ? 'It had the data of this application' : 'This folder never had one'
+    throw new IdentityError(
+      'database-lost',
+      directory,
+      `There is no database in ${name}. ${whose} (.app/identity.json)`,
+    )
+  }
+  if (!own || found === own.id) return
+  const was =
+    own.name === placeOf(config) ? 'another database was there at the last start' : `its own is ${own.name}`
+  throw new IdentityError(
+    'other-database',
+    directory,
+    `${name} is not the database of this application: ${was}. It has ${found === null ? 'no id' : `the id ${found}`}, expected is ${own.id}`,
+  )
+}
+
+/** @throws {IdentityError} where the secret is not the one that the application last served with */
+export function assertOwnSecret(config: Config, identity: Identity | undefined): void {
+  const own = identity?.secret
+  if (!own || fingerprintOf(config) === own.fingerprint) return
+  const { directory, secret } = config
+  const name = nameOfSecret(config)
+  if (secret === undefined) {
+    throw new IdentityError(
+      'secret-lost',
+      directory,
+      `The secret of this application is missing: neither ${name} nor APP_SECRET has it. At the last start it came from ${own.name}`,
+    )
+  }
+  throw new IdentityError(
+    'other-secret',
+    directory,
+    `The secret in ${name} is not the one of the last start, which came from ${own.name}. Tokens signed with one are refused with the other`,
+  )
+}
+
+/** Gives the database an id where it has none, and remembers it together with the secret. */
+export async function remember(config: Config, storage: Storage): Promise<void> {
+  const claim = () => storage.transaction(() => claimId(randomUUID()))
+  // Once more where it is not known whether the first time was committed: both leave the same id.
+  const { id } = await claim().catch((error) => {
+    if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return claim()
+    throw error
+  })
+  const fingerprint = fingerprintOf(config)
+  const identity = {
+    database: { id, name: placeOf(config) },
+    secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
+  }
+  if (Value.Equal(await readIdentity(config.directory), identity)) {
+    // A former start may have failed to sync it.
+    await syncPath(dirname(identityFile(config.directory)))
+  } else {
+    await writeIdentity(config.directory, identity)
+  }
+}
+
+/** Another host may do the same at this moment. */
+function* claimId(id: string): Transaction<{ id: string }> {
+  yield* run(sql`INSERT INTO mortise_identity (id) VALUES (${id}) ON CONFLICT DO NOTHING`)
+  return yield* one<{ id: string }>(recordedId)
+}
+
+/** Stays true where the folder is moved. */
+function placeOf(config: Config): string {
+  const { databaseFile, directory } = config
+  const inside = databaseFile && relative(directory, databaseFile)
+  return inside && !inside.startsWith('..') && !isAbsolute(inside) ? inside : nameOfDatabase(config)
+}
+
+const fingerprintOf = ({ secret }: Config) =>
+  secret && createHash('sha256').update('mortise secret ').update(secret).digest('base64url')

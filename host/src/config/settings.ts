@@ -1,0 +1,134 @@
+import { checkedSchemas } from '@mortise/storage'
+import type { TSchema } from '@sinclair/typebox'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { formats, settingReason } from './setting-reason.ts'
+
+/** Text by name, as process.env. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A setting that is wrong; the message names its key and says why. */
+export class ConfigError extends Error {
+  override readonly name: string = 'ConfigError'
+  /** What is wrong, a clause for each; each begins with its key in quotes where there is one. */
+  readonly wrong: readonly string[]
+
+  constructor(message: string, wrong: readonly string[] = [message], options?: ErrorOptions) {
+    super(message, options)
+    this.wrong = wrong
+  }
+}
+
+/**
+ * Overrides settings from the environment, in place: `server.maxConnections` by APP_SERVER_MAX_CONNECTIONS.
+ * Strings are taken as they are, everything else is JSON.
+ *
+ * @param path where `target` lies in app.config.json
+ * @returns the variables that were used
+ */
+export function overrideFromEnvironment(
+  target: Record<string, unknown>,
+  schema: TSchema,
+  environment: Environment,
+  path: readonly string[] = [],
+): string[] {
+  return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([key, property]) => {
+    const own = [...path, key]
+    if (property.properties) {
+      const nested = { ...(target[key] as Record<string, unknown> | undefined) }
+      const used = overrideFromEnvironment(nested, property, environment, own)
+      if (used.length > 0) target[key] = nested
+      return used
+    }
+    const variable = variableOf(own)
+    const text = environment[variable]
+    if (text === undefined) return []
+    target[key] = property.type === 'string' ? text : parsed(text)
+    return [variable]
+  })
+}
+
+/** The environment variable that overrides the setting at `path`. */
+export function variableOf(path: readonly string[]): string {
+  const snake = path.map((part) => part.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_'))
+  return `APP_${snake.join('_')}`.toUpperCase()
+}
+
+export interface SettingsOrigin {
+  /** Where `target` lies in app.config.json. */
+  readonly path?: readonly string[]
+  /** The variables that overrode something in it. */
+  readonly variables?: readonly string[]
+  /** Where all the rest comes from. */
+  readonly file?: string
+}
+
+/**
+ * Checks settings against their JSON Schema and fills in its defaults, in place.
+ * @throws {ConfigError} naming every key that is wrong, and the variable or file that it comes from
+ */
+export function checkSettings(
+  target: Record<string, unknown>,
+  schema: TSchema,
+  { path = [], variables = [], file }: SettingsOrigin = {},
+): void {
+  const validate = validatorOf(schema)
+  if (validate(target)) return
+  const ofVariables = new Set<string>()
+  const ofFile = new Set<string>()
+  for (const error of withoutBranches(validate.errors ?? [])) {
+    const key = [...path, ...keyOf(error)]
+    const variable = variables.find((name) =>
+      key.some((_, end) => variableOf(key.slice(0, end + 1)) === name),
+    )
+    const reason = settingReason(error)
+    if (variable) ofVariables.add(`${variable} ("${key.join('.')}") ${reason}`)
+    else ofFile.add(`"${key.join('.')}" ${reason}`)
+  }
+  const rest = [...ofFile].join('; ')
+  const wrong = [...ofVariables, ...(rest && [file ? `${file}: ${rest}` : rest])]
+  throw new ConfigError(wrong.join('; '), [...ofVariables, ...ofFile])
+}
+
+/** The configuration is read several times in one command. */
+const validators = new WeakMap<TSchema, ValidateFunction>()
+
+function validatorOf(schema: TSchema): ValidateFunction {
+  let validate = validators.get(schema)
+  if (validate === undefined) {
+    const ajv = new Ajv({
+      ...checkedSchemas,
+      allErrors: true,
+      useDefaults: true,
+      strict: false,
+      verbose: true,
+    })
+    for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
+    validate = ajv.compile(schema)
+    validators.set(schema, validate)
+  }
+  return validate
+}
+
+/** What each branch of a union lacks says less than the union itself. */
+function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return errors.filter(({ schemaPath }) =>
+    unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)),
+  )
+}
+
+function keyOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const path = instancePath.split('/').slice(1)
+  const key = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'additionalProperties') key.push(params.additionalProperty)
+  if (keyword === 'required') key.push(params.missingProperty)
+  return key
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,35 @@
+import type { ApplicationState } from '../control-server.ts'
+
+/**
+ * The state of an application that several processes serve: what is worst of each module, the oldest generation.
+ * @param states one at least
+ * @param silent the processes that have none, since they do not answer
+ */
+export function mergeStates(
+  states: readonly ApplicationState[],
+  silent: readonly number[] = [],
+): ApplicationState {
+  const [first] = states as [ApplicationState]
+  const lowest = states.reduce((least, state) => (state.generation < least.generation ? state : least), first)
+  return {
+    ...lowest,
+    pid: process.pid,
+    switches: Math.max(...states.map(({ switches }) => switches)),
+    loadedPackages: Math.max(...states.map(({ loadedPackages }) => loadedPackages)),
+    modules: lowest.modules.map((module) => worst(module.id, states) ?? module),
+    workers: states.map(({ pid, host, generation }) => ({ pid, host, generation })),
+    ...(silent.length > 0 && { silentWorkers: silent }),
+  }
+}
+
+function worst(
+  id: string,
+  states: readonly ApplicationState[],
+): ApplicationState['modules'][number] | undefined {
+  const failed = states.flatMap(({ modules }) =>
+    modules.filter((module) => module.id === id && module.state === 'failed'),
+  )
+  const [first] = failed
+  if (first === undefined || failed.length === states.length) return first
+  return { ...first, reason: `in ${failed.length} of ${states.length} processes: ${first.reason}` }
+}

@@ -1,0 +1,41 @@
+import { endWithParent } from '@mortise/storage'
+import type { Application } from '../../application.ts'
+import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
+
+/** Does what the parent says, once `application` serves. The process ends soon after its parent, however that ends. */
+export async function serveParent(application: Application): Promise<void> {
+  process.on('message', (message: ToWorker) => {
+    if (message.type === 'ask') void answer(application, message)
+    else if (message.type === 'silent') application.silentWorkers = message.count
+    else if (message.type === 'leave') void application.leave()
+    else if (message.type === 'cut') void application.cut()
+    else if (message.type === 'stop') {
+      if (message.why === undefined) void application.close()
+      else void application.stop(message.why, message.drainSeconds)
+    }
+  })
+  await endWithParent(process.ppid)
+  await tell({ type: 'serving', url: application.url })
+}
+
+/** Tells the parent why this process ends; resolves when it knows. */
+export const reportFailure = (failure: WorkerFailure): Promise<void> => tell({ type: 'failed', failure })
+
+async function answer(
+  application: Application,
+  { call, request }: ToWorker & { type: 'ask' },
+): Promise<void> {
+  const answered = await application.answer(request).catch((error: Error) => ({
+    status: 500,
+    body: { reason: error.message },
+  }))
+  await tell({ type: 'answer', call, answer: answered })
+}
+
+/** A parent that is gone hears nothing. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined || !process.connected) resolve()
+    else process.send(message, undefined, undefined, () => resolve())
+  })
+}

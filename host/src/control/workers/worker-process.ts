@@ -1,0 +1,178 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Readable } from 'node:stream'
+import { settlesWithin } from '../../telemetry/settles-within.ts'
+import type { ControlAnswer, ControlRequest } from '../call-running-host.ts'
+import { HostGoneError } from '../host-gone-error.ts'
+import { HandedConnections } from './handed-connections.ts'
+import { Pulse } from './pulse.ts'
+import { PULSE } from './show-pulse.ts'
+import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
+
+/** What a worker is given: the last is the pipe of its pulse. */
+export const workerStdio = ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'] as const
+const PULSE_DESCRIPTOR = 4
+
+/** How long a worker that was told to end may take, in milliseconds: longer than it drains. */
+const END_TIMEOUT = 20_000
+/** The same of one that first lets its callers go. */
+const LEAVE_TIMEOUT = 40_000
+
+/** A worker has ended, or could not begin to serve. */
+export class WorkerEndedError extends Error {
+  override readonly name = 'WorkerEndedError'
+  /** What it said itself, where it did. */
+  readonly failure: WorkerFailure | undefined
+
+  constructor(message: string, failure: WorkerFailure | undefined) {
+    super(message)
+    this.failure = failure
+  }
+}
+
+/** One process that serves, as its parent has it. */
+export class WorkerProcess {
+  readonly #worker: Worker
+  readonly #serving = Promise.withResolvers<string>()
+  readonly #ended = Promise.withResolvers<WorkerEndedError>()
+  readonly #asked = new Map<number, PromiseWithResolvers<ControlAnswer>>()
+  readonly #pulse: Pulse
+  readonly #handed: HandedConnections
+  #replacedFor: string | undefined
+  #failure: WorkerFailure | undefined
+  #servesSince: number | undefined
+  #isDismissed = false
+  #calls = 0
+
+  /** Forks what `cluster.setupPrimary` names. */
+  constructor() {
+    this.#worker = cluster.fork({ [PULSE]: PULSE_DESCRIPTOR })
+    this.#handed = new HandedConnections(this.#worker.process)
+    this.#pulse = new Pulse(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
+    this.#serving.promise.catch(() => {})
+    this.#worker.on('message', (message: FromWorker) => this.#hear(message))
+    this.#worker.on('error', (error) => this.#end(`could not be told: ${error.message}`))
+    this.#worker.on('exit', (code, signal) => {
+      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+      const end = () => this.#end(this.wasSilent ? `${this.#replacedFor}, and ${how}` : how)
+      // What it said last may still be on its way.
+      if (this.#worker.isConnected()) this.#worker.once('disconnect', end)
+      else end()
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid
+  }
+
+  /** Resolves to its address when it takes requests. @throws {WorkerEndedError} where it ends before */
+  get serving(): Promise<string> {
+    return this.#serving.promise
+  }
+
+  get isServing(): boolean {
+    return this.#servesSince !== undefined && !this.#isDismissed
+  }
+
+  /** For how many seconds its event loop has not turned. */
+  get silentFor(): number {
+    return this.#pulse.silentFor
+  }
+
+  /** Whether it has been silent for so long that it was killed. */
+  get wasSilent(): boolean {
+    return this.#replacedFor !== undefined
+  }
+
+  /** Another second has gone by: kills it where it has been silent for too long. */
+  tick(): void {
+    if (this.wasSilent) return
+    const phase = this.#isDismissed ? 'ends' : this.#servesSince === undefined ? 'starts' : 'serves'
+    this.#replacedFor = this.#pulse.tick(phase)
+    // SIGTERM does not reach it.
+    if (this.wasSilent) this.#worker.process.kill('SIGKILL')
+  }
+
+  /** In milliseconds, until now. */
+  get servedFor(): number {
+    return this.#servesSince === undefined ? 0 : performance.now() - this.#servesSince
+  }
+
+  /** Resolves, whoever wanted it, to how it ended. */
+  get ended(): Promise<WorkerEndedError> {
+    return this.#ended.promise
+  }
+
+  /** Whether it was told to end. */
+  get isDismissed(): boolean {
+    return this.#isDismissed
+  }
+
+  /** @throws {HostGoneError} where it ends instead of answering */
+  ask(request: ControlRequest): Promise<ControlAnswer> {
+    const call = ++this.#calls
+    const answered = Promise.withResolvers<ControlAnswer>()
+    this.#asked.set(call, answered)
+    if (!this.#worker.isConnected()) answered.reject(new HostGoneError(`process ${this.pid} has ended`))
+    this.#tell({ type: 'ask', call, request })
+    return answered.promise
+  }
+
+  /** Tells it how many of the processes are silent, itself included. */
+  tellSilent(count: number): void {
+    this.#tell({ type: 'silent', count })
+  }
+
+  /** Has it let its callers go, without a request lost, and end. */
+  leave(): Promise<void> {
+    return this.#dismiss({ type: 'leave' }, LEAVE_TIMEOUT)
+  }
+
+  /** Has it end. @param why the signal, after which it takes requests for so many seconds more */
+  stop(why?: string, drainSeconds = 0): Promise<void> {
+    // Who does not serve yet hears no messages.
+    if (this.#servesSince === undefined) this.#worker.process.kill('SIGTERM')
+    const message = { type: 'stop', drainSeconds, ...(why !== undefined && { why }) } as const
+    return this.#dismiss(message, drainSeconds * 1000 + END_TIMEOUT)
+  }
+
+  /** Has it end at once, with what it has begun cut off; who waits for its end goes on waiting. */
+  cut(): void {
+    this.#tell({ type: 'cut' })
+  }
+
+  async #dismiss(message: ToWorker, timeout: number): Promise<void> {
+    this.#isDismissed = true
+    this.#tell(message)
+    if (await settlesWithin(timeout, this.ended)) return
+    this.#worker.process.kill('SIGKILL')
+    await this.ended
+  }
+
+  #tell(message: ToWorker): void {
+    // One that has just ended hears nothing; its end is heard.
+    if (this.#worker.isConnected()) this.#worker.send(message, () => {})
+  }
+
+  #hear(message: FromWorker): void {
+    if (message.type === 'serving') {
+      this.#servesSince = performance.now()
+      this.#serving.resolve(message.url)
+    } else if (message.type === 'failed') this.#failure = message.failure
+    else if (message.type === 'answer') {
+      this.#asked.get(message.call)?.resolve(message.answer)
+      this.#asked.delete(message.call)
+    }
+  }
+
+  #end(how: string): void {
+    const isLast = !Object.values(cluster.workers ?? {}).some((other) => other?.isConnected())
+    if (isLast) this.#handed.close()
+    else this.#handed.passOn()
+    const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
+    const error = new WorkerEndedError(`process ${this.pid} ${how}${why}`, this.#failure)
+    this.#serving.reject(error)
+    this.#ended.resolve(error)
+    for (const { reject } of this.#asked.values()) reject(new HostGoneError(error.message))
+    this.#asked.clear()
+  }
+}

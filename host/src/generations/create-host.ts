@@ -1,0 +1,210 @@
+import { type Access, DAY } from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { accessRules } from '../callers/access.ts'
+import { callers } from '../callers/callers.ts'
+import { GuestCookie } from '../callers/guest-cookie.ts'
+import { Guests } from '../callers/guests.ts'
+import type { TokenVerifier } from '../callers/tokens.ts'
+import type { Config } from '../config/config.ts'
+import { EventLog } from '../events/event-log.ts'
+import { requestAudit } from '../events/request-audit.ts'
+import { conditionalRequests } from '../http/conditional-requests.ts'
+import { cors } from '../http/cors.ts'
+import { fastifyOptions } from '../http/fastify-options.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
+import type { Shares } from '../http/limits/shares.ts'
+import { paging } from '../http/paging.ts'
+import { problemDetails } from '../http/problem-details.ts'
+import { requestBodies } from '../http/request-bodies.ts'
+import { securityHeaders } from '../http/security-headers.ts'
+import { unknownRoutes } from '../http/unknown-routes.ts'
+import { validation } from '../http/validation.ts'
+import { ContractBoard } from '../modules/contract-registry.ts'
+import { EventTypes } from '../modules/event-types.ts'
+import { everyMinute } from '../modules/every-minute.ts'
+import type { HostModule } from '../modules/host-module.ts'
+import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
+import { ModuleReactions } from '../modules/module-reactions.ts'
+import { registerFailedModule } from '../modules/register-failed-module.ts'
+import { type Lent, registerModule } from '../modules/register-module.ts'
+import { byteLimit } from '../requests/byte-limit.ts'
+import { Claims } from '../requests/claims.ts'
+import { forwardedShares } from '../requests/forwarded-shares.ts'
+import { forgetExpired } from '../requests/idempotency-records.ts'
+import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
+import { addressLimit, callerLimit } from '../requests/rate-limit.ts'
+import { requestLog } from '../requests/request-log.ts'
+import { type RequestTimesOptions, requestTimes } from '../requests/request-times.ts'
+import { tracing } from '../requests/trace-requests.ts'
+import { transaction } from '../requests/transaction.ts'
+import { claimRoute } from '../routes/claim-route.ts'
+import { docsPage } from '../routes/docs-page.ts'
+import { guestRoutes } from '../routes/guest-routes.ts'
+import { health } from '../routes/health.ts'
+import { type MetricsOptions, metrics } from '../routes/metrics.ts'
+import { openapi } from '../routes/openapi.ts'
+import { overview } from '../routes/overview.ts'
+import { RequestDurations } from '../telemetry/request-durations.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
+import { type AnswerCountingOptions, answerCounting } from './answer-counting.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Tells the modules that another instance has taken over, or the host is about to end. */
+    retire?(): void
+    /** Has the modules react to events, until then. Resolves when they miss none that is emitted from then on. */
+    react?(): Promise<void>
+    /** Resolves when the modules have done what they do about the events that there are, or put it aside to be tried again. */
+    reacted?(): Promise<void>
+  }
+}
+
+/** What one generation is made of. All but the modules outlives it. */
+export interface HostParts {
+  readonly config: Config
+  readonly storage: Storage
+  readonly logger: FastifyBaseLogger
+  readonly tokens: TokenVerifier
+  /** Those of the process; an instance without counts for nobody. */
+  readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
+  /** Those of this instance; without, nothing of it is counted. */
+  readonly counting?: AnswerCountingOptions | undefined
+  /** Those of the process; without, nobody is refused for sending much. */
+  readonly limits?: RateLimits | undefined
+  /** Those of the process; without, each address may have any number of requests at once. */
+  readonly shares?: Shares | undefined
+  /** That of the process; without, nothing is traced. */
+  readonly tracing?: Tracing | undefined
+  /** That of the process; without, the instance has one of its own. */
+  readonly events?: EventLog | undefined
+  /** In contract order, providers first. */
+  readonly modules: readonly HostModule[]
+  /** Why the application cannot serve now; undefined while it can. */
+  readonly notReady: () => string | undefined
+  /** Whether another host of the database serves something else just now. */
+  readonly hostsDiffer?: () => boolean
+  /** How many processes beside this one do not answer. */
+  readonly silentWorkers?: () => number
+  /** Told of each module before it is registered. */
+  readonly onRegister?: (id: string) => void
+  /** Told who may use which of its routes (`GET /cart`). */
+  readonly onRegistered?: (id: string, access: ReadonlyMap<string, Access>) => void
+}
+
+/**
+ * Assembles the Fastify instance of one generation. It has no socket: it answers `inject`, or what an
+ * http.Server hands to `routing`.
+ *
+ * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
+ */
+export async function createHost(parts: HostParts): Promise<FastifyInstance> {
+  const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
+  const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
+  const database = parts.tracing?.database(storage, storage.engine) ?? storage
+  const { publicUrl, basePath } = config
+  const application = { name: config.name, version: config.version }
+  const guests = new Guests(database)
+  const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
+  const events = parts.events ?? new EventLog(storage, logger)
+  const eventTypes = new EventTypes()
+  const reactions = new ModuleReactions({ storage, events, log: logger })
+  const retirement = new AbortController()
+  const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
+
+  const app = fastify({
+    ...fastifyOptions({ logger, trustProxy: config.server.trustProxy }),
+    pluginTimeout: LOAD_TIMEOUT,
+  })
+  try {
+    await app.register(securityHeaders, { publicUrl })
+    await app.register(requestLog, config.log)
+    await app.register(requestTimes, { requests })
+    if (parts.counting) await app.register(answerCounting, parts.counting)
+    await app.register(tracing, { tracing: parts.tracing })
+    await app.register(problemDetails)
+    await app.register(cors, config.cors)
+    if (config.server.trustProxy.length > 0) await app.register(forwardedShares, { shares: parts.shares })
+    await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
+    await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
+    await app.register(accessRules)
+    await app.register(requestBodies)
+    await app.register(validation)
+    await app.register(callers, { tokens, guests, cookie })
+    await app.register(callerLimit, { limits })
+    await app.register(byteLimit, { limits })
+    await app.register(conditionalRequests)
+    await app.register(requestAudit)
+    await app.register(transaction, { database, guests, cookie, basePath })
+    await app.register(paging, { publicUrl })
+    app.decorate('react', () => reactions.begin())
+    app.decorate('reacted', () => reactions.idle())
+    app.decorate('retire', () => retirement.abort())
+    retirement.signal.addEventListener('abort', () => void reactions.stop())
+    app.addHook('onClose', () => reactions.stop())
+    app.addHook('preClose', async () => {
+      retirement.abort()
+      if (parts.events === undefined) await events.close()
+    })
+    everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
+    everyMinute(app, database, 'host/idempotency', () => forgetExpired())
+    everyMinute(app, database, 'host/events', () =>
+      events.forgetOld(Date.now() - config.events.retentionDays * DAY),
+    )
+    await app.register(
+      async (api) => {
+        await api.register(openapi, {
+          application,
+          publicUrl,
+          eventTypes: tellsEvents(modules) ? eventTypes : [],
+        })
+        await api.register(docsPage, { application })
+        await api.register(health, { notReady, silentWorkers })
+        await api.register(metrics, { ...config.metrics, read, tokens })
+        await api.register(overview, { application, modules, ...(hostsDiffer && { hostsDiffer }) })
+        await api.register(guestRoutes, { database, guests, cookie })
+        await api.register(claimRoute, { database, guests, cookie, claims })
+        await api.register(idempotencyRoutes, { database })
+        await registerModules(api, parts, {
+          database,
+          claims,
+          events,
+          eventTypes,
+          reactions,
+          retiring: retirement.signal,
+        })
+      },
+      { prefix: basePath },
+    )
+    await app.ready()
+    return app
+  } catch (error) {
+    // Not awaited: a module that hangs while it loads may hang here too.
+    app.close().catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a module takes up the events of all others, and so may send them to whoever asks for them. */
+const tellsEvents = (modules: readonly HostModule[]) =>
+  modules.some(({ state, manifest }) => state === 'active' && manifest.listensTo?.includes('*'))
+
+/** The ids of the modules whose routes nobody knows. */
+export const withUnknownRoutes = (modules: readonly HostModule[]): string[] =>
+  modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
+
+/** Active modules first: a failed one answers only for what nobody else has taken. */
+async function registerModules(
+  api: FastifyInstance,
+  { modules, onRegister, onRegistered }: HostParts,
+  lent: Omit<Lent, 'contracts'>,
+): Promise<void> {
+  const contracts = new ContractBoard()
+  for (const module of modules) {
+    if (module.state !== 'active') continue
+    onRegister?.(module.id)
+    const access = await registerModule(api, module, { ...lent, contracts })
+    onRegistered?.(module.id, access)
+  }
+  for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
+import { isLock } from '../modules/is-lock.ts'
+import type { Lock } from '../modules/lock.ts'
+
+/** What was in force once, and the command that made it so: `.app/generations/<generation>.json`. */
+export interface Generation {
+  /**
+   * Counts up in this application. That of its lock, unless that lock came from elsewhere, which counts its own: it may
+   * be lower then, or one that another lock had here.
+   */
+  readonly generation: number
+  /** RFC 3339, UTC. */
+  readonly at: string
+  readonly command: string
+  readonly lock: Lock
+  /** The generation before it, which the running host could not take up, or took back. */
+  readonly takesBack?: number
+  /** Why it was taken back. */
+  readonly reason?: string
+}
+
+const folderOf = (directory: string) => join(directory, '.app', 'generations')
+const fileOf = (directory: string, generation: number) => join(folderOf(directory), `${generation}.json`)
+
+/**
+ * Written once it is in force, so the last one on record is what is in force. Repeating it changes nothing.
+ * @param more `generation`: where it is not the lock's own number
+ */
+export async function recordGeneration(
+  directory: string,
+  command: string,
+  lock: Lock,
+  more: Partial<Pick<Generation, 'generation' | 'takesBack' | 'reason'>> = {},
+): Promise<void> {
+  const { generation = lock.generation, ...takingBack } = more
+  const file = fileOf(directory, generation)
+  // One that is there may lack the sync of its name: the attempt that wrote it has ended before.
+  if (existsSync(file)) return await syncPath(folderOf(directory))
+  await makeFolder(folderOf(directory), 0o700)
+  const record: Omit<Generation, 'generation'> = {
+    at: new Date().toISOString(),
+    command,
+    lock,
+    ...takingBack,
+  }
+  await writeDurably(file, `${JSON.stringify(record, null, 2)}\n`)
+}
+
+/** A generation that was in force; only its number is known. */
+export interface UnreadableGeneration {
+  readonly generation: number
+  readonly file: string
+  readonly error: unknown
+}
+
+export interface Generations {
+  /** All that were in force and can be read, oldest first. */
+  readonly known: readonly Generation[]
+  readonly unreadable: readonly UnreadableGeneration[]
+}
+
+/** All that were in force. */
+export async function readGenerations(directory: string): Promise<Generations> {
+  const known: Generation[] = []
+  const unreadable: UnreadableGeneration[] = []
+  for (const generation of await numbersOf(directory)) {
+    const file = fileOf(directory, generation)
+    try {
+      const record = await readJsonFile(file, isRecord)
+      if (record !== undefined) known.push({ ...record, generation })
+    } catch (error) {
+      unreadable.push({ generation, file, error })
+    }
+  }
+  return { known, unreadable }
+}
+
+async function numbersOf(directory: string): Promise<number[]> {
+  const names = await readdir(folderOf(directory)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return names
+    .flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+    .sort((one, other) => one - other)
+}
+
+function isRecord(value: unknown): value is Omit<Generation, 'generation'> {
+  const { at, command, lock } = (value ?? {}) as Partial<Generation>
+  return typeof at === 'string' && typeof command === 'string' && isLock(lock)
+}
+
+/** The last one on record that can be read. */
+export async function newestGeneration(directory: string): Promise<Generation | undefined> {
+  return (await readGenerations(directory)).known.at(-1)
+}

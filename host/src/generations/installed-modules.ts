@@ -1,0 +1,390 @@
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { AppliedMigration, Storage } from '@mortise/storage'
+import type { FastifyInstance } from 'fastify'
+import { type Config, readConfig } from '../config/config.ts'
+import { ConfigError } from '../config/settings.ts'
+import type { Troubles } from '../modules/guard-process.ts'
+import { type HostModule, ModuleError } from '../modules/host-module.ts'
+import { failModule, loadModules } from '../modules/load-modules.ts'
+import { type Lock, type LockedModule, readLock, storedModule } from '../modules/lock.ts'
+import { migrateHost } from '../modules/migrate-host.ts'
+import { moduleMigrations } from '../modules/migration-sets.ts'
+import { readPackage } from '../modules/read-package.ts'
+import { AnswerCounts } from './answer-counts.ts'
+import { createHost, type HostParts } from './create-host.ts'
+import { newestGeneration } from './generation-records.ts'
+import { Generations } from './generations.ts'
+import { probe } from './probe.ts'
+import { selfCheck } from './self-check.ts'
+import type { ServingHost } from './serving-host.ts'
+import type { LiveChange } from './settling.ts'
+import type { Change } from './take-back.ts'
+
+type Parts = Omit<HostParts, 'modules' | 'counting'> & {
+  /** Told of each switch to another lock, before a request comes to it; undefined where it brings nothing to watch. */
+  readonly onSwitch?: (change: LiveChange | undefined) => void
+  /** Told the module of each answer that is its failure. */
+  readonly onFailure?: (module: string) => void
+}
+
+interface Built {
+  readonly lock: Lock
+  readonly modules: readonly HostModule[]
+  readonly app: FastifyInstance
+  /** The migrations that it took. */
+  readonly applied: readonly AppliedMigration[]
+  readonly answers: AnswerCounts
+}
+
+/** What modules.lock.json names, as it serves: the present generation and the way to the next. */
+export class InstalledModules {
+  readonly #parts: Parts
+  readonly #generations: Generations
+  readonly #troubles: Troubles
+  /** Applied since the last switch. */
+  readonly #applied: AppliedMigration[] = []
+  #serving: Built
+  #switches = 0
+
+  private constructor(parts: Parts, troubles: Troubles, first: Built) {
+    this.#parts = parts
+    this.#troubles = troubles
+    this.#serving = first
+    this.#generations = new Generations(first.app)
+  }
+
+  /**
+   * Starts with what the lock names. A module that cannot be activated is failed, and the others serve.
+   * @param troubles what modules have been caught at outside of requests: who is named there is failed
+   */
+  static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
+    const own = await migrateHost(parts.storage)
+    const first = await build(parts, await readLock(parts.config.directory), troubles)
+    logServing(parts, first, own)
+    for (const module of first.modules) {
+      if (module.state === 'failed') parts.logger.error(`${module.id} does not serve: ${module.reason}`)
+    }
+    return new InstalledModules(parts, troubles, first)
+  }
+
+  /** Answers a request in the generation that serves now. */
+  get listener(): Generations['listener'] {
+    return this.#generations.listener
+  }
+
+  get app(): FastifyInstance {
+    return this.#generations.app
+  }
+
+  get generation(): number {
+    return this.#serving.lock.generation
+  }
+
+  get modules(): readonly HostModule[] {
+    return this.#serving.modules
+  }
+
+  /** What the others of the database are told. */
+  get served(): ServingHost['modules'] {
+    const { lock, modules } = this.#serving
+    return Object.fromEntries(
+      modules.flatMap(({ id, version, state }) =>
+        state === 'disabled' ? [] : [[id, { version, tree: lock.modules[id]?.tree ?? '', state }]],
+      ),
+    )
+  }
+
+  /** How often another generation has taken over since the start. */
+  get switches(): number {
+    return this.#switches
+  }
+
+  /** How many requests are being answered, by any generation. */
+  get inFlight(): number {
+    return this.#generations.inFlight
+  }
+
+  /** How many requests any generation has answered to their end. */
+  get finished(): number {
+    return this.#generations.finished
+  }
+
+  /** Brings the schema up for stored modules. @throws {MigrationError} */
+  async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
+    const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)
+    this.#applied.push(...applied)
+    return applied
+  }
+
+  /**
+   * Makes modules.lock.json, as it is when its turn comes, what is served: builds the next generation beside
+   * the present one, checks it, switches. Answers the generation that serves.
+   *
+   * @param options.probed whether a command has tried the modules in a child process, and migrated, already
+   * @param options.again whether modules that have failed are tried once more where it is served already
+   * @param options.config the text of app.config.json before and after, where a setting has changed
+   * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
+   *   same now; nothing has changed then
+   * @throws {ConfigError} where modules.lock.json has become another one meanwhile; nothing has changed then
+   */
+  async activate({
+    probed,
+    again = false,
+    config,
+  }: {
+    readonly probed: boolean
+    readonly again?: boolean | undefined
+  } & Pick<Change, 'config'>): Promise<number> {
+    await this.#generations.replace(async () => {
+      const former = this.#serving
+      const lock = await readLock(this.#parts.config.directory)
+      const hasFailed = former.modules.some(({ state }) => state === 'failed')
+      if (isDeepStrictEqual(lock, former.lock) && !(again && hasFailed)) return undefined
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      if (!probed) {
+        await this.#assertMigrated(lock)
+        await probe(parts.config, enabledModules(parts.config, lock))
+      }
+      const next = await build(parts, lock, this.#troubles)
+      const isSame = ({ id }: HostModule) => isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
+      try {
+        for (const module of next.modules) {
+          if (module.state === 'failed' && !hadFailed(module.id, former, lock)) {
+            throw new ModuleError(module.id, module.reason)
+          }
+          if (module.state === 'active' && !isSame(module)) {
+            await selfCheck(next.app, parts.config.basePath, module)
+          }
+        }
+        // A command that found this process silent has taken its change back.
+        if (!isDeepStrictEqual(await readLock(parts.config.directory), lock))
+          throw new ConfigError('modules.lock.json has changed meanwhile')
+      } catch (error) {
+        await next.app.close()
+        throw error
+      }
+      const outside = again || !probed
+      const change = { ...changeTo(parts.config.directory, next, former, config), config, outside }
+      const isWatched = Object.keys(change.fresh).length > 0 && !(await takesBack(parts.config, lock))
+      const app = this.#serve(next)
+      parts.onSwitch?.(isWatched ? change : undefined)
+      return app
+    })
+    return this.generation
+  }
+
+  /** Serves what was installed before a change, in whatever state that is. The troubles of the change are forgotten. */
+  async serveFormer(lock: Lock, { fresh }: Change): Promise<void> {
+    await this.#generations.replace(async () => {
+      for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      return this.#serve(await build(parts, lock, this.#troubles))
+    })
+  }
+
+  /** @throws {ModuleError} where `lock` brings migrations, or packages that the store does not have */
+  async #assertMigrated(lock: Lock): Promise<void> {
+    const { config, storage } = this.#parts
+    for (const [id, locked] of Object.entries(lock.modules)) {
+      if (!locked.enabled) continue
+      const found = await readPackage(storedModule(config.directory, locked)).catch((error: Error) => {
+        throw new ModuleError(
+          id,
+          `the store does not have ${id} ${locked.version}: run "app module-install" (${error.message})`,
+          { cause: error },
+        )
+      })
+      const [first] = await storage.pending(moduleMigrations([found]))
+      if (first === undefined) continue
+      throw new ModuleError(
+        id,
+        `it brings the migration ${first.name} of ${id}: run "app module-install", which takes a snapshot first`,
+      )
+    }
+  }
+
+  /** Resolves when no generation but the one that serves is answering requests, and the former are closed. */
+  retired(): Promise<void> {
+    return this.#generations.retired()
+  }
+
+  /** Takes modules that have got into trouble out of service; the others go on. */
+  async expel(): Promise<void> {
+    await this.#generations.replace(async () => {
+      const { lock, modules } = this.#serving
+      const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
+      if (named.length === 0) return undefined
+      const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
+      return this.#serve(await build(parts, lock, this.#troubles))
+    })
+  }
+
+  #serve(next: Built): FastifyInstance {
+    logServing(this.#parts, next, this.#applied.splice(0))
+    if (next.lock.generation !== this.generation) this.#switches += 1
+    this.#serving = next
+    return next.app
+  }
+
+  /** Has the modules react to events; those of a later generation do once it serves. */
+  react(): Promise<void> {
+    return this.#generations.react()
+  }
+
+  /** From now on each connection ends with its next answer. */
+  dismiss(): void {
+    this.#generations.dismiss()
+  }
+
+  /** Resolves when all that was begun is answered and every instance closed. */
+  close(): Promise<void> {
+    return this.#generations.close()
+  }
+}
+
+/** What a switch changes: a module whose entry in the lock is another, or whose settings are. */
+function changeTo(
+  directory: string,
+  next: Built,
+  former: Built,
+  config: Change['config'],
+): Omit<LiveChange, 'config' | 'outside'> {
+  const before = new Map(former.modules.map((module) => [module.id, module]))
+  const isFresh = (module: HostModule) => {
+    if (!isDeepStrictEqual(next.lock.modules[module.id], former.lock.modules[module.id])) return true
+    return config !== undefined && !isDeepStrictEqual(settingsOf(before.get(module.id)), settingsOf(module))
+  }
+  const fresh = next.modules
+    .filter((module) => module.state === 'active' && isFresh(module))
+    .map(({ id }) => [id, storedModule(directory, next.lock.modules[id] as LockedModule)] as const)
+  const answers = { former: former.answers, next: next.answers }
+  return { former: former.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
+}
+
+const settingsOf = (module: HostModule | undefined) =>
+  module?.state === 'active' ? module.settings : undefined
+
+/** Whether a lock is that of a change which was taken back: what it has, had served. */
+async function takesBack({ directory }: Config, lock: Lock): Promise<boolean> {
+  const made = await newestGeneration(directory)
+  return made?.takesBack !== undefined && isDeepStrictEqual(made.lock, lock)
+}
+
+/** Settings make a module fail as well as its code: one that had served and is the same is no exception. */
+function hadFailed(id: string, former: Built, next: Lock): boolean {
+  const before = former.modules.find((module) => module.id === id)
+  return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], former.lock.modules[id])
+}
+
+/** The one line of a start or a switch. */
+function logServing({ logger }: Parts, { lock, modules, applied }: Built, before: AppliedMigration[]): void {
+  const { generation } = lock
+  const names = modules.map(
+    ({ id, version, state }) => `${id}@${version}${state === 'active' ? '' : ` (${state})`}`,
+  )
+  const migrations = [...before, ...applied].map(({ module, name }) => `${module}/${name}`)
+  logger.info({ generation, modules: names, migrations }, `generation ${generation} serves`)
+}
+
+/** The settings of modules as they are now; those of the host are the ones that it was started with. */
+async function withModuleSettings(config: Config): Promise<Config> {
+  const { modules } = await readConfig(config.directory, config.environment)
+  return { ...config, modules }
+}
+
+/** Brings the schema up for modules in the store. @throws {MigrationError} */
+export async function migrateStored(
+  config: Config,
+  storage: Storage,
+  modules: Lock['modules'],
+): Promise<AppliedMigration[]> {
+  const packages = await Promise.all(
+    Object.values(modules).map((locked) => readPackage(storedModule(config.directory, locked))),
+  )
+  return storage.migrate(moduleMigrations(packages))
+}
+
+const enabledModules = ({ directory }: Config, { modules }: Lock) =>
+  Object.entries(modules)
+    .filter(([, locked]) => locked.enabled)
+    .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
+
+async function build(given: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
+  const answers = new AnswerCounts()
+  const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
+  let modules = await loadModules(parts.config, lock)
+  const applied: AppliedMigration[] = []
+  for (const { id, state } of modules) {
+    if (state !== 'active') continue
+    try {
+      const locked = lock.modules[id] as LockedModule
+      applied.push(...(await migrateStored(parts.config, parts.storage, { [id]: locked })))
+    } catch (error) {
+      modules = failModule(modules, new ModuleError(id, (error as Error).message))
+    }
+  }
+  for (;;) {
+    for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
+    const created = await createChecked(parts, modules)
+    // What a module let go while it was registered is reported within this turn of the event loop.
+    await setImmediate()
+    if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
+      return { lock, applied, answers, ...created }
+    await created.app.close()
+    modules = [...created.modules]
+  }
+}
+
+/** The active modules that have got into trouble. */
+function inTrouble(
+  { directory }: Config,
+  lock: Lock,
+  modules: readonly HostModule[],
+  troubles: Troubles,
+): ModuleError[] {
+  return modules.flatMap(({ id, state }) => {
+    const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
+    return state === 'active' && reason !== undefined ? [new ModuleError(id, reason)] : []
+  })
+}
+
+/**
+ * An instance with those of `modules` that can be registered. One that cannot is failed, and the instance is
+ * built again without it: Fastify keeps what a failed module had registered until then.
+ */
+async function createChecked(
+  parts: Omit<HostParts, 'modules'>,
+  modules: readonly HostModule[],
+): Promise<Pick<Built, 'app' | 'modules'>> {
+  try {
+    const app = await createHost({ ...parts, modules })
+    const { statusCode, body } = await app.inject(`${parts.config.basePath}/openapi.json`)
+    if (statusCode !== 200) throw new Error(`the next generation does not answer: ${statusCode} ${body}`)
+    return { app, modules }
+  } catch (error) {
+    const failure = error instanceof ModuleError ? error : await blame(parts, modules, error as Error)
+    return createChecked(parts, failModule(modules, failure))
+  }
+}
+
+/**
+ * Which module is to blame for an error that came when all were registered, in an onReady hook say: the one
+ * whose addition to those before it brings the error about. Rethrows where the host fails by itself.
+ */
+async function blame(
+  parts: Omit<HostParts, 'modules'>,
+  modules: readonly HostModule[],
+  error: Error,
+): Promise<ModuleError> {
+  for (const [index, { id, state }] of modules.entries()) {
+    if (state !== 'active') continue
+    try {
+      const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
+      await app.close()
+    } catch {
+      return new ModuleError(id, `it fails once it is registered: ${error.message}`, { cause: error })
+    }
+  }
+  throw error
+}

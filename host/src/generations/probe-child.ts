@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { extname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { openStorage } from '@mortise/storage'
+import type { FastifyInstance } from 'fastify'
+import { mintToken } from '../callers/mint-token.ts'
+import { createTokenVerifier } from '../callers/tokens.ts'
+import { moduleSettings } from '../config/config.ts'
+import { inContractOrder } from '../modules/contract-registry.ts'
+import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
+import { loadedFrom } from '../modules/lend-peers.ts'
+import { loadPlugin } from '../modules/load-plugin.ts'
+import { migrateHost } from '../modules/migrate-host.ts'
+import { moduleMigrations } from '../modules/migration-sets.ts'
+import { placeOf } from '../modules/place-of.ts'
+import { readPackage } from '../modules/read-package.ts'
+import { rememberSharedObjects } from '../modules/shared-objects.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createHost } from './create-host.ts'
+import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeReport, ProbeRequest } from './probe.ts'
+import { selfCheck } from './self-check.ts'
+
+// The child process of a probe: does what activation would do, in a place where nothing can break.
+
+const watchdog = new Worker(join(import.meta.dirname, `probe-watchdog${extname(import.meta.filename)}`), {
+  workerData: { parent: process.ppid, scratch: process.cwd() },
+})
+// From the start: it may be online before the request is here.
+const watched = once(watchdog, 'online')
+
+// Modules find no process that waits for their messages, as in the host.
+const send = process.send?.bind(process)
+delete process.send
+
+/** How long the modules are watched once they are registered, in milliseconds. */
+const LINGER = 250
+
+/** Which module is to blame for what happens now. */
+let inHand = ''
+const changeOfShared = rememberSharedObjects()
+
+process.once('message', (request: ProbeRequest) => {
+  tryOut(request).then(
+    () => tell({ kind: 'done' }),
+    (error: Error) => {
+      const module = error instanceof ModuleError ? error.module : inHand
+      const directory = request.modules.find(({ id }) => id === module)?.directory
+      const unparsed = directory === undefined ? undefined : unparsedIn(directory, error)
+      tell({ kind: 'failed', module, reason: error.message, stack: stackOf(error), unparsed })
+    },
+  )
+})
+
+async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
+  await watched
+  watchdog.unref()
+  const storage = await openStorage({
+    file: join(scratch, 'probe.db'),
+    onFatal: (error) => {
+      throw error
+    },
+    ...(schema && { schema }),
+  })
+  await migrateHost(storage)
+  const active: ActiveModule[] = []
+  for (const module of modules) {
+    begin(module.id)
+    active.push(await load(module))
+    await storage.migrate(moduleMigrations([await readPackage(module.directory)]))
+  }
+  const issuer = { issuer: 'urn:mortise:probe', secret: randomBytes(32) }
+  const access: Record<string, ProbeReport['access'][string]> = {}
+  let failure = ''
+  const app = await createHost({
+    config,
+    storage,
+    logger: createLogger({ ...config.log, level: 'error' }, { write: remember }),
+    tokens: createTokenVerifier({ issuers: [issuer] }),
+    modules: inContractOrder(active),
+    notReady: () => undefined,
+    onRegister: (id) => begin(id),
+    onRegistered: (id, routes) => {
+      access[id] = Object.fromEntries(routes)
+    },
+  })
+  // What a module has begun while it loaded may fail a moment later.
+  await setTimeout(LINGER)
+  refuseChangeOfShared()
+  const admin = await mintToken({ ...issuer, subject: 'self-check', scope: 'admin', expiresIn: '1h' })
+  const document = await describe(app, config.basePath)
+  const asked = active.filter(({ id }) => ask.includes(id))
+
+  const well: ActiveModule[] = []
+  for (const module of asked) {
+    const failed = await answers(module).catch((error: Error) => error)
+    if (failed === undefined) well.push(module)
+    else if (upgrades.length === 0) throw failed
+  }
+  tell({ kind: 'report', report: { document, access } })
+  const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
+  const applied = await storage.migrate(moduleMigrations(packages))
+  if (applied.length > 0) for (const module of well) await answers(module)
+  // How what serves now would end is no matter of the upgrade.
+  if (upgrades.length > 0) return
+  await app.close()
+  await storage.close()
+
+  /** A guest seldom gets as far as somebody who may do everything, and may get elsewhere. */
+  async function answers(module: ActiveModule): Promise<undefined> {
+    begin(module.id, 'answering')
+    failure = ''
+    try {
+      await selfCheck(app, config.basePath, module)
+      await selfCheck(app, config.basePath, module, { authorization: `Bearer ${admin}` })
+    } catch (error) {
+      if (!(error instanceof ModuleError) || failure === '') throw error
+      const where = placeOf(failure, module.directory)
+      const what = failure.slice(0, failure.search(/\n +at /)).replace(/\s+/g, ' ')
+      throw new ModuleError(module.id, `${error.message}: ${what}${where ? ` (${where})` : ''}`)
+    }
+  }
+
+  /** The stack of what made a request fail, which is told to the log alone. */
+  function remember(line: string): void {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { stack?: string } }
+    if (msg === 'a request failed') failure = err?.stack ?? ''
+  }
+
+  async function load({ id, directory }: ProbedModule): Promise<ActiveModule> {
+    const { name, version, manifest, settingsSchema } = await readPackage(directory)
+    const settings = moduleSettings(config, id, settingsSchema)
+    const plugin = await loadPlugin(id, directory)
+    refuseChangeOfShared()
+    return { id, package: name, version, manifest, state: 'active', directory, settings, plugin }
+  }
+}
+
+async function describe(app: FastifyInstance, basePath: string): Promise<ProbeReport['document']> {
+  const answer = await app.inject(`${basePath}/openapi.json`)
+  if (answer.statusCode === 200) return answer.json()
+  throw new Error(`with it the OpenAPI document cannot be made (${answer.statusCode})`)
+}
+
+/** Where the module went wrong, rather than where the host found out. */
+function stackOf(error: Error): string | undefined {
+  if (error.cause instanceof Error) return stackOf(error.cause)
+  return 'code' in error ? inspect(error) : error.stack
+}
+
+/** What has to be parsed for the place of a SyntaxError, which takes a process. */
+function unparsedIn(directory: string, { cause }: Error): ProbeFailure['unparsed'] {
+  if (!(cause instanceof SyntaxError) || placeOf(cause.stack, directory)) return undefined
+  return { message: cause.message, urls: loadedFrom(directory) }
+}
+
+function refuseChangeOfShared(): void {
+  const change = changeOfShared()
+  if (change !== undefined) throw new ModuleError(inHand, `${change}, for the host and all modules`)
+}
+
+function begin(module: string, doing: 'loading' | 'answering' = 'loading'): void {
+  refuseChangeOfShared()
+  inHand = module
+  tell({ kind: 'began', module, doing })
+}
+
+function tell(message: ProbeMessage): void {
+  send?.(message)
+}

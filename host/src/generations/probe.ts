@@ -1,0 +1,215 @@
+import { fork } from 'node:child_process'
+import { extname, join } from 'node:path'
+import type { Access } from '@mortise/module-sdk'
+import type { DatabaseSchema } from '@mortise/storage'
+import type { Config } from '../config/config.ts'
+import { inTemporaryFolder } from '../config/temporary-folder.ts'
+import { ModuleError } from '../modules/host-module.ts'
+import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
+import { placeOf } from '../modules/place-of.ts'
+import type { OpenapiDocument } from '../routes/openapi-document.ts'
+
+/** A module as it would be activated: from the store, or from where it is staged. */
+export interface ProbedModule {
+  readonly id: string
+  readonly directory: string
+}
+
+export interface ProbeOptions {
+  /** What its database begins with; empty where undefined. */
+  readonly schema?: DatabaseSchema
+  /** The ids of modules whose GET routes are asked. */
+  readonly ask?: readonly string[]
+  /** Other versions, whose migrations are applied once the modules have answered. None of their code runs. */
+  readonly upgrades?: readonly ProbedModule[]
+  /** In milliseconds. */
+  readonly timeout?: number
+}
+
+/** What the modules would serve. */
+export interface ProbeReport {
+  /** The OpenAPI document. */
+  readonly document: OpenapiDocument
+  /** Who may use which route (`GET /cart`), by module id. */
+  readonly access: Readonly<Record<string, Readonly<Record<string, Access>>>>
+}
+
+/** What the child is asked: all modules of the next generation, since they must get along with each other. */
+export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades'>> {
+  readonly config: Config
+  readonly modules: readonly ProbedModule[]
+  readonly schema: DatabaseSchema | undefined
+  /** An empty folder for its database; removed afterwards. */
+  readonly scratch: string
+}
+
+/** What the child says: which module it has in hand, what all of them serve, and how it ended. */
+export type ProbeMessage =
+  | { readonly kind: 'began'; readonly module: string; readonly doing: 'loading' | 'answering' }
+  | { readonly kind: 'report'; readonly report: ProbeReport }
+  | { readonly kind: 'done' }
+  | ProbeFailure
+
+export interface ProbeFailure {
+  readonly kind: 'failed'
+  readonly module: string
+  readonly reason: string
+  readonly stack: string | undefined
+  /** A SyntaxError without a place, and the files that it may be in. */
+  readonly unparsed: { readonly message: string; readonly urls: readonly string[] } | undefined
+}
+
+/** How long loading and registering all modules may take, in milliseconds. */
+export const PROBE_TIMEOUT = 20_000
+
+/** No processes, no writing but to the scratch folder: Node refuses what is not allowed here. */
+const limits = [
+  '--max-old-space-size=512',
+  '--no-warnings',
+  '--permission',
+  '--allow-fs-read=*',
+  ...['--allow-addons', '--allow-worker', '--allow-wasi', '--allow-net'].filter((flag) =>
+    process.allowedNodeEnvironmentFlags.has(flag),
+  ),
+]
+
+/**
+ * Loads and registers `modules` in a child process, on a database of its own with their migrations, and asks the
+ * GET routes of those in `ask`. Resolves where they would serve; nothing of this process or of the application is
+ * touched.
+ *
+ * The child gets no environment but PATH and the like, starts no process, writes to its scratch folder only, and
+ * is killed where it takes too much memory, disk or time. That guards against accidents: a module that means
+ * harm is stopped by the operator's reading of the plan.
+ *
+ * @returns `unfit` where one of `ask` that answers well fails once `upgrades` have migrated; those that fail
+ *   before as well are let be then
+ * @throws {ModuleError} naming the module that throws, hangs, ends the process, is not what its manifest says, or
+ *   (without `upgrades`) answers with a failure
+ */
+export async function probe(
+  config: Config,
+  modules: readonly ProbedModule[],
+  { schema, ask = [], upgrades = [], timeout = PROBE_TIMEOUT }: ProbeOptions = {},
+): Promise<ProbeReport & { readonly unfit?: ModuleError }> {
+  return await inTemporaryFolder(config.directory, async (scratch) => {
+    const reports: ProbeReport[] = []
+    try {
+      const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
+      await runChild(request, timeout, (report) => reports.push(report))
+      return reports[0] as ProbeReport
+    } catch (error) {
+      const [report] = reports
+      if (error instanceof ModuleError && report && upgrades.length > 0) return { ...report, unfit: error }
+      throw error
+    }
+  })
+}
+
+/** What an unknown module is not handed: the key of tokens, the password of the database. */
+function withoutSecrets(config: Config): Config {
+  const settings = Object.entries(config.environment).filter(([name]) => name.startsWith('APP_MODULES_'))
+  return {
+    ...config,
+    secret: undefined,
+    database: '',
+    databaseFile: undefined,
+    environment: Object.fromEntries(settings),
+  }
+}
+
+function runChild(
+  request: ProbeRequest,
+  timeout: number,
+  onReport: (report: ProbeReport) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
+    cwd: request.scratch,
+    // A group of its own, so that what native code starts is killed with it.
+    detached: true,
+    env: { ...inherited('PATH', 'TZ', 'LANG', 'SystemRoot'), TMPDIR: request.scratch },
+    execArgv: [...limits, `--allow-fs-write=${request.scratch}`],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  let inHand = request.modules[0]?.id ?? ''
+  let doing = 'loading'
+  let errors = ''
+  const timer = setTimeout(() => fail(`it did not finish ${doing} within ${timeout / 1000} s`), timeout)
+  const directory = () => request.modules.find(({ id }) => id === inHand)?.directory
+  const fail = (reason: string, stack?: string) =>
+    reject(new ModuleError(inHand, denialIn(stack, directory()) ?? reason, causeOf(stack)))
+  const told = async ({ reason, stack, unparsed }: ProbeFailure) => {
+    // That was its last word: how it ends, and when, is no news.
+    clearTimeout(timer)
+    child.removeAllListeners('close')
+    const located = unparsed && (await locateSyntaxError(unparsed.message, unparsed.urls))
+    fail(`${reason}${placeIn(directory(), located)}`, located ?? stack)
+  }
+
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-8000)
+  })
+  child.on('message', (message: ProbeMessage) => {
+    if (message.kind === 'done') return resolve()
+    if (message.kind === 'report') return onReport(message.report)
+    inHand = message.module
+    if (message.kind === 'began') doing = message.doing
+    if (message.kind === 'failed') told(message).catch(reject)
+  })
+  child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
+  child.once('close', (code, signal) => {
+    const limit = /^LimitError: (.*)$/m.exec(errors)?.[1]
+    if (limit !== undefined) return fail(limit)
+    const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
+    fail(`the process ${how} while it was ${doing}${lastError(errors, directory())}`, errors)
+  })
+  child.send(request)
+
+  return promise.finally(() => {
+    clearTimeout(timer)
+    child.removeAllListeners('close')
+    if (child.pid !== undefined) killGroup(child.pid)
+  })
+}
+
+/** The line of an uncaught error's report that names it, and its place in the module. */
+function lastError(output: string, directory: string | undefined): string {
+  const line = output.split('\n').find((text) => /^\w*Error\b|^FATAL ERROR/.test(text))
+  return `${line ? `: ${line}` : ''}${placeIn(directory, output)}`
+}
+
+/** What Node has not allowed, where an error's report is about that. */
+function denialIn(report: string | undefined, directory: string | undefined): string | undefined {
+  const [, permission = '', resource = ''] =
+    /'ERR_ACCESS_DENIED',\s+permission: '(\w+)',\s+resource: '(.*)'/.exec(report ?? '') ?? []
+  const denied = { ChildProcess: 'starts a process', FileSystemWrite: `writes to ${resource}` }[permission]
+  return denied && `it ${denied} while it loads, and a module may not${placeIn(directory, report)}`
+}
+
+function placeIn(directory: string | undefined, report: string | undefined): string {
+  const where = directory === undefined ? undefined : placeOf(report, directory)
+  return where === undefined ? '' : ` (${where})`
+}
+
+/** What happened in the child, for whoever wants to see its stack. */
+function causeOf(stack: string | undefined): ErrorOptions {
+  if (!stack) return {}
+  const cause = new Error('in the probe')
+  cause.stack = stack
+  return { cause }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+const inherited = (...names: string[]) =>
+  Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify'
+import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
+
+/** How long one answer may take, in milliseconds. */
+const TIMEOUT = 5000
+
+/**
+ * Asks every GET route of a module, as whoever `headers` say, else as a guest who owns nothing, with parameters
+ * that name nothing. Whatever it answers but a failure of the server's (5xx) is right: its statements fit the schema, its handlers run.
+ *
+ * @throws {ModuleError} naming the route that fails
+ */
+export async function selfCheck(
+  app: FastifyInstance,
+  basePath: string,
+  { id, manifest }: Pick<ActiveModule, 'id' | 'manifest'>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  for (const route of manifest.routes) {
+    const [method, path = ''] = route.split(' ')
+    if (method !== 'GET') continue
+    const url = basePath + path.replace(/:\w+/g, 'self-check').replace('*', 'self-check')
+    const status = await Promise.race([statusOf(app, url, headers), late(id, route)])
+    if (status >= 500) throw new ModuleError(id, `its route ${route} answers ${status} in the self-check`)
+  }
+}
+
+async function statusOf(
+  app: FastifyInstance,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const { statusCode } = await app.inject({
+    url,
+    headers: { 'user-agent': 'mortise-self-check', ...headers },
+  })
+  return statusCode
+}
+
+function late(id: string, route: string): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const error = new ModuleError(
+    id,
+    `its route ${route} does not answer within ${TIMEOUT / 1000} s in the self-check`,
+  )
+  setTimeout(reject, TIMEOUT, error).unref()
+  return promise
+}

@@ -1,0 +1,128 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Lock } from '../modules/lock.ts'
+import { settlesWithin } from '../telemetry/settles-within.ts'
+import { type AnswerCounts, failsMore } from './answer-counts.ts'
+import { LoopWatch, limits } from './loop-watch.ts'
+import { type Change, takeBack } from './take-back.ts'
+
+/** How long a change is watched once it serves, in milliseconds. */
+const WATCH_FOR = 10_000
+
+/** A change that has just gone live, and what tells how it does. */
+export interface LiveChange extends Change {
+  readonly answers: { readonly former: AnswerCounts; readonly next: AnswerCounts }
+}
+
+export interface SettlingOptions {
+  readonly directory: string
+  readonly log: FastifyBaseLogger
+  /** Has what was installed before serve again. */
+  readonly serve: (lock: Lock, change: Change) => Promise<void>
+}
+
+/** `settled`: nothing was wrong; `superseded`: a newer change, or the end of the process, ended the watch. */
+export type Verdict = 'settled' | 'superseded' | 'taken back'
+
+/** The watch of one change: takes it back where a module that it brought or changed does not hold up. */
+export class Settling {
+  readonly #change: LiveChange
+  readonly #options: SettlingOptions
+  readonly #loop: LoopWatch
+  readonly #verdict = Promise.withResolvers<Verdict>()
+  readonly #ended = new AbortController()
+  readonly #until: { at: number; timer: NodeJS.Timeout }
+  #takingBack: Promise<boolean> | undefined
+
+  constructor(change: LiveChange, options: SettlingOptions) {
+    this.#change = change
+    this.#options = options
+    const { former, next, config, outside, fresh } = change
+    this.#loop = new LoopWatch(
+      options.directory,
+      { former, next, config, outside, fresh },
+      ({ module, at }) => {
+        void this.takeBack(`${module} held the event loop for more than ${limits.blocked / 1000} s, at ${at}`)
+      },
+    )
+    this.#until = { at: performance.now() + WATCH_FOR, timer: this.#timer(WATCH_FOR) }
+  }
+
+  /** The generation that is watched. */
+  get generation(): number {
+    return this.#change.next.generation
+  }
+
+  get verdict(): Promise<Verdict> {
+    return this.#verdict.promise
+  }
+
+  /** Watches until so many milliseconds from now at least. @returns whether it has ended within them */
+  async wait(milliseconds: number): Promise<boolean> {
+    if (performance.now() + milliseconds > this.#until.at && !this.#ended.signal.aborted) {
+      clearTimeout(this.#until.timer)
+      this.#until.at = performance.now() + milliseconds
+      this.#until.timer = this.#timer(milliseconds)
+      await this.verdict
+      return true
+    }
+    return settlesWithin(milliseconds, this.verdict)
+  }
+
+  /** A module has answered with a failure of its own. */
+  failed(module: string): void {
+    const { fresh, answers } = this.#change
+    if (!Object.hasOwn(fresh, module)) return
+    const [former, next] = [answers.former.of(module), answers.next.of(module)]
+    if (!failsMore(former, next)) return
+    void this.takeBack(
+      `${module} failed ${next.failed} of ${next.all} requests (5xx), and before the change ${former.failed} of ${former.all}`,
+    )
+  }
+
+  /** The fresh module whose folder in the store this is. */
+  freshIn(folder: string): string | undefined {
+    return Object.entries(this.#change.fresh).find(([, own]) => own === folder)?.[0]
+  }
+
+  /** Ends the watch: the change is not taken back any more, unless that has begun. */
+  end(verdict: Verdict = 'superseded'): void {
+    this.#ended.abort()
+    clearTimeout(this.#until.timer)
+    this.#loop.end()
+    this.#verdict.resolve(verdict)
+  }
+
+  /** @returns false where there is a newer change, or it cannot be taken back */
+  takeBack(reason: string): Promise<boolean> {
+    if (this.#ended.signal.aborted && this.#takingBack === undefined) return Promise.resolve(false)
+    this.#takingBack ??= this.#takeBack(reason)
+    return this.#takingBack
+  }
+
+  async #takeBack(reason: string): Promise<boolean> {
+    const { directory, log, serve } = this.#options
+    const { generation } = this
+    clearTimeout(this.#until.timer)
+    try {
+      const back = await takeBack(directory, this.#change, reason, {
+        signal: this.#ended.signal,
+        serve: (lock) => serve(lock, this.#change),
+      })
+      if (back !== undefined)
+        log.error({ generation, reason }, `generation ${generation} is taken back: ${reason}`)
+      this.end(back === undefined ? 'superseded' : 'taken back')
+      return back !== undefined
+    } catch (error) {
+      log.error(error, `generation ${generation} could not be taken back: ${reason}`)
+      this.end()
+      return false
+    }
+  }
+
+  #timer(milliseconds: number): NodeJS.Timeout {
+    return setTimeout(async () => {
+      await this.#loop.caughtUp()
+      if (this.#takingBack === undefined && performance.now() >= this.#until.at - 5) this.end('settled')
+    }, milliseconds).unref()
+  }
+}

@@ -1,0 +1,36 @@
+import type { DefinedEvents, Manifest } from '@mortise/module-sdk'
+import { ModuleError } from './host-module.ts'
+
+export interface EventType {
+  readonly type: string
+  /** The module that emits it. */
+  readonly source: string
+  /** The JSON Schema of its data. */
+  readonly schema: unknown
+}
+
+/** The types of events of one generation: each is one module's. */
+export class EventTypes {
+  readonly #types = new Map<string, EventType>()
+
+  /** @throws {ModuleError} for what its manifest does not declare, or another module emits */
+  add({ id, events = [] }: Manifest, { source, types }: DefinedEvents): void {
+    if (source !== id) throw new ModuleError(id, `it emits the events of "${source}"`)
+    for (const [type, schema] of Object.entries(types)) {
+      if (!events.includes(type)) {
+        throw new ModuleError(id, `it emits "${type}", which its manifest does not declare`)
+      }
+      const other = this.#types.get(type)
+      if (other) throw new ModuleError(id, `it emits "${type}", as ${other.source} does`)
+      this.#types.set(type, { type, source, schema })
+    }
+  }
+
+  has(type: string): boolean {
+    return this.#types.has(type)
+  }
+
+  [Symbol.iterator](): Iterator<EventType> {
+    return this.#types.values()
+  }
+}

@@ -1,0 +1,42 @@
+import { maybeOne, newId, run, sql, type Transaction } from '@mortise/module-sdk'
+import { lasts, now } from '@mortise/storage'
+
+/** For how long a lease is kept by a holder that is heard of no more, in milliseconds. */
+const TERM = 120_000
+
+/**
+ * The right to do what one of all hosts on a database is to do. It is taken in the transaction that does it: whoever
+ * has lost it meanwhile cannot commit.
+ */
+export class Lease {
+  readonly #name: string
+  readonly #holder = newId('lease')
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /** Takes it, or keeps it. False where another holds it. */
+  *take(): Transaction<boolean> {
+    const taken = yield* run(sql`
+      INSERT INTO mortise_lease (name, holder, expires_at)
+      VALUES (${this.#name}, ${this.#holder}, ${now} + ${TERM})
+      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+      WHERE mortise_lease.holder = excluded.holder OR NOT ${lasts(sql`mortise_lease.expires_at`, TERM)}`)
+    return taken > 0
+  }
+
+  /** How long ago anybody took it, in milliseconds; undefined where nobody has. */
+  *age(): Transaction<number | undefined> {
+    const taken = yield* maybeOne<{ age: number }>(
+      sql`SELECT ${now} + ${TERM} - expires_at AS age FROM mortise_lease WHERE name = ${this.#name}`,
+    )
+    return taken?.age
+  }
+
+  /** Ends it. The row stays, for `age`. */
+  *release(): Transaction<void> {
+    yield* run(sql`
+      UPDATE mortise_lease SET expires_at = ${now} WHERE name = ${this.#name} AND holder = ${this.#holder}`)
+  }
+}

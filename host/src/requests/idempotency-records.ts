@@ -1,0 +1,202 @@
+import {
+  byEngine,
+  DAY,
+  type Database,
+  DatabaseError,
+  many,
+  maybeOne,
+  one,
+  run,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
+import { isRefusal } from '@mortise/storage'
+import type { NotedUser } from '../callers/noted-user.ts'
+import { hostProblems } from '../http/problems.ts'
+import type { Decided } from './decided.ts'
+
+// Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.
+// Whoever claims a key that somebody else has claimed and not committed waits for that transaction's end: on SQLite
+// in the queue of writes, on PostgreSQL at the primary key.
+//
+// An answer that is also the data of an event is kept there alone: `deleteOldest` leaves such events.
+
+/** For how long an answer is kept, in milliseconds. */
+export const ANSWER_LIFETIME = DAY
+/** Records that are forgotten in one transaction at most. */
+const FORGOTTEN_AT_ONCE = 200
+
+/** Headers that make somebody who they are. */
+const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])
+
+/** A request with an Idempotency-Key, of a caller who has shown credentials. */
+export interface Claim {
+  readonly caller: string
+  /** Undefined for a guest, who has no scopes. */
+  readonly user: NotedUser | undefined
+  /** `POST /purchase`, without the base path. */
+  readonly route: string
+  readonly key: string
+  /** Differs where the body, the path or If-Match does. */
+  readonly fingerprint: string
+}
+
+export interface KeptAnswer {
+  readonly route: string
+  readonly status: number
+  readonly location: string | null
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** Answers that are the same however often the request is sent; others may be different next time. */
+export function isKept(status: number): boolean {
+  return status < 500 && ![400, 401, 413, 415, 429].includes(status)
+}
+
+/**
+ * Takes the key for the transaction that runs. Answers what was decided for it before, undefined where that is for
+ * this transaction to do.
+ * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` where the user has no longer what
+ * the answer may depend on
+ */
+export function* claim(claimed: Claim, now = Date.now()): Transaction<Decided | undefined> {
+  if (yield* take(claimed, now)) return undefined
+  const { caller, user, key, route } = claimed
+  const record = yield* one<{
+    fingerprint: string
+    status: number
+    headers: string
+    body: string | null
+    event: string | null
+    scopes: string | null
+  }>(sql`
+    SELECT fingerprint, status, headers, event, scopes, coalesce(body,
+      (SELECT data FROM mortise_event WHERE mortise_event.id = mortise_idempotency.event),
+      (SELECT data FROM mortise_event_new WHERE mortise_event_new.id = mortise_idempotency.event)) AS body
+    FROM mortise_idempotency
+    WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
+  if (record.fingerprint !== claimed.fingerprint) {
+    throw hostProblems.create(
+      'idempotency-mismatch',
+      `This Idempotency-Key was used for another ${route}: body, path or If-Match differ. Send what you sent then, or a new key for a new request.`,
+    )
+  }
+  const { status, headers, body, event, scopes } = record
+  if (scopes !== null) user?.assertAll(JSON.parse(scopes))
+  if (body === null && event !== null)
+    throw new Error(`the event ${event}, which has a kept answer, was deleted`)
+  return { status, headers: JSON.parse(headers), text: body ?? undefined, replayed: true }
+}
+
+/**
+ * Whether the key is free, and this transaction's from now on. It is taken until its record is deleted, since a clock that is
+ * ahead would have the request done twice. On SQLite, where transactions are one after the other, looking is enough.
+ */
+function* take({ caller, key, route, fingerprint }: Claim, now: number): Transaction<boolean> {
+  // Of PostgreSQL's locks the advisory one says "running" to `isRunning`; it keeps nobody out.
+  const taking = byEngine({
+    sqlite: sql`
+      SELECT 1 AS taken WHERE NOT EXISTS (
+        SELECT 1 FROM mortise_idempotency
+        WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route})`,
+    postgres: sql`
+      INSERT INTO mortise_idempotency (caller, idempotency_key, route, fingerprint, status, headers, created_at)
+      SELECT ${caller}, ${key}, ${route}, ${fingerprint}, 0, '', ${now}
+      FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(${lockName(caller, key)}, 0))) AS noted
+      ON CONFLICT (caller, idempotency_key, route) DO NOTHING
+      RETURNING 1 AS taken`,
+  })
+  try {
+    return (yield* maybeOne(taking)) !== undefined
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
+    throw hostProblems.create(
+      'idempotency-running',
+      'A request with this Idempotency-Key is being worked on. Send it again, with the same key, for its answer.',
+      { cause: error, headers: { 'retry-after': '1' } },
+    )
+  }
+}
+
+/** Keeps what was decided for a claim. Written without looking for the row, which others' claims would conflict with. */
+export function* keep(
+  claimed: Claim,
+  { status, headers, text, event }: Decided,
+  now = Date.now(),
+): Transaction<void> {
+  const { caller, user, key, route, fingerprint } = claimed
+  const scopes = user?.found() ?? []
+  const kept = Object.entries(headers).filter(([name]) => !NEVER_KEPT.has(name.toLowerCase()))
+  yield* run(sql`
+    INSERT INTO mortise_idempotency
+      (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
+    VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
+      ${event === undefined ? (text ?? null) : null}, ${event ?? null},
+      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${now})
+    ON CONFLICT (caller, idempotency_key, route) DO UPDATE
+    SET fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
+      body = excluded.body, event = excluded.event, scopes = excluded.scopes,
+      created_at = excluded.created_at`)
+}
+
+/** Leaves nothing of a claim, where the answer is none to keep. */
+export function* release({ caller, key, route }: Claim): Transaction<void> {
+  yield* run(sql`
+    DELETE FROM mortise_idempotency
+    WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
+}
+
+/** Hands the records of one caller to another; where both have used a key, that other's own stays. */
+export function* moveRecords(from: string, to: string): Transaction<void> {
+  yield* run(sql`
+    UPDATE mortise_idempotency SET caller = ${to}
+    WHERE caller = ${from} AND NOT EXISTS (
+      SELECT 1 FROM mortise_idempotency AS own
+      WHERE own.caller = ${to} AND own.idempotency_key = mortise_idempotency.idempotency_key
+        AND own.route = mortise_idempotency.route)`)
+  yield* run(sql`DELETE FROM mortise_idempotency WHERE caller = ${from}`)
+}
+
+/** What is kept of a caller's key, on whichever routes it was used. */
+export function* findKept(caller: string, key: string): Transaction<KeptAnswer[]> {
+  const rows = yield* many<{ route: string; status: number; headers: string; createdAt: number }>(sql`
+    SELECT route, status, headers, created_at AS "createdAt" FROM mortise_idempotency
+    WHERE caller = ${caller} AND idempotency_key = ${key}
+    ORDER BY created_at, route`)
+  return rows.map(({ route, status, headers, createdAt }) => ({
+    route,
+    status,
+    location: JSON.parse(headers).location ?? null,
+    createdAt,
+    expiresAt: createdAt + ANSWER_LIFETIME,
+  }))
+}
+
+/** Whether a transaction on any host has claimed a key and is not done. On SQLite they are waited for, in their queue. */
+export async function isRunning(database: Database, caller: string, key: string): Promise<boolean> {
+  const running = byEngine({
+    sqlite: sql`SELECT 0 AS running`,
+    postgres: sql`
+      SELECT NOT pg_try_advisory_xact_lock(hashtextextended(${lockName(caller, key)}, 0)) AS running`,
+  })
+  try {
+    return (await database.transaction(() => one<{ running: number }>(running))).running === 1
+  } catch (error) {
+    // While no writes are taken, none is running, and this is still a read.
+    if (isRefusal(error)) return false
+    throw error
+  }
+}
+
+const lockName = (caller: string, key: string) => `mortise ${key} ${caller}`
+
+/** Forgets the oldest expired records; answers whether there may be more of them. */
+export function* forgetExpired(now = Date.now()): Transaction<boolean> {
+  const forgotten = yield* run(sql`
+    DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (
+      SELECT caller, idempotency_key, route FROM mortise_idempotency
+      WHERE created_at <= ${now - ANSWER_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+  return forgotten === FORGOTTEN_AT_ONCE
+}

@@ -1,0 +1,39 @@
+import fp from 'fastify-plugin'
+import { isStream } from '../http/is-stream.ts'
+import { routeOf } from '../http/route-of.ts'
+import { AlikeLines } from '../telemetry/alike-lines.ts'
+
+export interface RequestLogOptions {
+  /** Log every request; otherwise those that failed (5xx) or were slow: ten of a kind in a minute. Not what `tellRefusals` tells. */
+  readonly requests: boolean
+  /** A request is slow from here on, in milliseconds. */
+  readonly slowMs: number
+}
+
+/** One line for a finished request, with the requestId of every line of `request.log`; without headers and body. Logging all of them halves a trivial request. */
+export const requestLog = fp<RequestLogOptions>(
+  async (app, { requests, slowMs }) => {
+    const alike = new AlikeLines((line) => app.log.warn(line, 'requests failed or were slow in the same way'))
+    app.addHook('onClose', async () => alike.close())
+    app.addHook('onResponse', (request, reply, done) => {
+      const { elapsedTime, statusCode } = reply
+      const failed = statusCode >= 500 && reply.refused !== true
+      const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
+      if (!noteworthy && !requests) return done()
+      const line = {
+        ...routeOf(request),
+        method: request.method,
+        url: request.url,
+        status: statusCode,
+        ms: Math.round(elapsedTime * 10) / 10,
+        ip: request.ip,
+      }
+      const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
+      if (!noteworthy) request.log.info(line, 'request')
+      else if (requests || alike.admits(kind, line))
+        request.log.warn(line, failed ? 'request failed' : 'request was slow')
+      done()
+    })
+  },
+  { name: 'request-log', fastify: '5.x' },
+)

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
+import { BrokenStorageError } from '@mortise/storage'
+import type { Decided } from './decided.ts'
+import { type Claim, claim, isKept, keep, release } from './idempotency-records.ts'
+
+/** For how long the outcome of a lost COMMIT is looked for, and how often, in milliseconds. */
+const LOOK_FOR = 5_000
+const LOOK_EVERY = 100
+
+/**
+ * Decides a request with an Idempotency-Key once, however often and wherever it is sent. A problem that is kept
+ * undoes what was done, claim included, and is kept by a transaction of its own: a twin that comes between the two is
+ * no harm, since what it is told is then told here too.
+ *
+ * @param decide what to do where nothing is decided yet; may run several times, and takes effect once
+ * @param problemAnswer a problem as it is sent
+ */
+export async function runOnce(
+  database: Database,
+  claimed: Claim,
+  decide: () => Transaction<Decided>,
+  problemAnswer: (problem: Problem) => Decided,
+): Promise<Decided> {
+  const run = (steps: () => Transaction<Decided>) =>
+    untilKnown(() => database.transaction(() => decideClaimed(claimed, steps)))
+  try {
+    return await run(() => ruled(decide))
+  } catch (error) {
+    if (!(error instanceof Ruling)) throw error
+    const { problem } = error
+    // biome-ignore lint/correctness/useYield: there is nothing to do, only to keep
+    return run(function* () {
+      return problemAnswer(problem)
+    })
+  }
+}
+
+/** A problem that the steps have thrown: to be told apart from those of the claim. */
+class Ruling extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.message, { cause: problem })
+    this.problem = problem
+  }
+}
+
+function* ruled(decide: () => Transaction<Decided>): Transaction<Decided> {
+  try {
+    return yield* decide()
+  } catch (error) {
+    throw error instanceof Problem && isKept(error.status) ? new Ruling(error) : error
+  }
+}
+
+function* decideClaimed(claimed: Claim, steps: () => Transaction<Decided>): Transaction<Decided> {
+  const known = yield* claim(claimed)
+  if (known) return known
+  const decided = yield* steps()
+  yield* isKept(decided.status) ? keep(claimed, decided) : release(claimed)
+  return decided
+}
+
+/**
+ * Runs a claimed transaction, again where its COMMIT was not answered: its record, which is there if it was committed,
+ * keeps it from taking effect twice.
+ * @throws {DatabaseError} `unknown-outcome` where the database cannot be asked for long, or not before the next start
+ */
+async function untilKnown(run: () => Promise<Decided>): Promise<Decided> {
+  let unknown: DatabaseError | undefined
+  for (const deadline = performance.now() + LOOK_FOR; ; await pause(LOOK_EVERY)) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error
+      if (error.kind === 'unknown-outcome') unknown = error
+      if (unknown === undefined) throw error
+      if (error instanceof BrokenStorageError || performance.now() >= deadline) throw unknown
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { Answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
+import { generatorOf } from '@mortise/storage'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
+import type { Guest, Guests } from '../callers/guests.ts'
+import { mapEmissions, withTrace } from '../events/map-emissions.ts'
+import { assertCompared, isCompared } from '../http/conditional-requests.ts'
+import { entityTag, isResource } from '../http/entity-tag.ts'
+import { parseIdempotencyKey } from '../http/idempotency-key.ts'
+import { isRead } from '../http/is-read.ts'
+import { bytesOf } from '../http/request-bodies.ts'
+import { routeOf } from '../http/route-of.ts'
+import { serialize } from '../http/serialize.ts'
+import { type Decided, isSuccess } from './decided.ts'
+import type { Claim } from './idempotency-records.ts'
+import { runOnce } from './run-once.ts'
+
+// The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
+// what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
+// several times; it reads the request and leaves nothing behind but statements.
+
+export interface TransactionOptions extends GuestOptions {
+  readonly database: Database
+  /** Put in front of a `location` that begins with a slash; '' for none. */
+  readonly basePath: string
+}
+
+const kReply = Symbol('reply that a transaction may send')
+const kKey = Symbol('idempotency key')
+
+/** Answers `request.transaction`. */
+export const transaction = fp<TransactionOptions>(
+  async (app, options) => {
+    app.decorateRequest(kReply, null)
+    app.decorateRequest(kKey, null)
+    app.addHook('onRequest', (request: WithReply, reply, done) => {
+      request[kReply] = reply
+      const { 'idempotency-key': header, 'if-match': ifMatch } = request.headers
+      if (header !== undefined && takesKey(request.method)) request[kKey] = parseIdempotencyKey(header)
+      if (header !== undefined || ifMatch !== undefined)
+        reply.raw.once('finish', () => warnUnprotected(request, reply))
+      done()
+    })
+    app.decorateRequest('transaction', function (this: WithReply, steps) {
+      return transact(this, steps, options)
+    })
+  },
+  {
+    name: 'transaction',
+    fastify: '5.x',
+    dependencies: ['callers', 'request-bodies', 'conditional-requests'],
+  },
+)
+
+/** Whether requests with this method are protected by an Idempotency-Key; others need none. */
+export const takesKey = (method: string) => method === 'POST' || method === 'PATCH'
+
+interface WithReply extends FastifyRequest {
+  /** Null while a transaction runs, and from the commit on. */
+  [kReply]?: FastifyReply | null
+  [kKey]?: string | null
+}
+
+type Steps = () => Transaction<Answer>
+
+async function transact(request: WithReply, steps: Steps, options: TransactionOptions): Promise<void> {
+  const { database, guests, cookie, basePath } = options
+  const reply = request[kReply]
+  if (!reply) throw new Error('request.transaction was called twice: one request has one answer')
+  const guest = guestOf(request)
+  if (guest && guest.origin !== 'header') cookie.assertOwnSite(request)
+  // Of several cookies another may be a guest's, and the browser keeps one under our name and path: it is left alone.
+  const isOnlyCookie = guest?.origin === 'cookie' && cookie.read(request).length === 1
+  request[kReply] = null
+  const claimed = claimOf(request, basePath)
+  const { traceparent } = request
+  const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
+  const decideNow = () => decide(reply, guest, guests, basePath, traced)
+  const decideOnce = () => notingEvent(decideNow())
+  let decided: Decided
+  try {
+    decided = claimed
+      ? await runOnce(database, claimed, decideOnce, (problem) => problemAnswer(problem, request.id))
+      : await database.transaction(decideNow)
+  } catch (error) {
+    request[kReply] = reply
+    if (!(error instanceof GuestVanished)) throw error
+    // Not somebody new in its place: what they write would be lost on the user who has just claimed the guest.
+    if (isOnlyCookie) cookie.clear(reply)
+    throw unknownGuest()
+  }
+  const { status, headers, text, replayed } = decided
+  reply.code(status).headers(headers)
+  if (replayed) {
+    reply.header('idempotent-replayed', 'true')
+  } else if (guest && isSuccess(status)) {
+    if (guest.origin === 'new') reply.header('guest-token', guest.revealToken())
+    if (guest.origin === 'new' || isOnlyCookie) cookie.write(reply, guest.revealToken())
+  }
+  // To bytes Fastify adds no charset, which the media type of a problem does not have.
+  // Awaiting a reply awaits its being sent.
+  await reply.send(claimed && text !== undefined ? Buffer.from(text) : text)
+}
+
+/** A known guest that is none any more: it expired or was claimed since the request began. */
+class GuestVanished extends Error {}
+
+/** Undefined where there is no key, or nobody to whom it could belong. */
+function claimOf(request: WithReply, basePath: string): Claim | undefined {
+  const key = request[kKey]
+  if (!key) return undefined
+  const caller = provenId(request)
+  if (caller === undefined) return undefined
+  const { method, url, headers, routeOptions } = request
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([url, headers['if-match'] ?? null]))
+    .update(bytesOf(request) ?? '')
+    .digest('base64url')
+  const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
+  return { caller, user: notedUserOf(request), route, key, fingerprint }
+}
+
+/** What a module does by itself may be done twice, or to what the caller has not seen, and nobody would know. */
+function warnUnprotected(request: WithReply, reply: FastifyReply): void {
+  const route = routeOf(request)
+  if (request[kReply] === null || !isSuccess(reply.statusCode) || route.module === undefined) return
+  if (request[kKey])
+    request.log.warn(
+      route,
+      'an Idempotency-Key had no effect, since the route did not use request.transaction',
+    )
+  if (!isRead(request.method) && !isCompared(request))
+    request.log.warn(
+      route,
+      'If-Match had no effect, since the route used neither request.transaction nor request.ifMatch',
+    )
+}
+
+/**
+ * The route's steps, and around them what keeps their guest. A new one is stored with any answer of success,
+ * even where the route changed nothing: that is for the route to know, and a token too many does no harm.
+ */
+function* decide(
+  reply: FastifyReply,
+  guest: Guest | undefined,
+  guests: Guests,
+  basePath: string,
+  steps: Steps,
+): Transaction<Decided> {
+  if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
+  const answered = yield* generatorOf(steps)
+  if (!(answered instanceof Answer)) {
+    throw new TypeError(
+      'the steps of request.transaction must return answer(status, body) of @mortise/module-sdk, and of the ' +
+        "host's copy: a module has it as a peer dependency and does not bundle it",
+    )
+  }
+  const { status, body } = answered
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
+  }
+  if (isSuccess(status)) assertCompared(reply.request)
+  const text = body === undefined ? undefined : serialize(reply, status, body)
+  const headers = headersOf(answered, text, reply.request.method, basePath)
+  if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
+  return { status, headers, text, replayed: false }
+}
+
+/** Names the event that has the answer as its data, so that it is kept once. */
+function* notingEvent(steps: Transaction<Decided>): Transaction<Decided> {
+  const ids = new Map<string, string>()
+  const decided = yield* mapEmissions(steps, function* (event) {
+    const written = yield { event }
+    ids.set(JSON.stringify(event.data), event.id)
+    return written
+  })
+  return { ...decided, event: decided.text === undefined ? undefined : ids.get(decided.text) }
+}
+
+/** The headers of an answer, and those that follow from it. @throws {TypeError} for what is no header */
+function headersOf(
+  { status, headers, body }: Answer,
+  text: string | undefined,
+  method: string,
+  basePath: string,
+) {
+  const all: Record<string, string> = { ...headers }
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  }
+  if (all.location?.startsWith('/')) all.location = basePath + all.location
+  if (text === undefined) return all
+  all['content-type'] ??= 'application/json; charset=utf-8'
+  if (isSuccess(status) && method !== 'DELETE' && isResource(body)) all.etag ??= entityTag(body, text)
+  return all
+}
+
+/** As `sendProblem` sends it. */
+function problemAnswer(problem: Problem, requestId: string): Decided {
+  return {
+    status: problem.status,
+    headers: { ...problem.headers, 'content-type': 'application/problem+json' },
+    text: JSON.stringify(problem.toDetails(requestId)),
+    replayed: false,
+  }
+}

@@ -1,0 +1,91 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { type Database, Strict } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { signInNeeded } from '../callers/bearer.ts'
+import { type GuestOptions, guestOf } from '../callers/callers.ts'
+import { compareNothing } from '../http/conditional-requests.ts'
+import { takeNoKey } from '../http/idempotency-key.ts'
+import { hostProblems } from '../http/problems.ts'
+import { takeNoBody } from '../http/request-bodies.ts'
+import type { Claims } from '../requests/claims.ts'
+
+export interface ClaimRouteOptions extends GuestOptions {
+  readonly database: Database
+  readonly claims: Claims
+}
+
+const Claimed = Type.Object({ claimed: Type.Literal(true) }, { title: 'Claimed' })
+
+/** `POST /guest/claim`: who has signed in takes over what they have had as a guest. */
+export const claimRoute = fp<ClaimRouteOptions>(
+  async (instance, { database, guests, cookie, claims }) => {
+    const app = instance.withTypeProvider<TypeBoxTypeProvider>()
+    app.post(
+      '/guest/claim',
+      {
+        config: { access: 'caller' },
+        schema: {
+          summary: 'Take over what a guest has: the one of the Guest-Token header, or of the cookie',
+          // Both at once: the user, and the guest that was.
+          security: [
+            { bearer: [], guestToken: [] },
+            { bearer: [], guestCookie: [] },
+          ],
+          body: Strict({}),
+          response: {
+            200: Claimed,
+            ...hostProblems.responses('invalid-request', 'guest-not-found', 'precondition-failed'),
+          },
+        },
+        onRequest: [
+          (request, _reply, done) => done(guestOf(request) && signInNeeded()),
+          takeNoKey,
+          compareNothing,
+        ],
+        preValidation: takeNoBody,
+      },
+      async (request, reply) => {
+        const ofCookie = cookie.read(request)
+        const known = ofCookie.length > 1 ? await guests.findFirst(ofCookie) : undefined
+        const token = request.headers['guest-token'] ?? known?.revealToken() ?? ofCookie[0]
+        if (typeof token !== 'string') throw noToken()
+        const isOfCookie = ofCookie.includes(token)
+        if (isOfCookie) cookie.assertOwnSite(request)
+        const user = request.caller.id
+        const found = await database.transaction(function* () {
+          const guest = yield* guests.retire(token, user)
+          if (guest?.now) yield* claims.handOver({ guest: guest.id, user })
+          return guest !== undefined
+        })
+        // It is of no more use, whether it was claimed now, earlier, or never was a guest's. Of several cookies another
+        // may be a guest's: they are cleared once none of them is.
+        if (isOfCookie && known === undefined) cookie.clear(reply)
+        if (!found) throw guestNotFound()
+        return { claimed: true as const }
+      },
+    )
+  },
+  { name: 'claim-route', fastify: '5.x', dependencies: ['callers'] },
+)
+
+function noToken() {
+  return hostProblems.create(
+    'invalid-request',
+    'The request names no guest; nothing was done. Send the token of the guest as Guest-Token, or its cookie.',
+    {
+      members: {
+        errors: [
+          { parameter: 'Guest-Token', detail: 'must be the token of a guest, unless the cookie is sent' },
+        ],
+      },
+    },
+  )
+}
+
+function guestNotFound() {
+  return hostProblems.create(
+    'guest-not-found',
+    'There is no guest with this token whom you could claim: it has expired, was claimed by somebody else, or never was.',
+  )
+}

@@ -1,0 +1,19 @@
+import type { TSchema } from '@sinclair/typebox'
+import { withoutDefaulted } from '../config/without-defaulted.ts'
+
+/**
+ * The schema of a body as the document shows it: what has a default may be left out, and the default is in the
+ * description. Generators of clients take a field with the keyword `default` for one that is always there.
+ */
+export function describeBody(schema: TSchema): TSchema {
+  const { default: value, properties, items, ...rest } = withoutDefaulted(schema)
+  const words = `${JSON.stringify(value)} where it is left out`
+  const inside = (children: Record<string, TSchema>) =>
+    Object.fromEntries(Object.entries(children).map(([name, child]) => [name, describeBody(child)]))
+  return {
+    ...rest,
+    ...(properties && { properties: inside(properties) }),
+    ...(items && { items: describeBody(items) }),
+    ...(value !== undefined && { description: rest.description ? `${rest.description}; ${words}` : words }),
+  } as unknown as TSchema
+}

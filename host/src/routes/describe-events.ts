@@ -1,0 +1,74 @@
+import { Type } from '@sinclair/typebox'
+import type { EventType } from '../modules/event-types.ts'
+import type { EventOperation, JsonSchema, OpenapiDocument } from './openapi-document.ts'
+
+/** Adds what is told of each type of event, as OpenAPI 3.1 has it: a request that a receiver gets. */
+export function describeEvents(document: OpenapiDocument, types: Iterable<EventType>): void {
+  const webhooks: [string, { post: EventOperation }][] = []
+  for (const { type, source, schema } of types) {
+    const content = { 'application/cloudevents+json': { schema: envelope(type, source, schema) } }
+    const post: EventOperation = {
+      operationId: `on${nameOf(type)}`,
+      tags: [source],
+      summary: `The event ${type}`,
+      security: [{ webhookSignature: [] }],
+      parameters: deliveryHeaders,
+      requestBody: { content },
+      responses: { '2XX': { description: 'taken in: whatever else is answered, it is told again' } },
+    }
+    webhooks.push([type, { post }])
+  }
+  if (webhooks.length === 0) return
+  document.webhooks = Object.fromEntries(webhooks)
+  document.components.securitySchemes.webhookSignature = webhookSignature
+}
+
+const webhookSignature = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'webhook-signature',
+  description:
+    'Of an event that is sent to a webhook: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the secret of the webhook, in base64; several are separated by spaces, and one must be right (standardwebhooks.com).',
+}
+
+/** Those of standardwebhooks, beside the signature. */
+const deliveryHeaders = [
+  {
+    in: 'header',
+    name: 'webhook-id',
+    required: true,
+    description: 'the id of the event: the same whenever it is told',
+    schema: { type: 'string' },
+  },
+  {
+    in: 'header',
+    name: 'webhook-timestamp',
+    required: true,
+    description:
+      'when this attempt was signed, in seconds since 1970: refuse what is older than some minutes',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+]
+
+/** CloudEvents 1.0. */
+function envelope(type: string, source: string, data: unknown): JsonSchema {
+  const schema = Type.Object(
+    {
+      specversion: Type.Literal('1.0'),
+      id: Type.String({ description: 'the same whenever this event is told' }),
+      type: Type.Literal(type),
+      source: Type.Literal(`/${source}`),
+      subject: Type.String({ description: 'what it happened to; its events come in order' }),
+      time: Type.String({ format: 'date-time' }),
+      datacontenttype: Type.Literal('application/json'),
+      data: Type.Unsafe(data as JsonSchema),
+      traceparent: Type.Optional(Type.String({ description: 'W3C Trace Context' })),
+    },
+    { title: `${nameOf(type)}Event` },
+  )
+  return JSON.parse(JSON.stringify(schema))
+}
+
+/** `cart.item-added` is `CartItemAdded`. */
+const nameOf = (type: string) =>
+  type.replace(/(^|[.-])(\w)/g, (_all, _before, letter) => letter.toUpperCase())

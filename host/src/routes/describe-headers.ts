@@ -1,0 +1,92 @@
+import { isSuccess } from '../requests/decided.ts'
+import { isKept } from '../requests/idempotency-records.ts'
+import { hostTag } from './describe-route.ts'
+import {
+  type JsonSchema,
+  type OpenapiDocument,
+  type Operation,
+  operationsOf,
+  type Response,
+} from './openapi-document.ts'
+
+const text = { type: 'string' }
+
+const headers = {
+  'Request-Id': { description: 'names this request in the log; one that you send is kept', schema: text },
+  ETag: { description: 'of what the body shows: for If-None-Match and If-Match', schema: text },
+  Location: { description: 'the path of what was made', schema: text },
+  Link: { description: 'first, prev, next and last page, where there are such (RFC 8288)', schema: text },
+  'Guest-Token': {
+    description: 'who you are from now on, if you were nobody yet: send it along. The cookie says the same',
+    schema: text,
+  },
+  'Set-Cookie': {
+    description: 'the cookie of the guest: set, or cleared where it was no good',
+    schema: text,
+  },
+  'Idempotent-Replayed': {
+    description: '`true` where this is the answer to an earlier request with the same Idempotency-Key',
+    schema: text,
+  },
+  'Retry-After': { description: 'after how many seconds to try again', schema: { type: 'integer' } },
+  RateLimit: {
+    description: 'what is left of each limit (r), and after how many seconds there is more again (t)',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description:
+      'the limits: so many requests, or bytes of bodies (qu), (q) in so many seconds (w), by caller and by address',
+    schema: text,
+  },
+  'WWW-Authenticate': { description: 'what is wrong with the token, or missing (RFC 6750)', schema: text },
+}
+type Name = keyof typeof headers
+
+/** Says which headers an answer may have. It follows from the route, so no route says it by itself. */
+export function describeHeaders(document: OpenapiDocument): void {
+  const used = new Set<Name>()
+  for (const [method, operation] of operationsOf(document)) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const names = namesOf(method, operation, status, response)
+      for (const name of names) used.add(name)
+      response.headers = Object.fromEntries(
+        names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      )
+    }
+  }
+  document.components.headers = Object.fromEntries([...used].map((name) => [name, headers[name]]))
+}
+
+function namesOf(method: string, operation: Operation, status: string, response: Response): Name[] {
+  const names: Name[] = ['Request-Id']
+  if ('429' in operation.responses) names.push('RateLimit', 'RateLimit-Policy')
+  if (status === '304' || (isSuccess(Number(status)) && method !== 'delete' && hasId(response)))
+    names.push('ETag')
+  const hasKey = takes(operation, 'header', 'Idempotency-Key')
+  if (hasKey && isKept(Number(status))) names.push('Idempotent-Replayed')
+  if ((status === '201' || status === '202') && hasId(response)) names.push('Location')
+  if (status === '200' && isPaged(operation)) names.push('Link')
+  if (status.startsWith('2') && method !== 'get' && remembersGuests(operation)) names.push('Guest-Token')
+  if (looksAtCookie(operation)) names.push('Set-Cookie')
+  if (status === '401' || status === '403') names.push('WWW-Authenticate')
+  if (status === '503' || status === '429' || (hasKey && status === '409')) names.push('Retry-After')
+  return names
+}
+
+/** What has an id has a place. */
+function hasId({ content = {} }: Response): boolean {
+  return Object.values(content).some(({ schema }) => (schema?.properties as JsonSchema | undefined)?.id)
+}
+
+const isPaged = (operation: Operation) => ['page', 'rpp'].every((name) => takes(operation, 'query', name))
+
+const takes = ({ parameters = [] }: Operation, where: string, name: string) =>
+  parameters.some((one) => one.in === where && one.name === name)
+
+/** The host's own routes answer a guest's token in the body. */
+const remembersGuests = ({ security, tags }: Operation) =>
+  !tags.includes(hostTag) && security.some((scheme) => 'guestToken' in scheme)
+
+/** Where any caller may come; a scope takes a token. */
+const looksAtCookie = ({ security, responses }: Operation) =>
+  '401' in responses && security.every((scheme) => Object.values(scheme).flat().length === 0)

@@ -1,0 +1,94 @@
+import { STATUS_CODES } from 'node:http'
+import type { Access } from '@mortise/module-sdk'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifySchema, RouteOptions } from 'fastify'
+import { withoutDefaulted } from '../config/without-defaulted.ts'
+import { describeBody } from './describe-body.ts'
+import { isProtected, problemsOf } from './route-problems.ts'
+
+type Responses = Readonly<Record<string, TSchema>>
+
+/** The tag of routes that no module has. */
+export const hostTag = 'application'
+
+/** The schema of a route as the document shows it: with tag, operationId, who may use it, and every problem. */
+export function describeRoute(
+  schema: FastifySchema | undefined,
+  route: RouteOptions,
+  prefix: string,
+): FastifySchema {
+  const access = route.config?.access as Access
+  return {
+    tags: [route.config?.module ?? hostTag],
+    operationId: operationId(String(route.method), route.url.slice(prefix.length)),
+    security: securityOf(access),
+    ...schema,
+    ...withHeaders(schema?.headers as TSchema | undefined, headersOf(route)),
+    ...(schema?.querystring ? { querystring: withoutDefaulted(schema.querystring as TSchema) } : {}),
+    ...(schema?.body ? { body: describeBody(schema.body as TSchema) } : {}),
+    response: withDescriptions({
+      ...(schema?.response as Responses | undefined),
+      ...(showsResource(route) && { 304: Type.Unsafe({ description: 'it is what you have already' }) }),
+      ...problemsOf(route, schema),
+    }),
+  }
+}
+
+/** `GET /cart/item/:id` is `getCartItemById`. */
+function operationId(method: string, path: string): string {
+  const segments = path.replace(/:(\w+)/g, 'by/$1').split('/')
+  const words = segments.map((segment) => segment.replace(/\W+/g, '_'))
+  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return `${method.toLowerCase()}${name || 'Overview'}`
+}
+
+function securityOf(access: Access) {
+  if (access === 'public') return []
+  if (access === 'caller') return [{ bearer: [] }, { guestToken: [] }, { guestCookie: [] }, {}]
+  return [{ bearer: [access] }]
+}
+
+/** The request headers that the host looks at for a route. */
+function headersOf(route: RouteOptions): Record<string, TSchema> {
+  const { config } = route
+  const headers: Record<string, TSchema> = {}
+  if (isProtected(route)) {
+    headers['Idempotency-Key'] = Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[!-~]+$',
+      description:
+        'a new one for each intended change, a UUID say: with the same one the same request is done once, and its answer repeated for 24 hours. It takes credentials, at least a guest token.',
+    })
+  }
+  if (config?.ifMatch !== undefined) {
+    headers['If-Match'] = Type.String({
+      description: `the ETag of ${config.ifMatch}, or several: refused if it has changed since`,
+    })
+  }
+  if (showsResource(route)) {
+    headers['If-None-Match'] = Type.String({
+      description: 'ETags that you have: 304 if it is still one of them',
+    })
+  }
+  return headers
+}
+
+/** Whether it answers one resource, which has an id. */
+const showsResource = ({ method, schema }: RouteOptions) =>
+  method === 'GET' && (schema?.response as Responses | undefined)?.[200]?.properties?.id !== undefined
+
+/** None of them need be sent, other than those of the route's own schema. */
+function withHeaders(own: TSchema | undefined, added: Record<string, TSchema>) {
+  if (Object.keys(added).length === 0) return {}
+  return { headers: { type: 'object', ...own, properties: { ...own?.properties, ...added } } }
+}
+
+/** OpenAPI wants a description of every response. */
+function withDescriptions(responses: Responses): Responses {
+  const described = Object.entries(responses).map(([status, response]) => [
+    status,
+    response.description ? response : { ...response, description: STATUS_CODES[status] ?? status },
+  ])
+  return Object.fromEntries(described)
+}

@@ -1,0 +1,57 @@
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
+import type { TokenVerifier } from '../callers/tokens.ts'
+import { assertTagged } from '../http/conditional-requests.ts'
+import { AddressList } from '../http/limits/address-list.ts'
+import { type MetricFamily, textFormat, toText } from '../telemetry/metric-family.ts'
+
+export interface MetricsOptions {
+  /** All figures of the application. */
+  readonly read: () => Promise<readonly MetricFamily[]>
+  /** Addresses and CIDR ranges that need no token. */
+  readonly allow: readonly string[]
+  readonly tokens: TokenVerifier
+}
+
+const SCOPE = 'metrics:read'
+
+/** What a proxy says about whom it forwards for: then the connection's own address tells nothing of the caller. */
+const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+
+/**
+ * `GET /metrics`, in Prometheus' text format: for connections from the allowed addresses, and for tokens with the
+ * scope `metrics:read`.
+ */
+export const metrics = fp<MetricsOptions>(
+  async (app, { read, allow, tokens }) => {
+    const allowed = new AddressList(allow)
+    app.get(
+      '/metrics',
+      {
+        config: { access: 'public', unlimited: true },
+        schema: { hide: true },
+        onRequest: async (request) => {
+          if (!isAllowed(request, allowed)) await assertScope(request, tokens)
+        },
+      },
+      async (request, reply) => {
+        assertTagged(request, reply)
+        reply.type(textFormat).header('cache-control', 'no-store')
+        return toText(await read())
+      },
+    )
+  },
+  { name: 'metrics', fastify: '5.x' },
+)
+
+function isAllowed({ raw: { socket, headers } }: FastifyRequest, allowed: AddressList): boolean {
+  if (forwarding.some((name) => headers[name] !== undefined)) return false
+  return allowed.has(socket.remoteAddress ?? '')
+}
+
+async function assertScope({ headers }: FastifyRequest, tokens: TokenVerifier): Promise<void> {
+  if (headers.authorization === undefined) throw signInNeeded(SCOPE)
+  const user = await tokens.verify(bearerToken(headers.authorization))
+  if (!user.has(SCOPE)) throw insufficientScope(SCOPE)
+}

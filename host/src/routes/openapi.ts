@@ -1,0 +1,126 @@
+import swagger from '@fastify/swagger'
+import fp from 'fastify-plugin'
+import { StaticContent } from '../http/static-content.ts'
+import type { EventType } from '../modules/event-types.ts'
+import { describeEvents } from './describe-events.ts'
+import { describeHeaders } from './describe-headers.ts'
+import { describeRoute, hostTag } from './describe-route.ts'
+import { nameSchemas } from './name-schemas.ts'
+import { type OpenapiDocument, type Operation, operationsOf } from './openapi-document.ts'
+
+export interface OpenapiOptions {
+  readonly application: { readonly name: string; readonly version: string }
+  /** The origin that callers use. */
+  readonly publicUrl?: string | undefined
+  /** Those that the modules emit, once all are registered. */
+  readonly eventTypes: Iterable<EventType>
+}
+
+/**
+ * `GET /openapi.json`: OpenAPI 3.1 of every route registered after it, from the very schemas that validate.
+ * What follows from a route's access and schema for every route alike is said by `describeRoute`.
+ */
+export const openapi = fp<OpenapiOptions>(
+  async (app, { application, publicUrl, eventTypes }) => {
+    const { prefix } = app
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title: application.name, version: application.version, description },
+        servers: [{ url: `${publicUrl ?? ''}${prefix}` || '/' }],
+        components: { securitySchemes: securitySchemes(publicUrl) },
+      },
+      refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`) },
+      convertConstToEnum: false,
+      stripBasePath: false,
+      transform: ({ schema, url, route }) => ({
+        url: url.slice(prefix.length) || '/',
+        schema: describeRoute(schema, route, prefix),
+      }),
+    })
+
+    let document: StaticContent | undefined
+    app.get(
+      '/openapi.json',
+      { config: { access: 'public' }, schema: { hide: true } },
+      async (request, reply) => {
+        document ??= new StaticContent(inAscii(completed(app.swagger(), eventTypes)), type, {
+          'cache-control': 'no-cache',
+        })
+        return document.negotiate(request, reply)
+      },
+    )
+  },
+  { name: 'openapi', fastify: '5.x', dependencies: ['problem-details'] },
+)
+
+const type = 'application/json; charset=utf-8'
+
+/** Patterns have characters that cannot be seen, or turn the direction of a line: JSON's escapes can be read. */
+function inAscii(document: OpenapiDocument): Buffer {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return Buffer.from(JSON.stringify(document).replace(/[\x7f-\uffff]/g, escaped))
+}
+
+const description =
+  `Everybody may begin as a guest: the first write that succeeds answers a \`Guest-Token\` (and a cookie that says the
+same), which you send along from then on; \`POST /guest\` gets one beforehand. Whoever is signed in sends
+\`Authorization: Bearer <JWT>\` instead. The security of a route tells which of them it takes, and the scope that a token needs.
+
+A POST or PATCH with an \`Idempotency-Key\` may be sent again with the same key: it is done once, and its answer repeated for a day. An \`ETag\` in
+\`If-Match\` has a write happen to what you have seen, or not at all; in \`If-None-Match\` it saves you the body.
+
+Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The codes of a route are
+named at its responses. A request that is answered with an error has changed nothing.`.replaceAll(
+    /(?<!\n)\n(?!\n)/g,
+    ' ',
+  )
+
+/** The document with what the generator does not know. */
+function completed(generated: unknown, eventTypes: Iterable<EventType>): OpenapiDocument {
+  const document: OpenapiDocument = JSON.parse(JSON.stringify(generated))
+  describeEvents(document, eventTypes)
+  describeHeaders(document)
+  nameSchemas(document)
+  const operations = operationsOf(document).map(([, operation]) => operation)
+  document.tags = [...new Set(operations.flatMap(({ tags }) => tags))].map((name) => ({
+    name,
+    description: name === hostTag ? 'The application itself' : `The module ${name}`,
+  }))
+  // Where nothing can be sent, sending nothing is as good as {}.
+  for (const { requestBody } of operations)
+    if (requestBody && isEmpty(requestBody)) requestBody.required = false
+  return document
+}
+
+function isEmpty({ content }: NonNullable<Operation['requestBody']>): boolean {
+  return Object.values(content).every(
+    ({ schema }) => Object.keys(schema?.properties ?? { none: '' }).length === 0,
+  )
+}
+
+function securitySchemes(publicUrl: string | undefined) {
+  const cookie = publicUrl?.startsWith('https:') ? '__Host-guest' : 'guest'
+  return {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description:
+        'Signed in: a JWT of this application or of an issuer that it trusts. It wins over a guest token.',
+    },
+    guestToken: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'Guest-Token',
+      description:
+        'A guest: the token of `POST /guest`, or of the answer to the first write. It wins over the cookie.',
+    },
+    guestCookie: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookie,
+      description: 'A guest in a browser: set together with every guest token.',
+    },
+  } as const
+}

@@ -1,0 +1,83 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifySchema, RouteOptions } from 'fastify'
+import { hostProblems } from '../http/problems.ts'
+import { takesKey } from '../requests/transaction.ts'
+
+type Responses = Readonly<Record<string, TSchema>>
+type Code = Parameters<typeof hostProblems.responses>[number]
+
+/** Every problem that a route can answer, by status: its own, and those of the host. */
+export function problemsOf(route: RouteOptions, schema: FastifySchema | undefined): Responses {
+  const common = hostProblems.responses(...codesOf(route, schema))
+  return { ...merged(route.config?.problems ?? {}, common), default: refused }
+}
+
+/** Whether an Idempotency-Key has an effect: not where nobody is asked who they are, and not on the host's own routes. */
+export const isProtected = ({ method, config }: RouteOptions) =>
+  takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
+
+const unread = Object.values<TSchema>(
+  hostProblems.responses(
+    'request-timeout',
+    'expectation-failed',
+    'header-fields-too-large',
+    'unsupported-transfer-encoding',
+    'http-version-not-supported',
+  ),
+)
+/** What the server refuses before it looks at the route. */
+const refused: TSchema = {
+  ...(unread[0] as TSchema),
+  description: joined(...unread.map(({ description }) => description)),
+}
+
+/** Of an Idempotency-Key: scopes may have gone since its answer was kept. */
+const protectedCodes = ['idempotency-running', 'idempotency-mismatch', 'insufficient-scope'] as const
+
+const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
+
+function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[] {
+  const { config, method } = route
+  const access = config?.access
+  // Those of a body, too: GET and HEAD take none, and say so. And that of If-Match: what has no ETag refuses it.
+  const codes: Code[] = [
+    'invalid-request',
+    'payload-too-large',
+    'unsupported-media-type',
+    'precondition-failed',
+    'internal-error',
+    'busy',
+  ]
+  if (config?.unlimited !== true) codes.push('rate-limited')
+  if (writes(String(method))) codes.push('outcome-unknown', 'storage-full')
+  if (access !== 'public' || config?.module !== undefined) codes.push('database-unavailable')
+  if (access !== 'public') codes.push('unauthorized', 'issuer-unavailable')
+  if (access !== 'public' && access !== 'caller') codes.push('insufficient-scope')
+  if (access === 'caller' && writes(String(method))) codes.push('cross-site')
+  if (mayNotFit(schema?.params as TSchema | undefined)) codes.push('not-found')
+  if (isProtected(route)) codes.push(...protectedCodes)
+  return codes
+}
+
+/** Whether a path can have a parameter that its schema refuses: not where any text will do. */
+function mayNotFit(params: TSchema | undefined): boolean {
+  return Object.values<TSchema>(params?.properties ?? {}).some((schema) => {
+    const { type, title, description, examples, ...limits } = schema
+    return type !== 'string' || Object.keys(limits).length > 0
+  })
+}
+
+/** Of a status that has problems of the module and of the host, both are named. */
+function merged(own: Responses, common: Responses): Responses {
+  const shared = Object.keys(own).filter((status) => status in common)
+  const both = shared.map((status) => [
+    status,
+    { ...own[status], description: joined(own[status]?.description, common[status]?.description) },
+  ])
+  return { ...own, ...common, ...Object.fromEntries(both) }
+}
+
+/** A code that both have is said once. */
+function joined(...descriptions: (string | undefined)[]): string {
+  return [...new Set(descriptions.flatMap((text) => text?.split('; ') ?? []))].join('; ')
+}

@@ -1,0 +1,131 @@
+import { hostname } from 'node:os'
+import { FastifyOtelInstrumentation } from '@fastify/otel'
+import { type Database, DatabaseError, type Sql } from '@mortise/module-sdk'
+import type { Engine } from '@mortise/storage'
+import {
+  context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import { hostVersion } from '../config/version.ts'
+import { pathOf } from './path-of.ts'
+import { settlesWithin } from './settles-within.ts'
+import { ToldExporter } from './told-exporter.ts'
+import type { Tracing } from './tracing.ts'
+
+/** How long sending what is left may take, in milliseconds. */
+const FLUSH_TIMEOUT = 2_000
+
+/**
+ * Spans by OTLP/HTTP. The libraries read the standard OTEL_ variables for sampling, batches, headers and resource by
+ * themselves. It is also what `@opentelemetry/api` answers to modules that use it, so a process has one at a time.
+ */
+export class OpenTelemetry implements Tracing {
+  readonly #provider: BasicTracerProvider
+  /** That of the whole process: it keeps nothing of an instance. */
+  readonly #instrumentation: FastifyOtelInstrumentation
+
+  constructor(endpoint: string, application: { name: string; version: string }, log: FastifyBaseLogger) {
+    const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })
+    this.#provider = new BasicTracerProvider({
+      resource: resourceFromAttributes({
+        'service.name': application.name,
+        'service.version': application.version,
+        'service.instance.id': `${hostname()}:${process.pid}`,
+      }).merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new ToldExporter(exporter, log))],
+    })
+    trace.setGlobalTracerProvider(this.#provider)
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+    this.#instrumentation = new FastifyOtelInstrumentation({
+      requestHook: describe,
+      instrumentHooks: false,
+      // What it would put into routes takes each problem that is thrown, a 404 say, for a failure, and notes its text.
+      ignorePaths: (route) => 'handler' in route,
+    })
+    this.#instrumentation.setTracerProvider(this.#provider)
+  }
+
+  async trace(app: FastifyInstance): Promise<void> {
+    app.addHook('onRoute', (route) => {
+      // Who asks these asks every few seconds, and only whether the host is well.
+      if (route.config?.unlimited) route.config = { ...route.config, otel: false }
+    })
+    app.addHook('onResponse', (request, { statusCode }, done) => {
+      if (statusCode >= 500) fail(request.opentelemetry().span, String(statusCode))
+      done()
+    })
+    // Its onResponse hook ends the span.
+    await app.register(this.#instrumentation.plugin())
+  }
+
+  traceparentOf(request: FastifyRequest): string | undefined {
+    const { context } = request.opentelemetry()
+    const span = context ? trace.getSpanContext(context) : undefined
+    return span && `00-${span.traceId}-${span.spanId}-0${span.traceFlags & TraceFlags.SAMPLED}`
+  }
+
+  database(database: Database, engine: Engine): Database {
+    const tracer = this.#provider.getTracer('@mortise/host', hostVersion)
+    const attributes = { 'db.system.name': engine === 'postgres' ? 'postgresql' : engine }
+    const inSpan = <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
+      if (trace.getActiveSpan() === undefined) return work()
+      return tracer.startActiveSpan(
+        `database ${name}`,
+        { kind: SpanKind.CLIENT, attributes },
+        async (span) => {
+          try {
+            return await work()
+          } catch (error) {
+            if (error instanceof DatabaseError) fail(span, error.kind)
+            throw error
+          } finally {
+            span.end()
+          }
+        },
+      )
+    }
+    return {
+      many: <Row>(query: Sql) => inSpan('read', () => database.many<Row>(query)),
+      maybeOne: <Row>(query: Sql) => inSpan('read', () => database.maybeOne<Row>(query)),
+      one: <Row>(query: Sql) => inSpan('read', () => database.one<Row>(query)),
+      snapshot: (steps) => inSpan('snapshot', () => database.snapshot(steps)),
+      transaction: (steps) => inSpan('transaction', () => database.transaction(steps)),
+    }
+  }
+
+  async close(): Promise<void> {
+    await settlesWithin(
+      FLUSH_TIMEOUT,
+      this.#provider.shutdown().catch(() => {}),
+    )
+    for (const global of [trace, context, propagation]) global.disable()
+  }
+}
+
+/** By route pattern, and without the query, which may hold what is nobody else's. */
+function describe(span: Span, { id, method, url, protocol, routeOptions }: FastifyRequest): void {
+  const { url: route, config } = routeOptions
+  span.updateName(route === undefined ? method : `${method} ${route}`)
+  span.setAttributes({
+    'url.path': pathOf(url),
+    'url.scheme': protocol,
+    'mortise.module': config.module ?? 'host',
+    'mortise.request_id': id,
+  })
+}
+
+function fail(span: Span | null, type: string): void {
+  span?.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
+}

@@ -1,0 +1,22 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/settings.ts'
+import type { Tracing } from './tracing.ts'
+
+/**
+ * Undefined where no collector is configured; nothing of OpenTelemetry is loaded then.
+ * @throws {ConfigError} where it is not installed
+ */
+export async function openTracing(config: Config, log: FastifyBaseLogger): Promise<Tracing | undefined> {
+  const { endpoint } = config.telemetry
+  if (endpoint === undefined) return undefined
+  try {
+    const { OpenTelemetry } = await import('./open-telemetry.ts')
+    return new OpenTelemetry(endpoint, config, log)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new ConfigError(
+      `"telemetry.endpoint" is set, and the packages that it needs are not installed (${(error as Error).message}): install the host without --omit=optional, or unset it`,
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import type { Refusing } from '@mortise/storage'
+import type { FastifyBaseLogger } from 'fastify'
+
+const LOOK_INTERVAL = 1_000
+/** How often it is told that it goes on, in milliseconds. */
+const TELL_INTERVAL = 60_000
+
+/**
+ * Logs when something begins to be refused, once a minute how often, and when it is taken again: the requests themselves
+ * are not logged, since there may be thousands a second. What it returns ends it.
+ * @param what is refused: `writes`
+ * @param rest what is not: `reads go on`
+ */
+export function tellRefusals(
+  source: Refusing,
+  log: Pick<FastifyBaseLogger, 'warn' | 'info'>,
+  what: string,
+  rest: string,
+): () => void {
+  let before = source.refused
+  let told: { readonly at: number; readonly refused: number } | undefined
+  const timer = setInterval(() => {
+    const { refusal, refused } = source
+    const now = performance.now()
+    if (refusal === undefined) {
+      if (told !== undefined) log.info({ refused: refused - before }, `${what} are taken again`)
+      told = undefined
+      before = refused
+    } else if (told === undefined) {
+      log.warn(`${what} are refused, and ${rest}: ${refusal}`)
+      told = { at: now, refused }
+    } else if (now - told.at >= TELL_INTERVAL) {
+      log.warn({ refused: refused - told.refused }, `${what} are still refused: ${refusal}`)
+      told = { at: now, refused }
+    }
+  }, LOOK_INTERVAL).unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,127 @@
+import { run, sql } from '@mortise/module-sdk'
+import { openStorage, type Storage, withMove } from '@mortise/storage'
+import t from 'tap'
+import { temporarySchema, testOnEngines } from '../../../packages/storage/test/engines.ts'
+import { temporaryMigrations } from '../../../packages/storage/test/temporary-migrations.ts'
+import { append, readTrail } from '../../src/events/audit-trail.ts'
+import { hostMigrations } from '../../src/modules/migration-sets.ts'
+
+const entry = (object: string) => ({ action: 'thing.done', object })
+
+const put = (storage: Storage, object: string) =>
+  storage.transaction(() => append(entry(object), 'user:ann', 'request'))
+
+const objects = async (storage: Storage, limit = 10) =>
+  (await storage.snapshot(() => readTrail({ limit }))).map(({ object }) => object)
+
+testOnEngines('a record is whole, newest first, and comes in pages', async (t, open) => {
+  const storage = await open()
+  await storage.migrate([hostMigrations])
+  const before = Date.now()
+  await storage.transaction(() =>
+    append({ ...entry('a'), details: { of: ['any', 1, null] } }, 'user:ann', 'request'),
+  )
+  await put(storage, 'b')
+  await put(storage, 'c')
+  const [newest, , oldest] = await storage.snapshot(() => readTrail({ limit: 10 }))
+  t.match(oldest, {
+    actor: 'user:ann',
+    action: 'thing.done',
+    object: 'a',
+    outcome: 'done',
+    requestId: 'request',
+    details: { of: ['any', 1, null] },
+  })
+  t.ok(Date.parse(oldest?.at as string) >= before)
+  t.same(newest?.details, null)
+  t.same(await objects(storage, 2), ['c', 'b'])
+  const older = await storage.snapshot(() => readTrail({ limit: 10, before: newest?.seq as number }))
+  t.same(
+    older.map(({ object }) => object),
+    ['b', 'a'],
+  )
+})
+
+testOnEngines('what is undone is not on record', async (t, open) => {
+  const storage = await open()
+  await storage.migrate([hostMigrations])
+  await t.rejects(
+    storage.transaction(function* () {
+      yield* append(entry('a'), 'user:ann', null)
+      throw new Error('on purpose')
+    }),
+  )
+  t.same(await objects(storage), [])
+})
+
+testOnEngines('a module cannot change a record, nor take one away', async (t, open, engine) => {
+  const storage = await open()
+  await storage.migrate([hostMigrations])
+  await put(storage, 'a')
+  const values = sql`(SELECT seq FROM mortise_audit), 0, 'x', 'x', 'x', 'x'`
+  const into = sql`INTO mortise_audit (seq, at, actor, action, object, outcome)`
+  const tries = [
+    sql`UPDATE mortise_audit SET actor = 'user:ben'`,
+    sql`DELETE FROM mortise_audit`,
+    ...(engine === 'sqlite'
+      ? [
+          sql`INSERT OR REPLACE ${into} VALUES (${values})`,
+          sql`UPDATE OR REPLACE mortise_audit SET actor = 'user:ben'`,
+          sql`INSERT ${into} VALUES (${values}) ON CONFLICT DO UPDATE SET actor = 'x'`,
+        ]
+      : [
+          sql`TRUNCATE mortise_audit`,
+          sql`INSERT ${into} OVERRIDING SYSTEM VALUE VALUES (${values}) ON CONFLICT (seq) DO UPDATE SET actor = 'x'`,
+        ]),
+  ]
+  for (const attempt of tries) {
+    await t.rejects(
+      storage.transaction(() => run(attempt)),
+      { message: /append-only/ },
+      attempt.strings.join('…'),
+    )
+  }
+  t.match(await storage.snapshot(() => readTrail({ limit: 10 })), [{ actor: 'user:ann', object: 'a' }])
+})
+
+testOnEngines('a copy of the database has the records, and refuses the same', async (t, open) => {
+  const directory = t.testdir()
+  const storage = await open('', { file: `${directory}/app.db` })
+  await storage.migrate([hostMigrations])
+  await put(storage, 'a')
+  const file = `${directory}/copy.db`
+  await storage.copyTo(file)
+  const copy = await openStorage({ file, onFatal: t.fail })
+  t.teardown(() => copy.close())
+  t.same(await objects(copy), ['a'])
+  await t.rejects(
+    copy.transaction(() => run(sql`DELETE FROM mortise_audit`)),
+    { message: /append-only/ },
+  )
+  await put(copy, 'b')
+  t.same(await objects(copy), ['b', 'a'])
+})
+
+const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
+
+t.test('records move to PostgreSQL, which counts on and refuses the same', { skip }, async (t) => {
+  const { storage, directory } = await temporaryMigrations(t)
+  await storage.migrate([hostMigrations])
+  for (const object of ['a', 'b']) await put(storage, object)
+  const { url } = await temporarySchema(t)
+  const options = { file: `${directory}/app.db`, url, sets: [hostMigrations], source: 'shop' }
+  await withMove(options, async (move) => {
+    await move.verify()
+    await move.finish()
+  })
+  const moved = await openStorage({ url, onFatal: t.fail })
+  t.teardown(() => moved.close())
+  await put(moved, 'c')
+  const records = await moved.snapshot(() => readTrail({ limit: 10 }))
+  t.same(records.slice(1), await storage.snapshot(() => readTrail({ limit: 10 })))
+  t.match(records[0], { object: 'c', seq: 3 })
+  await t.rejects(
+    moved.transaction(() => run(sql`DELETE FROM mortise_audit`)),
+    { message: /append-only/ },
+  )
+})

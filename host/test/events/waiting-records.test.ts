@@ -1,0 +1,36 @@
+import { newId } from '@mortise/module-sdk'
+import { testOnEngines } from '../../../packages/storage/test/engines.ts'
+import { readTrail } from '../../src/events/audit-trail.ts'
+import { leaveRecord, readWaiting, takeInRecords } from '../../src/events/waiting-records.ts'
+import { hostMigrations } from '../../src/modules/migration-sets.ts'
+
+const record = (object: string) => ({
+  id: newId('audit'),
+  at: '2026-11-21T09:30:00.000Z',
+  actor: 'os:ann',
+  action: 'module-install',
+  object,
+  outcome: 'done' as const,
+  details: { generation: 1 },
+})
+
+testOnEngines('what was left is taken in once, whoever is killed on the way', async (t, open) => {
+  const directory = t.testdir()
+  const storage = await open('', { file: `${directory}/app.db` })
+  const [first, second] = [record('api-cart'), record('api-purchase')]
+  await leaveRecord(directory, first)
+  await takeInRecords(directory, storage)
+  t.same(await readWaiting(directory), [first], 'it waits for the table')
+
+  await storage.migrate([hostMigrations])
+  await leaveRecord(directory, second)
+  // Two hosts at once, and a command that was killed before it had taken its file away.
+  await Promise.all([takeInRecords(directory, storage), takeInRecords(directory, storage)])
+  await leaveRecord(directory, first)
+  await takeInRecords(directory, storage)
+  t.same(await readWaiting(directory), [])
+  const { id: _, ...kept } = first
+  const records = await storage.snapshot(() => readTrail({ limit: 10 }))
+  t.match(records, [{ object: 'api-purchase' }, { ...kept, requestId: null }])
+  t.equal(records.length, 2)
+})

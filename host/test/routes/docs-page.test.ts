@@ -1,0 +1,77 @@
+import t from 'tap'
+import { createApp } from '../http/create-app.ts'
+
+t.test('is one page at exactly its path, from this origin alone', async (t) => {
+  for (const basePath of ['', '/api']) {
+    const app = await createApp(t, { basePath })
+    const page = await app.inject(`${basePath}/docs`)
+    t.equal(page.statusCode, 200)
+    t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    t.match(page.body, '<title>Shop: API</title>')
+    const policy = String(page.headers['content-security-policy'])
+    t.match(policy, "default-src 'none'")
+    t.notMatch(policy, /unsafe|https?:|\*/)
+    t.notMatch(page.body, /<script>|<style|\son\w+=|style=|:\/\//, 'nothing inline, nothing from elsewhere')
+
+    const assets = [...page.body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url as string)
+    t.equal(assets.length, 4)
+    for (const url of assets) {
+      const asset = await app.inject(url)
+      t.equal(asset.statusCode, 200, url)
+      t.ok(asset.rawPayload.length > 50)
+      t.match(asset.headers['content-type'], /^(text\/(css|javascript)|image\/png)/)
+    }
+    t.match((await app.inject(`${basePath}/docs/static/start.js`)).body, `url: '${basePath}/openapi.json'`)
+  }
+})
+
+t.test('its large files come compressed, and not at all to who has them', async (t) => {
+  const app = await createApp(t, { origins: ['https://shop.example'] })
+  const url = '/docs/static/swagger-ui-bundle.js'
+  const plain = await app.inject(url)
+  const headers = { 'accept-encoding': 'br', origin: 'https://shop.example' }
+  const { headers: told, rawPayload } = await app.inject({ url, headers })
+  t.match(told, { 'content-encoding': 'br', vary: 'Origin, Accept-Encoding', 'content-type': /^text/ })
+  t.ok(rawPayload.length < plain.rawPayload.length / 3)
+  const known = { ...headers, 'if-none-match': String(told.etag) }
+  t.match(await app.inject({ url, headers: known }), { statusCode: 304, body: '' })
+})
+
+t.test('a file is shown by If-Match where it has that very tag', async (t) => {
+  const app = await createApp(t)
+  for (const url of [
+    '/docs',
+    '/docs/static/start.js',
+    '/docs/static/swagger-ui-bundle.js',
+    '/openapi.json',
+  ]) {
+    const { headers: shown } = await app.inject({ url, headers: { 'accept-encoding': 'br' } })
+    for (const method of ['GET', 'HEAD'] as const) {
+      const get = (headers: Record<string, string>) => app.inject({ method, url, headers })
+      const etag = String(shown.etag)
+      t.equal((await get({ 'accept-encoding': 'br', 'if-match': `"x", ${etag}` })).statusCode, 200, url)
+      t.equal((await get({ 'if-match': '*' })).statusCode, 200, url)
+      const { statusCode, headers } = await get({ 'accept-encoding': 'br', 'if-match': `"x", W/${etag}` })
+      t.equal(statusCode, 412, url)
+      t.match(headers, { 'content-type': 'application/problem+json' })
+      for (const name of ['etag', 'content-encoding', 'cache-control'])
+        t.notOk(name in headers, `${name} is not of the problem`)
+    }
+  }
+})
+
+t.test('serves no other file', async (t) => {
+  const app = await createApp(t)
+  for (const name of ['index.html', 'swagger-ui.js', '../package.json', '%2e%2e%2fpackage.json', '']) {
+    t.equal((await app.inject(`/docs/static/${name}`)).statusCode, 404, name)
+  }
+})
+
+t.test('a name cannot break out of the page', async (t) => {
+  const { docsPage } = await import('../../src/routes/docs-page.ts')
+  const { default: fastify } = await import('fastify')
+  const app = fastify()
+  t.teardown(() => app.close())
+  await app.register(docsPage, { application: { name: '</title><script>&' } })
+  t.match((await app.inject('/docs')).body, '<title>&lt;/title>&lt;script>&amp;: API</title>')
+})

@@ -1,0 +1,34 @@
+import { registerHooks } from 'node:module'
+import t from 'tap'
+import { Application } from '../../src/application.ts'
+import { ConfigError } from '../../src/config/settings.ts'
+import { applicationFolder, install, oneRoute } from '../application-folder.ts'
+import { loadedOfOpenTelemetry } from './loaded-packages.ts'
+
+t.test('without a collector nothing of OpenTelemetry is loaded', async (t) => {
+  const directory = await applicationFolder(t)
+  await install(t, directory, oneRoute('note', 'yes'))
+  const application = await Application.start({ directory, environment: {} })
+  t.teardown(() => application.close())
+  t.equal((await fetch(`${application.url}/note`)).status, 200)
+  t.same(loadedOfOpenTelemetry(), [])
+})
+
+t.test('where it is not installed, the start says so', async (t) => {
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      return next(specifier === '@fastify/otel' ? '@fastify/not-there' : specifier, context)
+    },
+  })
+  t.teardown(() => hooks.deregister())
+  const directory = await applicationFolder(t, { telemetry: { endpoint: 'http://127.0.0.1:4318' } })
+  await t.rejects(Application.start({ directory, environment: {} }), {
+    constructor: ConfigError,
+    message: /"telemetry\.endpoint".*not installed.*--omit=optional/,
+  })
+  await t.rejects(
+    Application.start({ directory, environment: {} }),
+    ConfigError,
+    'the database was closed again',
+  )
+})

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
+import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
+import { makeFolder } from './files/make-folder.ts'
+import { syncPath } from './files/sync-path.ts'
+import { parsePostgresUrl } from './postgres/postgres-url.ts'
+import { isFull, toDatabaseError } from './sqlite/database-error.ts'
+import { type Volume, volumeOf } from './sqlite/free-space.ts'
+import { openReader, openWriter } from './sqlite/open-connections.ts'
+import { rewriteLog } from './sqlite/rewrite-log.ts'
+import { adoptSchema } from './sqlite/schema.ts'
+import { SqliteStorage } from './sqlite/sqlite-storage.ts'
+import {
+  type DatabaseSchema,
+  NoDatabaseError,
+  type Storage,
+  StorageBusyError,
+  type StorageObserver,
+} from './storage.ts'
+
+/** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
+export type DatabasePlace = { readonly file: string } | { readonly url: string }
+
+export interface OpenOptions {
+  /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
+  readonly onFatal: (error: Error) => void
+  /**
+   * Called where writing the write-ahead log back into the file begins to fail, once it passes again (without error), and
+   * where it fails at the end; without, that one rejects `close`. SQLite only.
+   */
+  readonly onCheckpoint?: (failure: Error | undefined) => void
+  /** Whether a database that is missing is made; true by default. */
+  readonly create?: boolean
+  /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
+  readonly rehearse?: boolean
+  readonly observer?: StorageObserver
+  /**
+   * Writes are refused while its disk has less room than `bytes` (see `keptFree`). SQLite only; without, until there is
+   * none.
+   */
+  readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
+  /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
+  readonly schema?: DatabaseSchema
+}
+
+export type StorageOptions = DatabasePlace & OpenOptions
+
+/**
+ * Opens the database of one host.
+ * @throws {StorageBusyError} where another host or command has the SQLite file open
+ * @throws {NoDatabaseError} where there is none and none is to be made
+ * @throws {DatabaseError} `full`
+ */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { onFatal, create = true, rehearse = false, schema, onCheckpoint, observer, keepFree } = options
+  if ('url' in options) {
+    // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
+    const { openPostgres } = await import('./postgres/open-postgres.ts')
+    return openPostgres(parsePostgresUrl(options.url), { create, rehearse, observer })
+  }
+  const path = resolve(options.file)
+  if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
+  await makeFolder(dirname(path), 0o700)
+  const lock = acquireFileLock(databaseLockFile(path))
+  if (lock === undefined) {
+    throw new StorageBusyError(
+      `${path} is in use by another host or "app" command. Stop that one, or give this one a database of its own`,
+    )
+  }
+  try {
+    createPrivateFile(path)
+    rewriteLog(path)
+    const writer = openWriter(path)
+    try {
+      // SQLite syncs the names of the database and its log too, but goes on where that fails.
+      await syncPath(dirname(await realpath(path)))
+      if (schema !== undefined) adoptSchema(writer, schema)
+      const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
+      const reader = openReader(path)
+      return new SqliteStorage({ writer, reader, lock, onFatal, onCheckpoint, rehearse, observer, space })
+    } catch (error) {
+      writer.database.close()
+      throw error
+    }
+  } catch (error) {
+    lock.release()
+    const known = toDatabaseError(error, 'opening it', path)
+    if (isFull(known))
+      throw new DatabaseError('full', `${path} cannot be opened: its disk is full`, { cause: known })
+    const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
+    throw Object.assign(new Error(reason, { cause: error }), { path })
+  }
+}

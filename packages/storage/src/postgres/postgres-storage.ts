@@ -1,0 +1,281 @@
+import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
+import type { Client } from 'pg'
+import { EVENTS_CHANNEL, givePositions, unplaced } from '../event/event-tables.ts'
+import { assertFewRows } from '../read-limit.ts'
+import { RecentRefusals } from '../recent-refusals.ts'
+import type { Refusing } from '../storage.ts'
+import {
+  type AppliedMigration,
+  type DatabaseSchema,
+  EngineError,
+  type MigrationSet,
+  type ModuleData,
+  type Storage,
+  type StorageObserver,
+} from '../storage.ts'
+import { changeSchema } from './change-schema.ts'
+import type { Connections } from './connections.ts'
+import { copyToFile } from './copy-to-file.ts'
+import { RetriableError } from './database-error.ts'
+import { drive, NeedsSavepoints } from './drive.ts'
+import { Gate } from './gate.ts'
+import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
+import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
+import { purgeModule } from './purge.ts'
+import { restoreModule } from './restore-module.ts'
+import { withSource } from './restore-rows.ts'
+import { retry } from './retry.ts'
+import type { Session } from './session.ts'
+import { undoMigrations } from './undo.ts'
+
+const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
+/** For what locks what it needs by itself. */
+const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
+const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+/** For how long after something failed for it an outage lasts, in milliseconds. */
+const OUTAGE_LINGER_MS = 2_000
+
+/** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
+const TOGETHER = 3
+
+/**
+ * Any number of hosts share the database, so nothing here is fatal: what fails while it cannot be reached fails as
+ * `unavailable`, and works again once it can.
+ */
+export class PostgresStorage implements Storage {
+  readonly engine = 'postgres'
+  readonly #connections: Connections
+  readonly #rehearse: boolean
+  readonly #observer: StorageObserver | undefined
+  readonly #gate = new Gate()
+  readonly #working = new Set<Promise<unknown>>()
+  readonly #listeners = new Set<() => void>()
+  readonly #refusals = new RecentRefusals()
+  readonly #outages = new RecentRefusals()
+  readonly outage: Refusing
+  #closing: Promise<void> | undefined
+
+  constructor(
+    connections: Connections,
+    options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
+  ) {
+    this.#connections = connections
+    const outages = this.#outages
+    this.outage = {
+      get refusal() {
+        return connections.trouble ?? outages.reason
+      },
+      get refused() {
+        return outages.count
+      },
+    }
+    this.#rehearse = options.rehearse
+    this.#observer = options.observer
+  }
+
+  get trouble(): string | undefined {
+    return this.#connections.trouble
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusals.reason
+  }
+
+  get wal() {
+    return undefined
+  }
+
+  get refused(): number {
+    return this.#refusals.count
+  }
+
+  get pool() {
+    return this.#connections.pool
+  }
+
+  async many<Row>(query: Sql): Promise<Row[]> {
+    return this.#work(async () => {
+      const { rows } = await this.#connections.read(query)
+      assertFewRows(rows.length, query.strings.join('?'))
+      return rows
+    })
+  }
+
+  async maybeOne<Row>(query: Sql): Promise<Row | undefined> {
+    return (await this.many<Row>(query))[0]
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    return firstOf(await this.many<Row>(query))
+  }
+
+  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#run(SNAPSHOT, steps)
+  }
+
+  transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#run(WRITE, steps)
+  }
+
+  async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const read = await readSets(sets)
+    if (pendingMigrations(read, await this.#ledger()).length === 0) return []
+    return this.#change((query) => applyMigrations(query, read))
+  }
+
+  async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    return pendingMigrations(await readSets(sets), await this.#ledger())
+  }
+
+  async applied() {
+    const ledger = await this.#ledger()
+    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+  }
+
+  undo(migrations: readonly AppliedMigration[]): Promise<void> {
+    return this.#change((query) => undoMigrations(query, migrations))
+  }
+
+  async schema(): Promise<DatabaseSchema> {
+    return sqliteSchema(await this.#ledger())
+  }
+
+  copyTo(file: string): Promise<void> {
+    return this.#work(() => this.#connections.withClient((client) => copyToFile(client, file)))
+  }
+
+  purge(module: string, record?: Sql): Promise<ModuleData> {
+    return this.#change((query) => purgeModule(query, module, () => this.#runWithin(query, record)))
+  }
+
+  restoreModule(file: string, sets: readonly MigrationSet[] = [], record?: Sql): Promise<ModuleData> {
+    return withSource(file, sets, (source) =>
+      this.#change((query, client) =>
+        restoreModule(client, query, source, () => this.#runWithin(query, record)),
+      ),
+    )
+  }
+
+  async sequenceEvents(): Promise<void> {
+    while ((await this.maybeOne(unplaced)) !== undefined) {
+      await this.#run(UNISOLATED, () => givePositions('postgres'))
+    }
+  }
+
+  onEvents(listener: () => void): () => Promise<void> {
+    this.#listeners.add(listener)
+    const stop = this.#connections.listen(EVENTS_CHANNEL, listener)
+    return async () => {
+      this.#listeners.delete(listener)
+      await stop()
+    }
+  }
+
+  async hold(): Promise<void> {
+    throw new EngineError('only what is in SQLite is moved to another database')
+  }
+
+  release(): void {}
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#working)
+    await this.#connections.close()
+  }
+
+  #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
+    let savepoints = false
+    const attempt = async () => {
+      for (;;) {
+        try {
+          return await this.#connections.withSession((session) =>
+            this.#once(session, mode, steps, savepoints),
+          )
+        } catch (error) {
+          if (!(error instanceof NeedsSavepoints)) throw error
+          savepoints = true
+        }
+      }
+    }
+    if (mode !== WRITE) return this.#work(attempt)
+    return this.#work((number) =>
+      number > TOGETHER ? this.#gate.alone(attempt) : this.#gate.together(attempt),
+    )
+  }
+
+  async #once<Result>(
+    session: Session,
+    mode: string,
+    steps: () => Transaction<Result>,
+    savepoints: boolean,
+  ): Promise<Result> {
+    if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
+    const result = await drive(session, mode, steps, savepoints)
+    await (mode === SNAPSHOT ? session.finish() : session.commit())
+    if (session.emitted) for (const listener of this.#listeners) listener()
+    return result
+  }
+
+  #ledger(): Promise<PostgresLedgerEntry[]> {
+    return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
+  }
+
+  #change<Result>(work: (query: Query, client: Client) => Promise<Result>): Promise<Result> {
+    return this.#work(() =>
+      this.#connections.withClient((client) => changeSchema(client, (query) => work(query, client))),
+    )
+  }
+
+  async #runWithin(query: Query, wanted: Sql | undefined): Promise<void> {
+    if (wanted === undefined) return
+    const { statement, values } = this.#connections.statements.get(wanted)
+    await query(statement.text, [...values])
+  }
+
+  /** Begins nothing once it is closed; closing waits for what was begun. */
+  #work<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(
+        new DatabaseError('other', 'the storage is closed; nothing can be read or written any more'),
+      )
+    }
+    const attempted = (attempt: number) => {
+      if (attempt > 1) this.#observer?.retried()
+      return work(attempt)
+    }
+    const working = retry(attempted).then(
+      (result) => {
+        this.#working.delete(working)
+        return result
+      },
+      (error) => {
+        this.#working.delete(working)
+        if (error instanceof DatabaseError) this.#count(error)
+        throw error
+      },
+    )
+    this.#working.add(working)
+    return working
+  }
+
+  #count({ kind, message }: DatabaseError): void {
+    if (kind === 'full') this.#refusals.add(message)
+    // So that one that was over at once is told as well.
+    if (kind === 'unavailable') this.#outages.add(message, OUTAGE_LINGER_MS)
+  }
+}
+
+/** Runs a transaction that nobody sees the end of, however it ends. */
+async function rehearse(session: Session, steps: () => Transaction<unknown>): Promise<void> {
+  try {
+    await drive(session, WRITE, steps, true)
+  } catch (error) {
+    if (error instanceof RetriableError) throw error
+  }
+  await session.rollback()
+}

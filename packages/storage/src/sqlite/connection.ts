@@ -1,0 +1,162 @@
+import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
+import type SqliteDatabase from 'better-sqlite3'
+import { isEmission, statementOf } from '../event/emission.ts'
+import { BrokenStorageError, isShortage, toCommitError, toDatabaseError } from './database-error.ts'
+import { type PreparedStatement, StatementCache } from './statement-cache.ts'
+
+/**
+ * One connection. Integers go in as integers (the driver would bind a number as REAL, and 7 / 2 be 3.5)
+ * and come out as numbers; one that a number cannot hold exactly fails its statement instead of being
+ * rounded. On a read-only connection a statement that writes fails as `read-only`.
+ */
+export class Connection {
+  readonly database: SqliteDatabase.Database
+  readonly statements: StatementCache
+  readonly #readonly: boolean
+  readonly #begin: SqliteDatabase.Statement
+  readonly #commit: SqliteDatabase.Statement
+  readonly #rollback: SqliteDatabase.Statement
+  readonly #savepoint: SqliteDatabase.Statement
+  readonly #rollbackTo: SqliteDatabase.Statement
+  readonly #release: SqliteDatabase.Statement
+  /** Whether a step has emitted an event since this was last set to false. */
+  emitted = false
+
+  constructor(database: SqliteDatabase.Database) {
+    this.database = database
+    this.statements = new StatementCache(database)
+    this.#readonly = database.readonly
+    this.#begin = database.prepare(database.readonly ? 'BEGIN' : 'BEGIN IMMEDIATE')
+    this.#commit = database.prepare('COMMIT')
+    this.#rollback = database.prepare('ROLLBACK')
+    this.#savepoint = database.prepare('SAVEPOINT member')
+    this.#rollbackTo = database.prepare('ROLLBACK TO member')
+    this.#release = database.prepare('RELEASE member')
+  }
+
+  /** To be called once the schema has changed: statements are prepared anew, on what it is now. */
+  schemaChanged(): void {
+    this.statements.clear()
+    // A connection notices another's change of the schema when it runs a statement, not when it prepares one.
+    this.database.prepare('SELECT count(*) FROM sqlite_schema').get()
+  }
+
+  get inTransaction(): boolean {
+    return this.database.inTransaction
+  }
+
+  all<Row>(query: Sql, prepared = this.prepare(query)): Row[] {
+    try {
+      return this.#all(prepared, query.values) as Row[]
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text, this.database.name)
+    }
+  }
+
+  /** Its rows one by one. The connection does nothing else until they are taken, or the iterator is returned. */
+  *each(query: Sql): Generator<unknown, void> {
+    const { statement, read, text } = this.prepare(query)
+    try {
+      if (read === undefined) return
+      for (const values of statement.iterate(integers(query.values))) yield read(values as unknown[])
+    } catch (error) {
+      throw toDatabaseError(error, text, this.database.name)
+    }
+  }
+
+  first<Row>(query: Sql, prepared = this.prepare(query)): Row | undefined {
+    try {
+      const { statement, read } = prepared
+      if (read === undefined) return this.#all(prepared, query.values)[0] as undefined
+      const values = statement.get(integers(query.values)) as unknown[] | undefined
+      return values && (read(values) as Row)
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text, this.database.name)
+    }
+  }
+
+  /** How many rows a statement changed; 0 for one that only reads. */
+  changes(query: Sql): number {
+    const prepared = this.prepare(query)
+    try {
+      return prepared.statement.run(integers(query.values)).changes
+    } catch (error) {
+      throw toDatabaseError(error, prepared.text, this.database.name)
+    }
+  }
+
+  /** Takes one step of a transaction. A statement without rows that is asked for rows answers none. */
+  execute(step: Step): unknown {
+    this.emitted ||= isEmission(step)
+    const { query, want } = statementOf(step)
+    return want === 'changes' ? this.changes(query) : this.all(query)
+  }
+
+  /** @throws {DatabaseError} `busy` where another process holds the write lock */
+  begin(): void {
+    control(this.#begin)
+  }
+
+  /**
+   * @returns the error of a constraint that failed only now; the transaction is open still
+   * @throws {DatabaseError} of a shortage; the transaction is open still
+   * @throws {BrokenStorageError} `unknown-outcome`
+   */
+  commit(): DatabaseError | undefined {
+    try {
+      this.#commit.run()
+      return undefined
+    } catch (error) {
+      const failure = toCommitError(error, this.database.name)
+      if (failure instanceof BrokenStorageError || isShortage(failure)) throw failure
+      return failure
+    }
+  }
+
+  rollback(): void {
+    control(this.#rollback)
+  }
+
+  savepoint(): void {
+    control(this.#savepoint)
+  }
+
+  /** Undoes everything since `savepoint()`, which stays. */
+  rollbackToSavepoint(): void {
+    control(this.#rollbackTo)
+  }
+
+  release(): void {
+    control(this.#release)
+  }
+
+  /** @throws {DatabaseError} `refused`, `read-only`, or for what SQLite does not understand */
+  prepare(query: Sql): PreparedStatement {
+    const prepared = this.statements.get(query)
+    if (this.#readonly && !prepared.readonly) {
+      throw new DatabaseError(
+        'read-only',
+        `reads and snapshots may not write; use a transaction. The statement: ${prepared.text.trim()}`,
+      )
+    }
+    return prepared
+  }
+
+  #all({ statement, read }: PreparedStatement, values: readonly SqlValue[]): unknown[] {
+    if (read !== undefined) return (statement.all(integers(values)) as unknown[][]).map(read)
+    statement.run(integers(values))
+    return []
+  }
+}
+
+function control(statement: SqliteDatabase.Statement): void {
+  try {
+    statement.run()
+  } catch (error) {
+    throw toDatabaseError(error, statement.source, statement.database.name)
+  }
+}
+
+function integers(values: readonly SqlValue[]): SqlValue[] {
+  return values.map((value) => (typeof value === 'number' ? BigInt(value) : value))
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { DatabaseError } from '@mortise/module-sdk'
+import { createPrivateFile } from '../files/file-lock.ts'
+import { syncPath } from '../files/sync-path.ts'
+import { MigrationError } from '../storage.ts'
+import type { CopyWork } from './copy-thread.ts'
+import { runInThread } from './run-in-thread.ts'
+
+/**
+ * Writes a copy of the database in the file `source`, as of the moment in which it begins, to `file`, while others write.
+ *
+ * @throws {Error} where it cannot be written; nothing is left then
+ */
+export function copyDatabase(source: string, file: string): Promise<void> {
+  return writeDatabase(file, async (temporary) => {
+    await runInThread('copy-thread', { source, file: temporary } satisfies CopyWork)
+  })
+}
+
+/**
+ * Has `write` make a database in a file beside, and gives it its name when it is on the disk.
+ * @throws {Error} where it cannot be written; nothing is left then
+ */
+export async function writeDatabase(
+  file: string,
+  write: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    createPrivateFile(temporary)
+    const handle = await open(temporary, 'r+')
+    try {
+      await write(temporary)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, file)
+    await syncPath(dirname(file))
+  } catch (error) {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
+    if (error instanceof MigrationError || error instanceof DatabaseError) throw error
+    const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`
+    const { code = '', path = file } = error as { code?: string; path?: string }
+    // Wrong is what is copied then, and not the copy.
+    const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test(code)
+    const named = isSource ? {} : { path: path === temporary ? file : path }
+    throw Object.assign(new Error(reason, { cause: error }), named)
+  }
+}

@@ -1,0 +1,127 @@
+import type { Sql, Transaction } from '@mortise/module-sdk'
+import { statementOf } from '../event/emission.ts'
+import { generatorOf } from '../generator-of.ts'
+import { assertFewRows } from '../read-limit.ts'
+import type { Connection } from './connection.ts'
+import { BrokenStorageError } from './database-error.ts'
+import { drive } from './drive.ts'
+import { type ReadPlan, readPlan } from './read-plan.ts'
+import { type ReadThread, ReadThreads } from './read-threads.ts'
+import { FEW_ROWS, RowCounts, SMALL_FOR } from './row-counts.ts'
+import type { PreparedStatement } from './statement-cache.ts'
+
+interface Judged {
+  readonly plan: ReadPlan
+  isLong: boolean
+  until: number
+}
+
+/**
+ * The reads of a database. One that goes through few rows is done at once, on a connection of the event loop; one that
+ * may go through many, by its plan and by how many rows there are, in a thread.
+ */
+export class Reads {
+  readonly #connection: Connection
+  readonly #threads: ReadThreads
+  readonly #counts: RowCounts
+  #judged = new WeakMap<PreparedStatement, Judged>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#threads = new ReadThreads(connection.database.name)
+    this.#counts = new RowCounts(connection.database, async (query) => {
+      const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
+      return row
+    })
+  }
+
+  many<Row>(query: Sql): Row[] | Promise<Row[]> {
+    const prepared = this.#connection.prepare(query)
+    if (this.#isLong(prepared, query)) return this.#threads.with((thread) => thread.read<Row>(query, 'rows'))
+    const rows = this.#connection.all<Row>(query, prepared)
+    assertFewRows(rows.length, prepared.text)
+    return rows
+  }
+
+  first<Row>(query: Sql): Row | undefined | Promise<Row | undefined> {
+    const prepared = this.#connection.prepare(query)
+    if (!this.#isLong(prepared, query)) return this.#connection.first<Row>(query, prepared)
+    return this.#threads.with(async (thread) => (await thread.read<Row>(query, 'first'))[0])
+  }
+
+  /** Begins with the event loop's connection, and again in a thread where it turns out to be long. */
+  snapshot<Result>(steps: () => Transaction<Result>): Result | Promise<Result> {
+    const connection = this.#connection
+    let isLong = false
+    connection.begin()
+    try {
+      return drive(
+        {
+          get inTransaction() {
+            return connection.inTransaction && !isLong
+          },
+          execute: (step) => {
+            const { query } = statementOf(step)
+            isLong = this.#isLong(connection.prepare(query), query)
+            if (isLong) throw new Error('it is read in a thread')
+            return connection.execute(step)
+          },
+        },
+        steps,
+      )
+    } catch (error) {
+      if (!isLong) throw error
+    } finally {
+      if (connection.inTransaction) connection.rollback()
+    }
+    return this.#threads.with((thread) => this.#snapshotIn(thread, steps))
+  }
+
+  /** To be called once the schema has changed. */
+  schemaChanged(): void {
+    this.#connection.schemaChanged()
+    this.#judged = new WeakMap()
+    this.#counts.clear()
+    this.#threads.schemaChanged()
+  }
+
+  /** What is under way in a thread rejects with `reason`. */
+  close(reason: Error): Promise<void> {
+    return this.#threads.close(reason)
+  }
+
+  async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {
+    thread.tell('begin')
+    try {
+      const generator = generatorOf(steps)
+      let next = generator.next()
+      while (!next.done) {
+        let rows: unknown[]
+        try {
+          const { query } = statementOf(next.value)
+          this.#connection.prepare(query)
+          rows = await thread.read(query, 'rows')
+        } catch (error) {
+          if (error instanceof BrokenStorageError || thread.ended !== undefined) throw error
+          next = generator.throw(error)
+          continue
+        }
+        next = generator.next(rows)
+      }
+      return next.value
+    } finally {
+      thread.tell('end')
+    }
+  }
+
+  #isLong(prepared: PreparedStatement, { values }: Sql): boolean {
+    const now = performance.now()
+    const known = this.#judged.get(prepared)
+    if (known !== undefined && known.until > now) return known.isLong
+    const plan = known?.plan ?? readPlan(this.#connection.database, prepared.text, values.length)
+    const isLong = plan((loop) => this.#counts.of(loop)) > FEW_ROWS
+    // One that has waited to be measured is judged anew soon.
+    this.#judged.set(prepared, { plan, isLong, until: now + (isLong ? 1_000 : SMALL_FOR) })
+    return isLong
+  }
+}

@@ -1,0 +1,317 @@
+import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
+import { givePositions, unplaced } from '../event/event-tables.ts'
+import type { FileLock } from '../files/file-lock.ts'
+import { readMigrations } from '../migration-files.ts'
+import { RecentRefusals } from '../recent-refusals.ts'
+import type {
+  AppliedMigration,
+  DatabaseSchema,
+  MigrationSet,
+  ModuleData,
+  Storage,
+  StorageObserver,
+} from '../storage.ts'
+import { Checkpoints } from './checkpoints.ts'
+import type { Connection } from './connection.ts'
+import { copyDatabase } from './copy-database.ts'
+import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
+import { FreeSpace, type Volume } from './free-space.ts'
+import { GroupCommit } from './group-commit.ts'
+import { readLedger } from './ledger.ts'
+import { needsMigration, pendingMigrations } from './migrate.ts'
+import { Reads } from './reads.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+import { runInThread } from './run-in-thread.ts'
+import { databaseSchema } from './schema.ts'
+import { applyChange, type SchemaChange } from './schema-change.ts'
+import type { SchemaWork } from './schema-thread.ts'
+
+/**
+ * Reads (`Reads`) have connections of their own, and see what was committed before them; writes go through
+ * `GroupCommit`. After `onFatal` was called nothing more is accepted.
+ */
+export class SqliteStorage implements Storage {
+  readonly engine = 'sqlite'
+  readonly trouble = undefined
+  readonly outage = { refusal: undefined, refused: 0 }
+  readonly pool = undefined
+  readonly #writer: Connection
+  readonly #reader: Connection
+  readonly #reads: Reads
+  readonly #lock: FileLock
+  readonly #onFatal: (error: Error) => void
+  readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
+  readonly #checkpoints: Checkpoints
+  readonly #writes: GroupCommit
+  readonly #copies = new Set<Promise<unknown>>()
+  readonly #listeners = new Set<() => void>()
+  #sequenced = false
+  #ended: Error | undefined
+  readonly #refusals = new RecentRefusals()
+  readonly #space: FreeSpace | undefined
+  #held: DatabaseError | undefined
+  /** What writes are refused with before they are tried. */
+  #refusal: DatabaseError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: {
+    readonly writer: Connection
+    readonly reader: Connection
+    readonly lock: FileLock
+    readonly onFatal: (error: Error) => void
+    readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
+    readonly rehearse: boolean
+    readonly observer?: StorageObserver | undefined
+    readonly space?:
+      | { readonly read: () => Promise<Volume>; readonly keptFree: number | undefined }
+      | undefined
+  }) {
+    this.#writer = options.writer
+    this.#reader = options.reader
+    this.#reads = new Reads(options.reader)
+    this.#lock = options.lock
+    this.#onFatal = options.onFatal
+    this.#onCheckpoint = options.onCheckpoint
+    this.#checkpoints = new Checkpoints(options.writer.database, options.onCheckpoint ?? (() => {}))
+    this.#writes = new GroupCommit(options.writer, {
+      onBroken: (error) => this.#break(error),
+      onShortage: (error) => this.#refusals.add(error.message),
+      onEmitted: () => {
+        for (const listener of this.#listeners) listener()
+      },
+      // What is written during a copy stays in the log: the thread that copies writes it back.
+      onPause: () => {
+        if (this.#copies.size === 0) this.#checkpoints.run()
+      },
+      rehearse: options.rehearse,
+      observer: options.observer,
+    })
+    const { space } = options
+    this.#space =
+      space &&
+      new FreeSpace({ read: space.read, configured: space.keptFree, onChange: () => this.#decideRefusal() })
+  }
+
+  get refusal(): string | undefined {
+    return this.#refusal?.message ?? this.#refusals.reason
+  }
+
+  get wal() {
+    const { bytes, failure } = this.#checkpoints
+    return { bytes, failure }
+  }
+
+  get refused(): number {
+    return this.#refusals.count
+  }
+
+  many<Row>(query: Sql): Promise<Row[]> {
+    return this.#reading(() => this.#reads.many<Row>(query))
+  }
+
+  maybeOne<Row>(query: Sql): Promise<Row | undefined> {
+    return this.#reading(() => this.#reads.first<Row>(query))
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    const row = await this.maybeOne<Row>(query)
+    return row === undefined ? firstOf<Row>([]) : row
+  }
+
+  snapshot<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    return this.#reading(() => this.#reads.snapshot(steps))
+  }
+
+  transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    if (this.#refusal !== undefined) return this.#refuse(this.#refusal)
+    return this.#writes.transaction(steps)
+  }
+
+  async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
+    if (!this.#read(() => needsMigration(this.#reader, sets, files))) return []
+    if (this.#space?.low !== undefined) throw this.#space.low
+    return this.#change({ kind: 'migrate', sets, files })
+  }
+
+  async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
+    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
+    return this.#read(() => pendingMigrations(this.#reader, sets, files))
+  }
+
+  async applied() {
+    const ledger = this.#read(() => readLedger(this.#reader))
+    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+  }
+
+  undo(migrations: readonly AppliedMigration[]): Promise<void> {
+    return this.#change({ kind: 'undo', migrations })
+  }
+
+  async schema(): Promise<DatabaseSchema> {
+    // One turn of the event loop, in which nothing is committed: statements and ledger belong together.
+    return this.#read(() => databaseSchema(this.#reader))
+  }
+
+  async copyTo(file: string): Promise<void> {
+    this.#assertOpen()
+    const copy = copyDatabase(this.#writer.database.name, file)
+    this.#copies.add(copy)
+    try {
+      await copy
+    } finally {
+      this.#copies.delete(copy)
+    }
+  }
+
+  purge(module: string, record?: Sql): Promise<ModuleData> {
+    return this.#change({ kind: 'purge', module, record: plain(record) })
+  }
+
+  restoreModule(file: string, _sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData> {
+    return this.#change({ kind: 'restore', file, record: plain(record) })
+  }
+
+  /** There are such events where the data come from PostgreSQL, and none are added. */
+  async sequenceEvents(): Promise<void> {
+    if (this.#sequenced) return
+    while ((await this.maybeOne(unplaced)) !== undefined)
+      await this.transaction(() => givePositions('sqlite'))
+    this.#sequenced = true
+  }
+
+  onEvents(listener: () => void): () => Promise<void> {
+    this.#listeners.add(listener)
+    return async () => void this.#listeners.delete(listener)
+  }
+
+  async hold(): Promise<void> {
+    this.#assertOpen()
+    this.#held = new DatabaseError(
+      'held',
+      'the data are being moved to another database; nothing is written meanwhile',
+    )
+    this.#decideRefusal()
+    await this.#writes.idle()
+  }
+
+  release(): void {
+    this.#held = undefined
+    this.#decideRefusal()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#space?.close()
+    const closed = new DatabaseError(
+      'other',
+      'the storage is closed; nothing can be read or written any more',
+    )
+    await this.#writes.end(closed)
+    await Promise.allSettled(this.#copies)
+    const broken = this.#ended !== undefined
+    this.#ended ??= closed
+    await this.#reads.close(this.#ended)
+    try {
+      this.#reader.database.close()
+      // The last connection that closes writes the log back: not on a disk that has just failed.
+      if (broken) return
+      try {
+        this.#endLog()
+      } finally {
+        this.#writer.database.close()
+      }
+    } finally {
+      this.#lock.release()
+    }
+  }
+
+  /** Where the log stays, the next one to open the database finds it. @throws {Error} unless somebody hears of it */
+  #endLog(): void {
+    try {
+      this.#checkpoints.end()
+    } catch (error) {
+      if (this.#onCheckpoint === undefined) throw error
+      this.#onCheckpoint(error as Error)
+    }
+  }
+
+  #decideRefusal(): void {
+    this.#refusal = this.#held ?? this.#space?.low
+  }
+
+  #refuse(refusal: DatabaseError): Promise<never> {
+    this.#refusals.add(refusal.message, 0)
+    return Promise.reject(refusal)
+  }
+
+  /** Changes the schema between the groups of `#writes`: beside the event loop, since it may go through all rows. */
+  async #change<Result>(change: SchemaChange): Promise<Result> {
+    this.#assertOpen()
+    try {
+      const result = await this.#writes.exclusive(async () => {
+        this.#assertOpen()
+        if (this.#held !== undefined) throw this.#held
+        // Nobody is served yet from a new database, and a thread takes its time to begin.
+        if (readLedger(this.#reader).length > 0) {
+          const work: SchemaWork = { file: this.#writer.database.name, change }
+          return runInThread('schema-thread', work, () => this.#schemaChanged())
+        }
+        return retryWhileBusy(() => applyChange(this.#writer, change)).finally(() => this.#schemaChanged())
+      })
+      return result as Result
+    } catch (error) {
+      if (error instanceof BrokenStorageError) this.#break(error)
+      if (isShortage(error) && error !== this.#space?.low) this.#refusals.add(error.message)
+      throw error
+    }
+  }
+
+  #schemaChanged(): void {
+    this.#writer.schemaChanged()
+    this.#reads.schemaChanged()
+  }
+
+  async #reading<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    this.#assertOpen()
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#noted(error)
+    }
+  }
+
+  #read<Result>(work: () => Result): Result {
+    this.#assertOpen()
+    try {
+      return work()
+    } catch (error) {
+      throw this.#noted(error)
+    }
+  }
+
+  /** An error of a read, which may end it all. */
+  #noted(error: unknown): unknown {
+    if (error instanceof BrokenStorageError) this.#break(error)
+    if (error instanceof ShortageError) this.#refusals.add(error.message)
+    return error
+  }
+
+  #assertOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended
+  }
+
+  #break(error: BrokenStorageError): void {
+    if (this.#ended !== undefined) return
+    const { afterwards } = error
+    this.#ended = afterwards
+    this.#writes.abort(afterwards)
+    this.#onFatal(error)
+  }
+}
+
+const plain = (query: Sql | undefined) => query && { strings: [...query.strings], values: query.values }

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { acquireFileLock } from '../../src/files/file-lock.ts'
+
+t.test('a lock is held once, and again after its release', async (t) => {
+  const file = join(t.testdir(), 'app.lock')
+  const lock = acquireFileLock(file)
+  t.ok(lock)
+  t.equal(acquireFileLock(file), undefined)
+  t.equal(acquireFileLock(file), undefined, 'a failed attempt does not drop the lock')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  lock?.release()
+  const again = acquireFileLock(file)
+  t.ok(again)
+  again?.release()
+})
+
+/** A process that tries to take the lock, says "held" or "busy", and lives on. */
+async function attemptElsewhere(t: Test, file: string) {
+  const module = new URL('../../src/files/file-lock.ts', import.meta.url)
+  const source = `
+    const { acquireFileLock } = await import(${JSON.stringify(module)})
+    globalThis.lock = acquireFileLock(${JSON.stringify(file)})
+    console.log(globalThis.lock ? 'held' : 'busy')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [output] = await once(child.stdout, 'data')
+  return { child, said: String(output).trim() }
+}
+
+t.test('a lock of another process holds until that process dies, even by SIGKILL', async (t) => {
+  const file = join(t.testdir(), 'app.lock')
+  const { child, said } = await attemptElsewhere(t, file)
+  t.equal(said, 'held')
+  t.equal(acquireFileLock(file), undefined)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const lock = acquireFileLock(file)
+  t.ok(lock)
+  lock?.release()
+})
+
+t.test('a second attempt in the process that holds it frees it for nobody', async (t) => {
+  const file = join(t.testdir(), 'app.lock')
+  const lock = acquireFileLock(file)
+  t.equal(acquireFileLock(file), undefined)
+  t.equal((await attemptElsewhere(t, file)).said, 'busy')
+  lock?.release()
+})
+
+t.test('a file that cannot be locked at all is an error, not "busy"', async (t) => {
+  const directory = t.testdir()
+  t.throws(() => acquireFileLock(join(directory, 'missing', 'app.lock')), { code: 'ENOENT' })
+  const file = join(directory, 'other.lock')
+  writeFileSync(file, 'not a database, and long enough to be told from one: '.repeat(50))
+  chmodSync(file, 0o600)
+  t.throws(() => acquireFileLock(file), { code: 'SQLITE_NOTADB' })
+})

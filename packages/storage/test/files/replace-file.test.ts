@@ -1,0 +1,21 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { replaceFile } from '../../src/files/replace-file.ts'
+
+t.test('replaces the text that was expected, and no other', async (t) => {
+  const file = join(t.testdir({ file: 'former' }), 'file')
+  t.equal(await replaceFile(file, 'former', 'next'), true)
+  t.equal(readFileSync(file, 'utf8'), 'next')
+  writeFileSync(file, 'of somebody else')
+  t.equal(await replaceFile(file, 'former', 'next'), false)
+  t.equal(readFileSync(file, 'utf8'), 'of somebody else')
+})
+
+t.test('a text that is there already is written again: its first sync may have failed', async (t) => {
+  const file = join(t.testdir({ file: 'next' }), 'file')
+  const before = statSync(file).ino
+  t.equal(await replaceFile(file, 'former', 'next'), true)
+  t.not(statSync(file).ino, before)
+  t.equal(readFileSync(file, 'utf8'), 'next')
+})

@@ -1,0 +1,28 @@
+import { Client } from 'pg'
+import t from 'tap'
+import { RetriableError, toCommitError, toDatabaseError } from '../../src/postgres/database-error.ts'
+import { testOnPostgres } from '../engines.ts'
+
+testOnPostgres(
+  'a COMMIT on a connection that is known to be broken was never sent',
+  async (t, _open, url) => {
+    const client = new Client({ connectionString: url.split('?')[0], pipeline: true })
+    client.on('error', () => {})
+    await client.connect()
+    const ended = new Promise((resolve) => client.once('end', resolve))
+    const killed = client.query('SELECT pg_terminate_backend(pg_backend_pid())').catch((error) => error)
+    t.match(toDatabaseError(await killed, 'SELECT'), { kind: 'unavailable' })
+    await ended
+    const error = await client.query('COMMIT').then(t.fail, (error) => error)
+    t.type(toCommitError(error), RetriableError)
+    t.match(toCommitError(error), { kind: 'unavailable' })
+  },
+)
+
+t.test('a COMMIT whose answer is lost has an unknown outcome, whatever the reason', async (t) => {
+  for (const reason of ['Connection terminated unexpectedly', 'read ECONNRESET', 'Query read timeout']) {
+    const error = toCommitError(new Error(reason))
+    t.notOk(error instanceof RetriableError, reason)
+    t.match(error, { kind: 'unknown-outcome' })
+  }
+})

@@ -1,0 +1,61 @@
+import t from 'tap'
+import { parsePostgresUrl } from '../../src/postgres/postgres-url.ts'
+
+t.test('a URL has all that it takes to connect, and a name without the password', async (t) => {
+  t.strictSame(parsePostgresUrl('postgres://ann:p%40ss@127.0.0.1:5433/shop?schema=demo'), {
+    servers: [{ host: '127.0.0.1', port: 5433, user: 'ann', password: 'p@ss', database: 'shop', ssl: false }],
+    schema: 'demo',
+    connectionLimit: 19,
+    name: 'the schema "demo" of postgres://127.0.0.1:5433/shop',
+  })
+  t.match(parsePostgresUrl('postgresql:///shop?host=/run/postgresql&connection_limit=5'), {
+    servers: [{ host: '/run/postgresql', database: 'shop', ssl: false }],
+    schema: 'mortise',
+    connectionLimit: 5,
+  })
+})
+
+t.test('a URL may name several servers, with whatever else it has', async (t) => {
+  const url =
+    'postgres://ann:p%40ss@db1.example,[::1]:5433/shop?sslmode=require&target_session_attrs=read-write'
+  const rest = { user: 'ann', password: 'p@ss', database: 'shop', ssl: { rejectUnauthorized: false } }
+  t.strictSame(parsePostgresUrl(url), {
+    servers: [
+      { host: 'db1.example', ...rest },
+      { host: '::1', port: 5433, ...rest },
+    ],
+    schema: 'mortise',
+    connectionLimit: 19,
+    name: 'the schema "mortise" of postgres://db1.example,[::1]:5433/shop',
+  })
+})
+
+t.test('TLS is as sslmode says, and has to be decided for another machine', async (t) => {
+  const ssl = (parameters: string) =>
+    parsePostgresUrl(`postgres://db.example/shop${parameters}`).servers[0]?.ssl
+  t.equal(ssl('?sslmode=disable'), false)
+  t.strictSame(ssl('?sslmode=require'), { rejectUnauthorized: false })
+  t.equal(ssl('?sslmode=verify-full'), true)
+  const file = `${t.testdir({ 'root.pem': 'a certificate' })}/root.pem`
+  t.strictSame(ssl(`?sslrootcert=${file}`), { ca: 'a certificate' })
+  t.throws(() => ssl(''), { message: /another machine \(db\.example\).*sslmode=verify-full/ })
+  t.throws(() => ssl('?sslmode=prefer'), { message: /none of disable, require, verify-full/ })
+  t.throws(() => ssl('?sslrootcert=/nowhere.pem'), { message: /ENOENT/ })
+})
+
+t.test('what is wrong is said without the URL', async (t) => {
+  for (const [url, message] of [
+    ['postgres://u:secret@host:port/x', /must be a URL such as/],
+    ['postgres://u:secret@localhost/x?schema=My-Shop', /the schema "My-Shop"/],
+    ['postgres://u:secret@localhost/x?schema=pg_shop', /not "pg_…"/],
+    ['postgres://u:secret@localhost/x?pool=3', /the parameter "pool", which is none of schema/],
+    ['postgres://u:secret@localhost/x?connection_limit=4', /"4": a host needs 5/],
+    ['postgres://u:secret@localhost/x?connection_limit=ten', /the connection_limit "ten"/],
+    ['postgres://u:secret@localhost,host:port/x', /must be a URL such as/],
+    ['postgres://u:secret@localhost/x?target_session_attrs=any', /"any": only read-write will do/],
+  ] as const) {
+    const failed = () => parsePostgresUrl(url)
+    t.throws(failed, { name: 'TypeError', message })
+    t.throws(failed, { message: /^(?!.*secret)/ })
+  }
+})

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { one, sql } from '@mortise/module-sdk'
+import t, { type Test } from 'tap'
+import { openStorage } from '../../src/open-storage.ts'
+import { startPostgres } from './start-postgres.ts'
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+const skip = hasOpenssl ? false : 'openssl is missing: apt-get install openssl'
+
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+
+/** A certificate authority in a folder of its own. */
+class Authority {
+  readonly #folder: string
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder
+    this.#openssl('req', '-x509', ...KEY, '-subj', `/CN=${name}`, '-keyout', 'root.key', '-out', 'root.crt')
+  }
+
+  get file(): string {
+    return join(this.#folder, 'root.crt')
+  }
+
+  /** A certificate for the machine of this name. */
+  certify(name: string): { certificate: string; key: string } {
+    this.#openssl('req', ...KEY, '-subj', `/CN=${name}`, '-keyout', 'server.key', '-out', 'server.csr')
+    writeFileSync(join(this.#folder, 'names'), `subjectAltName=DNS:${name}`)
+    const signed = ['-CA', 'root.crt', '-CAkey', 'root.key', '-CAcreateserial', '-extfile', 'names']
+    this.#openssl('x509', '-req', '-in', 'server.csr', ...signed, '-out', 'server.crt')
+    const read = (file: string) => readFileSync(join(this.#folder, file), 'utf8')
+    return { certificate: read('server.crt'), key: read('server.key') }
+  }
+
+  #openssl(...args: string[]): void {
+    const { status, stderr } = spawnSync('openssl', args, { cwd: this.#folder, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`openssl ${args.join(' ')}: ${stderr}`)
+  }
+}
+
+/** Whether a host that opens this database talks to it encrypted. */
+async function isEncrypted(t: Test, url: string): Promise<boolean> {
+  const storage = await openStorage({ url, onFatal: t.fail })
+  const sessions = sql`SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`
+  const read = await storage.one<{ ssl: number }>(sessions)
+  const written = await storage.transaction(() => one<{ ssl: number }>(sessions))
+  await storage.close()
+  t.equal(read.ssl, written.ssl)
+  return read.ssl === 1
+}
+
+t.test('the certificate of the server is checked as sslmode says', { skip }, async (t) => {
+  const folders = t.testdir({ own: {}, strange: {} })
+  const own = new Authority(join(folders, 'own'), 'own')
+  const strange = new Authority(join(folders, 'strange'), 'strange')
+  const server = await startPostgres({ durable: false, tls: own.certify('localhost') })
+  t.teardown(() => server.stop())
+  const byAddress = server.url
+  const byName = server.url.replace('127.0.0.1', 'localhost')
+
+  t.equal(await isEncrypted(t, `${byName}?sslrootcert=${own.file}`), true)
+  t.equal(await isEncrypted(t, `${byAddress}?sslmode=require`), true)
+  t.equal(await isEncrypted(t, `${byName}?sslmode=disable`), false)
+  t.equal(await isEncrypted(t, byName), false, 'on this machine nothing has to be said')
+  for (const [url, reason] of [
+    [`${byAddress}?sslrootcert=${own.file}`, /127\.0\.0\.1 is not in the cert's list/],
+    [`${byName}?sslrootcert=${strange.file}`, /who signed its certificate is not known .*sslrootcert$/],
+    [`${byName}?sslmode=verify-full`, /who signed its certificate is not known .*sslrootcert$/],
+  ] as const) {
+    const error = await openStorage({ url, onFatal: t.fail }).then(t.fail, (error) => error)
+    t.match(error, { name: 'StorageUnreachableError', message: reason })
+  }
+})
+
+t.test('a server without TLS is refused where it has to be encrypted', async (t) => {
+  const server = await startPostgres({ durable: false })
+  t.teardown(() => server.stop())
+  await t.rejects(openStorage({ url: `${server.url}?sslmode=require`, onFatal: t.fail }), {
+    name: 'StorageUnreachableError',
+    message: /does not support SSL/,
+  })
+})

@@ -1,0 +1,18 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import t from 'tap'
+import { carriedError, carryError } from '../../src/sqlite/carried-error.ts'
+import { BrokenStorageError } from '../../src/sqlite/database-error.ts'
+import { MigrationError } from '../../src/storage.ts'
+
+const carried = (error: Error) => carriedError(structuredClone(carryError(error)))
+
+t.test('an error keeps its class, its kind, its words and its file from one thread to another', async (t) => {
+  const full = Object.assign(new DatabaseError('full', 'no room'), { path: '/data/app.db' })
+  t.match(carried(full), { name: 'DatabaseError', kind: 'full', message: 'no room', path: '/data/app.db' })
+  t.ok(carried(new BrokenStorageError('broken')) instanceof BrokenStorageError)
+  t.ok(carried(new MigrationError('wrong')) instanceof MigrationError)
+  t.match(carried(Object.assign(new Error('write'), { code: 'ENOSPC' })), {
+    message: 'write',
+    code: 'ENOSPC',
+  })
+})

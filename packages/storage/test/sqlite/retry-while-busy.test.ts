@@ -1,0 +1,32 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import t from 'tap'
+import { retryWhileBusy } from '../../src/sqlite/retry-while-busy.ts'
+
+t.test('runs again while busy', async (t) => {
+  let attempts = 0
+  const result = await retryWhileBusy(() => {
+    attempts++
+    if (attempts < 3) throw new DatabaseError('busy', 'locked')
+    return 'done'
+  })
+  t.strictSame([result, attempts], ['done', 3])
+})
+
+t.test('gives up after its time, and at once for any other error', async (t) => {
+  const busy = new DatabaseError('busy', 'locked')
+  await t.rejects(
+    retryWhileBusy(() => {
+      throw busy
+    }, 10),
+    busy,
+  )
+  let attempts = 0
+  await t.rejects(
+    retryWhileBusy(() => {
+      attempts++
+      throw new DatabaseError('unique', 'there')
+    }),
+    { name: 'DatabaseError', kind: 'unique' },
+  )
+  t.equal(attempts, 1)
+})

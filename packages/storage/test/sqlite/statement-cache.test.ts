@@ -1,0 +1,31 @@
+import { join, sql } from '@mortise/module-sdk'
+import t from 'tap'
+import { COMPOSED_STATEMENTS, StatementCache } from '../../src/sqlite/statement-cache.ts'
+import { memoryConnection, SCHEMA } from '../temporary-storage.ts'
+
+t.test('a query written whole is prepared once per call site', async (t) => {
+  const cache = new StatementCache(memoryConnection(t, SCHEMA).database)
+  const query = (id: number) => sql`SELECT * FROM item WHERE id = ${id}`
+  t.equal(cache.get(query(1)), cache.get(query(2)))
+  t.equal(cache.composed, 0)
+})
+
+t.test('composed queries are found by text, and only so many are kept', async (t) => {
+  const cache = new StatementCache(memoryConnection(t, SCHEMA).database)
+  const query = (count: number) =>
+    sql`SELECT * FROM item WHERE id IN (${join(Array.from({ length: count }, (_, id) => sql`${id}`))})`
+  const first = cache.get(query(1))
+  t.equal(cache.get(query(1)), first)
+  t.equal(cache.composed, 1)
+  for (let count = 2; count <= COMPOSED_STATEMENTS + 20; count++) cache.get(query(count))
+  t.equal(cache.composed, COMPOSED_STATEMENTS)
+  t.not(cache.get(query(1)), first, 'the least recently used was dropped')
+})
+
+t.test('what is no single allowed statement is an error that shows it', async (t) => {
+  const cache = new StatementCache(memoryConnection(t, SCHEMA).database)
+  t.throws(() => cache.get(sql`COMMIT`), { name: 'DatabaseError', kind: 'refused', message: /COMMIT/ })
+  t.throws(() => cache.get(sql`SELECT 1; SELECT 2`), { kind: 'refused', message: /more than one statement/ })
+  t.throws(() => cache.get(sql`SELECT FROM`), { kind: 'other', message: /syntax error.*SELECT FROM/ })
+  t.throws(() => cache.get('SELECT 1' as never), { name: 'TypeError', message: /sql`…`/ })
+})
