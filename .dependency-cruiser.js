@@ -52,6 +52,15 @@ export default {
       {},
       { circular: true },
     ),
+    {
+      ...rule(
+        'no-folder-circles',
+        'Folders that import each other in a circle cannot be read apart.',
+        {},
+        { circular: true },
+      ),
+      scope: 'folder',
+    },
     rule(
       'no-undeclared-packages',
       'What a package imports stands in its package.json; what only tests import, in that of the repository.',

@@ -52,6 +52,7 @@ export { createTokenVerifier } from './callers/tokens.ts'
 export {
   assertHostSettings,
   type Config,
+  configFile,
   moduleSettings,
   nameOfDatabaseSetting,
   ownIssuer,
@@ -126,7 +127,6 @@ export { isLock } from './modules/is-lock.ts'
 export { lentPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
-  configFile,
   differenceOf,
   emptyLock,
   Lock,

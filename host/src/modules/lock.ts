@@ -63,7 +63,6 @@ export const emptyLock: Lock = { lockVersion: 1, generation: 0, modules: {} }
 
 /** Where things are in an application folder. */
 export const lockFile = (directory: string) => join(directory, 'modules.lock.json')
-export const configFile = (directory: string) => join(directory, 'app.config.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
 /** All packages that a lock names, by the names that people know them by: ids of modules, and `host`. */

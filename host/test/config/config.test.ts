@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import {
+  configFile,
   moduleSettings,
   ownIssuer,
   placeOfDatabase,
@@ -10,7 +11,6 @@ import {
   tokenIssuers,
 } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/settings.ts'
-import { configFile } from '../../src/modules/lock.ts'
 import { applicationFolder, temporaryFolder } from '../application-folder.ts'
 
 t.test('an empty folder has all defaults', async (t) => {
