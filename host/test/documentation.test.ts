@@ -8,7 +8,7 @@ import t from 'tap'
 import { GUEST_LIFETIME } from '../src/callers/guests.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { checkSettings, variableOf } from '../src/config/settings.ts'
-import { MOST_KEYS } from '../src/http/limits/window-counter.ts'
+import { MOST_KEYS } from '../src/http/limits/rate-limits.ts'
 import { hostProblems } from '../src/http/problems.ts'
 import { ANSWER_LIFETIME } from '../src/requests/idempotency-records.ts'
 

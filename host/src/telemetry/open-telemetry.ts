@@ -18,7 +18,7 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
-import { pathOf } from './path-of.ts'
+import { pathOf } from '../http/request-head.ts'
 import { settlesWithin } from './settles-within.ts'
 import { ToldExporter } from './told-exporter.ts'
 import type { Tracing } from './tracing.ts'

@@ -12,7 +12,7 @@ import { createTokenVerifier, type TokenVerifier } from '../../src/callers/token
 import { conditionalRequests } from '../../src/http/conditional-requests.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
-import { requestBodies } from '../../src/http/request-bodies.ts'
+import { requestBodies } from '../../src/http/request-body.ts'
 import { securityHeaders } from '../../src/http/security-headers.ts'
 import { unknownRoutes } from '../../src/http/unknown-routes.ts'
 import { validation } from '../../src/http/validation.ts'

@@ -4,10 +4,9 @@ import pino from 'pino'
 import t from 'tap'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
-import { requestLog } from '../../src/requests/request-log.ts'
-import { requestTimes } from '../../src/requests/request-times.ts'
+import { requestLog, requestTimes } from '../../src/requests/observe-requests.ts'
 import { health } from '../../src/routes/health.ts'
-import { RequestDurations } from '../../src/telemetry/request-durations.ts'
+import { RequestDurations } from '../../src/telemetry/metrics.ts'
 
 t.test('a line names module, route and, once, the request', async (t) => {
   const lines: string[] = []

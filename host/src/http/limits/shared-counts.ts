@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Database, many, run, sql } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import type { LimitName, RateLimits } from './rate-limits.ts'
-import { type Untold, WINDOW, type WindowCounter } from './window-counter.ts'
+import { type LimitName, type RateLimits, type Untold, WINDOW, type WindowCounter } from './rate-limits.ts'
 
 /** How often the hosts of a database tell each other what they have counted, in milliseconds. */
 const INTERVAL = 2_000
