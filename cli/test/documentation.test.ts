@@ -61,7 +61,7 @@ t.test('SECURITY.md, which the README leads to, names tests and verifications th
   t.ok(rows.length > 20)
   for (const cell of rows) t.match(cell, /\.test\.ts`|`verify /, 'a defence that nothing holds')
   for (const [, name] of page.matchAll(/`verify ([a-z-]+)`/g)) {
-    t.ok(existsSync(join(root, 'packages', 'verification', 'src', name as string)), `verify ${name}`)
+    t.ok(existsSync(join(root, 'packages', 'verification', 'src', 'runs', name as string)), `verify ${name}`)
   }
   const paths = [...page.matchAll(/`([\w-]+(?:\/[\w.-]+)+)`|\]\(([^):#]+)\)/g)].map(
     ([, path, link]) => path ?? link,

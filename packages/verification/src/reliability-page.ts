@@ -1,4 +1,4 @@
-import type { Outcome, Verification } from './verification.ts'
+import type { Outcome, Verification } from './harness/verification.ts'
 
 /** One run, as `npm run verify -- --json` prints it and `results/` keeps it. */
 export interface Run extends Outcome {
