@@ -62,6 +62,12 @@ export default {
       scope: 'folder',
     },
     rule(
+      'rooms-import-no-file-above-them',
+      'What rooms share is in a room.',
+      { path: '^(host|cli|packages/(?:storage|verification))/src/[^/]+/' },
+      { path: '^$1/src/[^/]+\\.ts$' },
+    ),
+    rule(
       'no-undeclared-packages',
       'What a package imports stands in its package.json; what only tests import, in that of the repository.',
       { path: ofWorkspaces, pathNot: '/test/' },
