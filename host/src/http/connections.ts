@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Problem } from '@mortise/module-sdk'
-import type { AddressList } from './limits/address-list.ts'
+import type { AddressList, Problem } from '@mortise/module-sdk'
 import type { Shares } from './limits/shares.ts'
 import { problemBytes } from './refuse-connection.ts'
 import { busy, tooManyConnections } from './too-many.ts'

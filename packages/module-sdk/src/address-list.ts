@@ -1,9 +1,10 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
-/** Addresses and CIDR ranges. */
+/** Addresses and CIDR ranges. An IPv4 address that is written as IPv6 is in those of IPv4 too. */
 export class AddressList {
   readonly #list = new BlockList()
 
+  /** @throws {Error} for what is neither */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', bits] = range.split('/')
