@@ -31,7 +31,7 @@ import { type Lent, registerModule } from '../modules/register-module.ts'
 import { Claims } from '../requests/claims.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
-import { type RequestTimesOptions, requestLog, requestTimes, tracing } from '../requests/observe-requests.ts'
+import { requestLog, tracing } from '../requests/observe-requests.ts'
 import { addressLimit, byteLimit, callerLimit, forwardedShares } from '../requests/rate-limit.ts'
 import { transaction } from '../requests/transaction.ts'
 import { claimRoute } from '../routes/claim-route.ts'
@@ -43,7 +43,7 @@ import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
 import { RequestDurations } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
-import { type AnswerCountingOptions, answerCounting } from './generations.ts'
+import { type AnswerCountingOptions, answerCounting, type ModuleWatch } from './generations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -63,9 +63,9 @@ export interface HostParts {
   readonly logger: FastifyBaseLogger
   readonly tokens: TokenVerifier
   /** Those of the process; an instance without counts for nobody. */
-  readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
+  readonly metrics?: Pick<AnswerCountingOptions, 'requests'> & Pick<MetricsOptions, 'read'>
   /** Those of this instance; without, nothing of it is counted. */
-  readonly counting?: AnswerCountingOptions | undefined
+  readonly counting?: ModuleWatch | undefined
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
   /** Those of the process; without, each address may have any number of requests at once. */
@@ -115,8 +115,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   try {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
-    await app.register(requestTimes, { requests })
-    if (parts.counting) await app.register(answerCounting, parts.counting)
+    await app.register(answerCounting, { requests, watch: parts.counting })
     await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { isStream } from '../requests/observe-requests.ts'
+import type { RequestDurations } from '../telemetry/metrics.ts'
 
 /** One Fastify instance and the requests that it has begun to answer. */
 class Generation {
@@ -181,12 +182,9 @@ const none: Answers = { all: 0, failed: 0 }
 export class AnswerCounts {
   readonly #byModule = new Map<string, Answers>()
 
-  /** @returns what that makes of the module */
-  count(module: string, isFailed: boolean): Answers {
+  count(module: string, isFailed: boolean): void {
     const { all, failed } = this.of(module)
-    const answers = { all: all + 1, failed: failed + (isFailed ? 1 : 0) }
-    this.#byModule.set(module, answers)
-    return answers
+    this.#byModule.set(module, { all: all + 1, failed: failed + (isFailed ? 1 : 0) })
   }
 
   of(module: string): Answers {
@@ -211,20 +209,28 @@ export function failsMore(former: Answers, present: Answers): boolean {
 const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
 
 export interface AnswerCountingOptions {
+  readonly requests: RequestDurations
+  /** Who watches the modules. */
+  readonly watch?: ModuleWatch | undefined
+}
+
+export interface ModuleWatch {
   readonly answers: AnswerCounts
   /** Told the module of each answer that is its failure. */
   readonly onFailure: (module: string) => void
 }
 
-/** Has the answers of modules counted, other than streams and 503. */
+/** Counts every answer by its route, and those of modules for their watch, other than 503. Streams are not counted. */
 export const answerCounting = fp<AnswerCountingOptions>(
-  async (app, { answers, onFailure }) => {
-    app.addHook('onResponse', ({ routeOptions, problem }, reply, done) => {
-      const { module } = routeOptions.config
-      if (module !== undefined && reply.statusCode !== 503 && !isStream(reply)) {
-        const isFailed = isModuleFailure(reply.statusCode, problem)
-        answers.count(module, isFailed)
-        if (isFailed) onFailure(module)
+  async (app, { requests, watch }) => {
+    app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {
+      if (isStream(reply)) return done()
+      const { statusCode, elapsedTime } = reply
+      requests.observe(config, method, statusCode, elapsedTime)
+      if (watch && config.module !== undefined && statusCode !== 503) {
+        const isFailed = isModuleFailure(statusCode, problem)
+        watch.answers.count(config.module, isFailed)
+        if (isFailed) watch.onFailure(config.module)
       }
       done()
     })

@@ -3,7 +3,6 @@ import fp from 'fastify-plugin'
 import { traceIdIn } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
 import { AlikeLines } from '../telemetry/alike-lines.ts'
-import type { RequestDurations } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 
 export interface RequestLogOptions {
@@ -39,22 +38,6 @@ export const requestLog = fp<RequestLogOptions>(
     })
   },
   { name: 'request-log', fastify: '5.x' },
-)
-
-export interface RequestTimesOptions {
-  readonly requests: RequestDurations
-}
-
-/** Has every request counted that is answered, by its route, other than streams. */
-export const requestTimes = fp<RequestTimesOptions>(
-  async (app, { requests }) => {
-    app.addHook('onResponse', ({ routeOptions, method }, reply, done) => {
-      const { statusCode, elapsedTime } = reply
-      if (!isStream(reply)) requests.observe(routeOptions.config, method, statusCode, elapsedTime)
-      done()
-    })
-  },
-  { name: 'request-times', fastify: '5.x' },
 )
 
 declare module 'fastify' {

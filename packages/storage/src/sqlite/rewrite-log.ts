@@ -1,7 +1,5 @@
 import {
-  accessSync,
   closeSync,
-  constants,
   existsSync,
   fsyncSync,
   openSync,
@@ -10,6 +8,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { acquireFileLock, databaseLockFile } from '../files/file-lock.ts'
+import { isWritable } from './is-writable.ts'
 
 /** How much of the log is in memory at a time, in bytes. */
 const PIECE = 1024 * 1024
@@ -72,14 +71,5 @@ function rewrite(handle: number): void {
     for (let written = 0; written < read; )
       written += writeSync(handle, piece, written, read - written, position + written)
     position += read
-  }
-}
-
-function isWritable(file: string): boolean {
-  try {
-    accessSync(file, constants.W_OK)
-    return true
-  } catch {
-    return false
   }
 }
