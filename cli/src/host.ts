@@ -46,7 +46,6 @@ export {
   forgetIdentity,
   type Generation,
   type Generations,
-  type HeldWrites,
   type HostEnvironment,
   HostGoneError,
   HostSilentError,

@@ -1,10 +1,10 @@
 // What the benchmarks use too: applications and hosts in processes of their own.
-export { Host, runApp } from './harness/app-command.ts'
+export { Host } from './harness/app-command.ts'
 export { Child } from './harness/child.ts'
 export { hostServer } from './harness/host-group.ts'
 export { mintUsers } from './harness/mint-users.ts'
 export { ownSchema } from './harness/own-schema.ts'
-export { type PreparedApplication, prepareApplication } from './harness/prepare-application.ts'
+export { prepareApplication } from './harness/prepare-application.ts'
 export { serveParent, type Usage } from './harness/serve-parent.ts'
 export { writeTallyModule } from './runs/outbox/tally-module.ts'
 export { openStream, type Stream } from './runs/streams/stream.ts'

@@ -8,7 +8,7 @@ import { readCatalog } from './catalog.ts'
 import { type PostgresLedgerEntry, type Query, readLedger, recordMigration } from './ledger.ts'
 
 /** A migration on this engine, and what it is on SQLite. */
-export interface PortableMigration extends MigrationFile {
+interface PortableMigration extends MigrationFile {
   readonly sqlite: MigrationFile
 }
 

@@ -8,12 +8,12 @@ import { restoreModule } from './restore-module.ts'
 import { undoMigrations } from './undo.ts'
 
 /** A statement that was sent to another thread, where it is no `Sql` any more. */
-export interface CarriedSql {
+interface CarriedSql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
 }
 
-export const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
+const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
 
 /** A change of the schema as plain data. */
 export type SchemaChange =

@@ -8,16 +8,7 @@ import { settles } from './settles.ts'
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
 /** What changes a file, or makes it last. */
-export const callNames = [
-  'pwrite64',
-  'fsync',
-  'openat',
-  'write',
-  'ftruncate',
-  'unlink',
-  'rename',
-  'mkdir',
-] as const
+const callNames = ['pwrite64', 'fsync', 'openat', 'write', 'ftruncate', 'unlink', 'rename', 'mkdir'] as const
 
 /** The `number`th of the calls of this name that a thread makes, of those on `path` if it is given. */
 export interface Place {

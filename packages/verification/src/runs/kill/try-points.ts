@@ -8,7 +8,7 @@ import { addressOf, startSampleRegistry } from './sample-registry.ts'
 import { killBesideHost, killCommand, killHost, type Point } from './victims.ts'
 
 /** Who is killed: the command on a stopped application, the command beside a running host, or that host. */
-export const victims = ['command', 'command-served', 'host'] as const
+const victims = ['command', 'command-served', 'host'] as const
 export type Victim = (typeof victims)[number]
 
 export interface TryOptions {
@@ -23,11 +23,11 @@ export interface TryOptions {
   readonly onResult: (result: Result) => void
 }
 
-export interface FailedPoint extends Point {
+interface FailedPoint extends Point {
   readonly failure: string
 }
 
-export interface Result {
+interface Result {
   readonly command: CommandName
   readonly victim: Victim
   /** How many points were tried. */

@@ -9,7 +9,7 @@ export interface Line {
   readonly version: number
 }
 
-export interface Cart {
+interface Cart {
   /** Null of one that never was, undefined of one that nobody has seen yet. */
   readonly id: string | null | undefined
   readonly version: number
@@ -65,7 +65,7 @@ export interface CartState {
 type Of<Kind> = Extract<CartInput, { kind: Kind }>
 type Output = CartOutput | undefined
 
-export const MAX_QUANTITY = 9999
+const MAX_QUANTITY = 9999
 const never: Cart = { id: null, version: 0, lines: [] }
 
 /** The carts of users and guests, as the HTTP contract has them: one request after the other. */

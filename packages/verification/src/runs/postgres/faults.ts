@@ -12,7 +12,7 @@ export interface Fault {
   begin(parts: FaultParts): Promise<() => unknown>
 }
 
-export interface FaultParts {
+interface FaultParts {
   readonly database: TestPostgres
   /** All ways to it. */
   readonly proxies: readonly CuttableProxy[]

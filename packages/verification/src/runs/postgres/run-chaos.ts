@@ -22,7 +22,7 @@ import { Writer } from './writer.ts'
  * of the faults.
  */
 export const kinds = ['restart', 'promote', ...(Object.keys(faults) as (keyof typeof faults)[])] as const
-export type Kind = (typeof kinds)[number]
+type Kind = (typeof kinds)[number]
 
 export interface ChaosOptions {
   /** Asked before each round but the first. */
