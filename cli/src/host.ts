@@ -85,6 +85,7 @@ export {
   migrateApplication,
   migrateHost,
   mintApplicationToken,
+  modeOf,
   moduleMigrations,
   moduleSettings,
   NewerHostError,

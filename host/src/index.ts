@@ -21,6 +21,7 @@ export {
   type ModuleData,
   type Move,
   makeFolder,
+  modeOf,
   openStorage,
   parseJson,
   parsePostgresUrl,

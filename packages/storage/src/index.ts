@@ -13,7 +13,7 @@ export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-
 export { readOptionalText, readText } from './files/read-text.ts'
 export { replaceFile } from './files/replace-file.ts'
 export { syncPath } from './files/sync-path.ts'
-export { publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
+export { modeOf, publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
 export { generatorOf, kindOf } from './generator-of.ts'
 export { inspectDatabase } from './inspect-database.ts'
 export { isRefusal, isTold } from './is-refusal.ts'
