@@ -4,7 +4,6 @@ import { relative } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import { askBeforeLoss } from '../ask-before-loss.ts'
 import {
-  capitalised,
   databaseOverridden,
   moveBusy,
   moveInterrupted,
@@ -198,7 +197,7 @@ async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> 
       throw notMovable({ reason: error.message, cause: error })
     }
     if (error instanceof StorageUnreachableError) {
-      throw moveTargetUnreachable({ problem: capitalised(error.message), cause: error })
+      throw moveTargetUnreachable({ reason: error.message, cause: error })
     }
     if (error instanceof DatabaseError) throw moveInterrupted({ reason: error.message, cause: error })
     throw error

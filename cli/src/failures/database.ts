@@ -3,14 +3,14 @@ import { defineFailure } from './define-failure.ts'
 export const databaseUnreachable = defineFailure(
   'unexpected',
   'database-unreachable',
-  '{problem}',
+  'The database is out of reach: {reason}',
   'Start the server, or correct "database" in app.config.json or APP_DATABASE: host, user, password, certificate.',
 )
 
 export const databaseInUse = defineFailure(
   'unexpected',
   'database-in-use',
-  'Another process uses the database of this application: a host that starts or stops, or a command.',
+  'The database is in use by another process: a host that starts or stops, or a command.',
   'Wait until it is done, or stop it, then try again.',
 )
 
@@ -38,14 +38,14 @@ export const lostBeforeFirstStart = defineFailure(
 export const databaseLost = defineFailure(
   'usage',
   'database-lost',
-  '{problem}. Nothing was changed.',
+  'The database is lost. {problem}. Nothing was changed.',
   'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app start --new-database" begins with an empty one.',
 )
 
 export const databaseLostSnapshotLeft = defineFailure(
   'usage',
   'database-lost',
-  '{problem}. Nothing was changed.',
+  'The database is lost. {problem}. Nothing was changed.',
   'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app doctor --fix" restores the snapshot of {at}, "app start --new-database" begins with an empty one.',
 )
 
@@ -101,7 +101,7 @@ export const notMovable = defineFailure(
 export const moveTargetUnreachable = defineFailure(
   'unexpected',
   'database-unreachable',
-  '{problem}',
+  'The other database is out of reach: {reason}',
   'The application goes on with SQLite. Start that server, or correct --to: host, user, password, certificate.',
 )
 
