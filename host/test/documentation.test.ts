@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { DAY, Manifest } from '@mortise/module-sdk'
 import { MAX_DATA } from '@mortise/storage'
@@ -9,7 +9,6 @@ import { GUEST_LIFETIME } from '../src/callers/guests.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { checkSettings, variableOf } from '../src/config/settings.ts'
 import { MOST_KEYS } from '../src/http/limits/rate-limits.ts'
-import { hostProblems } from '../src/http/problems.ts'
 import { ANSWER_LIFETIME } from '../src/requests/idempotency-records.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -82,29 +81,6 @@ t.test('writing-a-module.md has every key of the manifest, and no other', async 
     documented.map(([key]) => key),
     Object.keys(Manifest.properties).map(code),
   )
-})
-
-t.test('errors.md has every problem of the host and of the modules, and no other', async (t) => {
-  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
-  const documented = page.map(([status, name, title]) => `${status} ${name} ${title}`)
-  const known = Object.entries(hostProblems.definitions).map(
-    ([name, { status, title }]) => `${status} ${code(name)} ${title}`,
-  )
-  const modules = (await readdir(new URL('packages', root))).filter((name) => name.startsWith('api-'))
-  for (const module of modules) {
-    const source = await read(`packages/${module}/src/problems.ts`)
-    const registry = /defineProblems\('.+', \{\n([\s\S]+?)\n\}\)/.exec(source)?.[1] ?? ''
-    const lines = registry.split('\n')
-    const found = [...registry.matchAll(/'?([a-z-]+)'?: \{ status: (\d{3}), title: ['"](.+)['"] \}/g)]
-    t.equal(found.length, lines.length, `every problem of ${module} is read`)
-    known.push(...found.map(([, name, status, title]) => `${status} ${code(name as string)} ${title}`))
-  }
-  t.same(documented.sort(), known.sort())
-})
-
-t.test('errors.md says of every problem what to do', async (t) => {
-  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
-  for (const [, name, , advice] of page) t.match(advice, /\w{3,}/, `${name}`)
 })
 
 t.test('operating.md says for how long everything is kept', async (t) => {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeDurably } from '@mortise/storage'
+import { clauseOf, firstError, writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { NewerHostError } from '../config/newer-host-error.ts'
 import { ConfigError } from '../config/settings.ts'
 import { hostVersion } from '../config/version.ts'
@@ -127,8 +126,8 @@ export async function readLock(directory: string): Promise<Lock> {
       `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLock.lockVersion}`,
     )
   }
-  const wrong = Value.Errors(Lock, lock).First()
-  if (wrong) throw new LockError(directory, `is no lock: "${wrong.path}" ${wrong.message}`)
+  const wrong = firstError(Lock, lock)
+  if (wrong) throw new LockError(directory, `is no lock: ${clauseOf(wrong)}`)
   return lock as Lock
 }
 

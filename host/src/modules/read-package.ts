@@ -1,8 +1,7 @@
 import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk'
-import { checkedSchemas, checkSchema, parseJson, readText } from '@mortise/storage'
+import { checkedSchemas, checkSchema, clauseOf, firstError, parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
@@ -41,11 +40,8 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
 }
 
 function checkManifest(value: unknown, name: string): Manifest {
-  const wrong = Value.Errors(Manifest, value).First()
-  if (wrong) {
-    const key = `mortise${wrong.path.replaceAll('/', '.')}`
-    throw new ManifestError(`${name}: "${key}" in package.json is wrong: ${wrong.message}`)
-  }
+  const wrong = firstError(Manifest, value)
+  if (wrong) throw new ManifestError(`${name}: in package.json, ${clauseOf(wrong, ['mortise'])}`)
   const manifest = value as Manifest
   const ranges = { host: manifest.host, ...manifest.requires, ...manifest.optional }
   for (const [key, range] of Object.entries(ranges)) {

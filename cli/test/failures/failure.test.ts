@@ -1,11 +1,11 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { asFailure } from '../src/explain.ts'
-import { Failure } from '../src/failure.ts'
-import { fakeRegistry, published } from './fake-registry.ts'
-import { type Outcome, runApp, testApplication } from './run-app.ts'
-import { type SampleOptions, sampleFolder, sampleTarball } from './sample-module.ts'
+import { asFailure } from '../../src/explain.ts'
+import { Failure } from '../../src/failures/failure.ts'
+import { fakeRegistry, published } from '../fake-registry.ts'
+import { type Outcome, runApp, testApplication } from '../run-app.ts'
+import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-module.ts'
 
 t.test('what others say ends with one full stop', async (t) => {
   const messageOf = (text: string) => new Failure('usage', 'x', text, '').message

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { describeSchema } from '../../src/config/describe-schema.ts'
+import { describeSchema } from '../../src/schema/describe-schema.ts'
 
 t.test('says what a schema asks for', async (t) => {
   for (const [schema, words] of [
