@@ -23,9 +23,9 @@ npm run verify -- twins --minutes 10 --seed 7      # one of them, for longer
 \`\`\`
 
 The seed decides what a run tries; the moment of a kill or a cut depends on the machine too. A run
-ends with exit code 1 if an acknowledged write is lost or done twice, a response is false, or a limit
-does not hold. A run that this machine cannot try (no \`strace\`, no mounts) says so. CI runs the slice
-of each.
+ends with exit code 1 if an acknowledged write is lost or done twice, a response is false, or a
+limit does not hold. A run that this machine cannot try (no \`strace\`, no mounts) says so. CI runs
+the slice of each.
 
 [packages/verification](../packages/verification/README.md) describes each run. To write this page
 from \`packages/verification/results\`: \`npm run verify -- NAME --minutes M --record\`.
