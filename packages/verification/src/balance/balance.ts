@@ -23,7 +23,7 @@ export const balance: Verification = {
           ...size,
         })
         const { requests, busy, changes, purchases, failures } = report
-        return outcome({ requests, 'told to try again': busy, changes, purchases }, failures, [
+        return outcome({ requests, 'asked to try again': busy, changes, purchases }, failures, [
           'changes',
           'purchases',
         ])

@@ -16,7 +16,7 @@ export const linearizability: Verification = {
       const report = await runLinearizability({ rounds: 2, seed, database, killEvery: 2 })
       const { operations, unanswered, claims, kills, failure } = report
       return {
-        figures: { operations, 'without an answer': unanswered, claims, 'hosts killed': kills },
+        figures: { operations, 'without a response': unanswered, claims, 'hosts killed': kills },
         failures: failure === undefined ? [] : [failure],
       }
     })

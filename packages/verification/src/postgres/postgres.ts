@@ -20,7 +20,7 @@ export const postgres: Verification = {
       'writes of unknown outcome': unknown,
       lost,
       doubled,
-      'slowest answer, ms': slowest,
+      'slowest response, ms': slowest,
       ...Object.assign({}, ...kinds.map((kind) => figuresOf(rounds, kind))),
     }
     return outcome(figures, failures, ['writes acknowledged'])

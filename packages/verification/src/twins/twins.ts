@@ -15,7 +15,7 @@ export const twins: Verification = {
         figures: {
           keys,
           requests,
-          'answers compared': acknowledged,
+          'responses compared': acknowledged,
           'hosts killed': kills,
           'connections cut': cut,
         },
