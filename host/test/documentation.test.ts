@@ -100,7 +100,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
       `${rateLimit.properties.maxNewGuests.default} new ones`,
     ],
     'a cart': [`${carts?.[1]} days`, `${carts?.[2]} days`, `${carts?.[3]} lines`],
-    'the answer to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
+    'the response to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
     'an event': [`${events.properties.retentionDays.default} days`, `${MAX_DATA / 1024} KiB`],
     'a webhook': [`${ofEvents.webhooksPerCaller.default} a caller`],
     'an ended delivery': [`${ofEvents.webhookDeliveryDays.default} days`],

@@ -6,7 +6,7 @@ import { runBalance } from './run-balance.ts'
 
 export const balance: Verification = {
   promise:
-    'Several hosts on one PostgreSQL lose and double nothing while callers go from one to the other and a module is changed on each.',
+    'Several hosts on one PostgreSQL lose and duplicate nothing while callers switch between them and a module changes on each.',
   run: (options) =>
     repeat(options, async (seed) => {
       const { minutes, signal, onProgress } = options
@@ -23,7 +23,7 @@ export const balance: Verification = {
           ...size,
         })
         const { requests, busy, changes, purchases, failures } = report
-        return outcome({ requests, 'told to try again': busy, changes, purchases }, failures, [
+        return outcome({ requests, 'asked to try again': busy, changes, purchases }, failures, [
           'changes',
           'purchases',
         ])

@@ -7,7 +7,7 @@ const needed = ['purchases', 'deliveries', 'jumps', 'kills', 'repetitions']
 
 export const clock: Verification = {
   promise:
-    'Where a clock jumps hours or days forwards and backwards and hosts are killed meanwhile, nothing acknowledged is lost or done twice, lists keep their order, and every event reaches its webhook soon after the clock is right.',
+    'While a clock jumps hours or days forwards and backwards and hosts are killed, no acknowledged write is lost or done twice, and lists keep their order. Every event reaches its webhook soon after the clock is right.',
   run(options) {
     if (options.minutes > 0)
       return onBothEngines(options, needed, (seed, database) => runClock(seed, database))

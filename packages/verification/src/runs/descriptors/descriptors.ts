@@ -11,7 +11,7 @@ import { runDescriptors } from './run-descriptors.ts'
 
 export const descriptors: Verification = {
   promise:
-    'A host that may open few files takes fewer connections: it loses no acknowledged purchase, stays reachable for commands, and fills no log.',
+    'A host that may open few files accepts fewer connections: it loses no acknowledged purchase, stays reachable for commands, and fills no log.',
   run: (options) =>
     repeat(options, async (seed) => {
       const random = new Random(seed)

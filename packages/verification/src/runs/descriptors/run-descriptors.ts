@@ -60,7 +60,7 @@ export async function runDescriptors(
   const figures = {
     'purchases acknowledged': buyers.acknowledged,
     'purchases refused': buyers.denied,
-    'health answers amid the crowd': healthy,
+    'health responses during the crowd': healthy,
     'connections kept': crowd.kept,
     'connections closed at once': crowd.closed,
   }

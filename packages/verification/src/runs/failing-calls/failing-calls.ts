@@ -14,7 +14,7 @@ const FIRST_CALLS = 60
 
 export const failingCalls: Verification = {
   promise:
-    'A write, fsync, open or rename that fails ends a command or a host with a reason or not at all; what was acknowledged is there, and what was refused is not.',
+    'After a failed write, fsync, open or rename, a command or a host continues, or ends with a reason. Acknowledged writes are there, refused ones are not.',
   async run(options) {
     if (!hasStrace())
       return { figures: {}, failures: [], skipped: 'strace is missing: apt-get install strace' }

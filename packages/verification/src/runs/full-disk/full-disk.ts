@@ -11,7 +11,7 @@ const IMAGE_BYTES = 64 * 1024 * 1024
 
 export const fullDisk: Verification = {
   promise:
-    'A disk that is full refuses writes and nothing else, and writes are taken again by themselves when there is room.',
+    'On a full disk the host refuses only writes, and accepts them again by itself when the disk has room.',
   run: (options) =>
     repeat(options, async (seed) => {
       const folder = await mkdtemp(join(tmpdir(), 'mortise-full-disk-'))

@@ -12,7 +12,7 @@ const STEPS = 3
 
 export const hanging: Verification = {
   promise:
-    'A host, a worker or a command that is stopped for a while, or for good, holds up no other command, loses no acknowledged purchase, and leaves one generation everywhere.',
+    'A host, a worker or a command that is stopped for a while, or permanently, blocks no other command and loses no acknowledged purchase. All processes serve one generation afterwards.',
   run: (options) =>
     repeat(options, async (seed) => {
       const random = new Random(seed)

@@ -57,8 +57,8 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
   const figures = {
     'processes stopped': 0,
     'stopped for good': 0,
-    'commands beside them': 0,
-    'changes refused or taken back': 0,
+    'concurrent commands': 0,
+    'changes refused or reverted': 0,
     'slowest command (s)': 0,
     'workers replaced': 0,
   }
@@ -118,12 +118,12 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
       for (let beside = 0; beside < (isSlice ? 1 : 2); beside += 1) {
         const argv = besideIt(random)
         judge(argv, await app(...argv).endedWithin(COMMAND_LIMIT + busy), COMMAND_LIMIT)
-        figures['commands beside them'] += 1
+        figures['concurrent commands'] += 1
       }
       await woken
       const ended = await changing.endedWithin(CHANGE_LIMIT + busy)
       judge(change, ended, CHANGE_LIMIT, victim === 'command' && isForGood)
-      if (ended.exitCode !== 0) figures['changes refused or taken back'] += 1
+      if (ended.exitCode !== 0) figures['changes refused or reverted'] += 1
       await buyers.stop()
       if (isForGood && (victim === 'host' || victim === 'parent')) {
         await host.ended

@@ -13,7 +13,7 @@ const slices: readonly { victims: Victim[]; every: number; most?: number }[] = [
 
 export const kill: Verification = {
   promise:
-    'A command, or the host that carries it out, killed at any system call leaves the application as before or as after, and the next command tidies up.',
+    'After a kill of a command, or of the host that carries it out, at any system call, the application is as before or as after, and the next command cleans up.',
   run: (options) =>
     repeat(options, async (seed) => {
       if (!hasStrace())

@@ -8,7 +8,7 @@ const FEW = ['a claim loses what the guest adds meanwhile', 'a cart is remembere
 
 export const linearizability: Verification = {
   promise:
-    'A cart that 16 clients use at once behaves as if they used it one after the other, and planted mistakes are found.',
+    'A cart behaves for 16 concurrent clients as if they used it one after the other, and the check finds planted mistakes.',
   async run(options) {
     const { minutes, onProgress } = options
     const only = minutes === 0 ? { only: FEW } : {}
@@ -16,7 +16,7 @@ export const linearizability: Verification = {
       const report = await runLinearizability({ rounds: 2, seed, database, killEvery: 2 })
       const { operations, unanswered, claims, kills, failure } = report
       return {
-        figures: { operations, 'without an answer': unanswered, claims, 'hosts killed': kills },
+        figures: { operations, 'without a response': unanswered, claims, 'hosts killed': kills },
         failures: failure === undefined ? [] : [failure],
       }
     })

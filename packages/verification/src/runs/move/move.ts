@@ -4,7 +4,7 @@ import { runMove } from './run-move.ts'
 
 export const move: Verification = {
   promise:
-    'app migrate-data moves every row from SQLite to PostgreSQL, killed or not, while the host is read.',
+    'app migrate-data moves every row from SQLite to PostgreSQL while the host serves reads, also after a kill.',
   run: (options) =>
     repeat(options, async (seed) => {
       const { minutes, onProgress } = options

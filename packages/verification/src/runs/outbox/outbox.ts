@@ -4,7 +4,7 @@ import { runOutbox } from './run-outbox.ts'
 
 export const outbox: Verification = {
   promise:
-    'Every committed change has its event, no other has one, and a module hears each event once and in order.',
+    'Every committed change has its event, no other change has one, and a module handles each event once and in order.',
   run: (options) =>
     onBothEngines(options, ['hosts killed', 'transactions rolled back'], async (seed, database) => {
       const report = await runOutbox({ transactions: 300, seed, database, killWithin: 150 })

@@ -4,7 +4,7 @@ import { runOverload } from './run-overload.ts'
 
 export const overload: Verification = {
   promise:
-    'Under more requests than a host can answer, health probes on new connections are answered within a second, what is refused is 503 with Retry-After and was not done, and no acknowledged write is lost or done twice.',
+    'Under more requests than a host can serve, health probes on new connections get a response within a second. Refused requests are 503 with Retry-After and have no effect. No acknowledged write is lost or done twice.',
   run: (options) =>
     repeat(options, (seed) =>
       runOverload(

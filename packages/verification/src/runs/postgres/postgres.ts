@@ -7,7 +7,7 @@ const SLICE = 2
 
 export const postgres: Verification = {
   promise:
-    'No acknowledged write is lost or doubled when PostgreSQL is killed, promoted, frozen, cut off, slow or out of connections; hosts say so within 5 s, and write again within 5 s.',
+    'No acknowledged write is lost or duplicated when PostgreSQL is killed, promoted, frozen, cut off, slow or out of connections. Hosts report it within 5 s, and write again within 5 s.',
   async run({ seed, minutes, signal, onProgress }) {
     const end = performance.now() + minutes * 60_000
     const isOver = (rounds: number) => signal.aborted || (rounds >= SLICE && performance.now() >= end)
@@ -20,7 +20,7 @@ export const postgres: Verification = {
       'writes of unknown outcome': unknown,
       lost,
       doubled,
-      'slowest answer, ms': slowest,
+      'slowest response, ms': slowest,
       ...Object.assign({}, ...kinds.map((kind) => figuresOf(rounds, kind))),
     }
     return outcome(figures, failures, ['writes acknowledged'])

@@ -18,7 +18,7 @@ const IMAGE_BYTES = 256 * 1024 * 1024
 
 export const powerCut: Verification = {
   promise:
-    'A file system that is shut down amid writes and commands loses no acknowledged purchase and no file that the application needs.',
+    'A file system that is shut down during writes and commands loses no acknowledged purchase and no file that the application needs.',
   run: (options) =>
     repeat(options, async (seed) => {
       const folder = await mkdtemp(join(tmpdir(), 'mortise-power-cut-'))

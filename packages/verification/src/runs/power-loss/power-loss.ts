@@ -25,7 +25,7 @@ const SHOWN = 5
 
 export const powerLoss: Verification = {
   promise:
-    'Wherever the power goes, also after an fsync has failed: the database is sound, every acknowledged purchase is in it once and whole, and no file that the application needs is lost.',
+    'After a loss of power at any moment, also after a failed fsync, the database is sound and has every acknowledged purchase once and complete. No file that the application needs is lost.',
   run: (options) =>
     repeat(options, async (seed) => {
       if (!hasStrace())

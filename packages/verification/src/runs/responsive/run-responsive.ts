@@ -47,7 +47,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
     onProgress(`${rows} rows of each kind`)
 
     watch = await HealthWatch.start(url, ({ name, host: latest, own, slowdown }) => {
-      figures[`${name}: latest answer, ms`] = Math.round(latest)
+      figures[`${name}: slowest response, ms`] = Math.round(latest)
       onProgress(
         `${name}: ${latest.toFixed(0)} ms, own ${own.toFixed(0)} ms, slowdown ${slowdown.toFixed(1)}`,
       )
@@ -91,7 +91,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
       if (received < 1_000) failures.push(`a stream has shown ${received} bytes`)
     })
     await watch.during('a migration', upgrade)
-    await watch.during('its way back', back)
+    await watch.during('its down migration', back)
     if (isThorough) {
       await watch.during('a backup', backUp)
       await watch.during('all together', () =>

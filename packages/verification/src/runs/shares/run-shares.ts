@@ -76,8 +76,8 @@ export async function runShares(
     count('guests’ streams refused', refused)
     await openOwnStream('150 guests have theirs')
     const windows = [
-      await amidReaders('one address', readersFrom.one),
-      await amidReaders('14 addresses', readersFrom.many),
+      await duringReaders('one address', readersFrom.one),
+      await duringReaders('14 addresses', readersFrom.many),
     ]
     const written = await attack.rest()
     figures['longest purchases taken'] = written.taken
@@ -108,7 +108,7 @@ export async function runShares(
   }
 
   /** @returns the latencies of callers meanwhile, at the host and at its twin, and the slowdown */
-  async function amidReaders(where: string, from: readonly string[]) {
+  async function duringReaders(where: string, from: readonly string[]) {
     const stop = new AbortController()
     const health = probe(url, stop.signal)
     const twinsHealth = probe(twin.url, stop.signal)
@@ -122,7 +122,7 @@ export async function runShares(
     const times = await slowdown.take()
     const isServed = await getsConnection(came + READER_PATIENCE * times)
     const took = Math.round(performance.now() - came)
-    if (isServed) await openOwnStream(`amid readers at ${where}`)
+    if (isServed) await openOwnStream(`during readers at ${where}`)
     else failures.push(`readers at ${where} have left nobody else a connection for ${took} ms`)
     stop.abort()
     const [probed, twins, visited] = await Promise.all([health, twinsHealth, visits])
@@ -134,11 +134,11 @@ export async function runShares(
     )
     if (late.length > 0)
       failures.push(
-        `amid readers at ${where} ${late.length} of ${probed.length} health probes were late or refused, such as ` +
+        `during readers at ${where} ${late.length} of ${probed.length} health probes were late or refused, such as ` +
           `${late[0]?.path}: ${late[0]?.said} after ${late[0]?.milliseconds} ms, ${slowest} ms in the idle host`,
       )
     const refused = visited.filter(({ said }) => said !== 200)
-    count(`new connections refused amid readers at ${where}`, refused.length)
+    count(`new connections refused during readers at ${where}`, refused.length)
     if (refused.length > 0 && from.length === 1)
       failures.push(`readers at ${where} have had ${refused.length} others refused: ${refused[0]?.said}`)
     return [attacked, idle, times] as const

@@ -13,7 +13,7 @@ const OPEN_FILES = 4_600
 
 export const shares: Verification = {
   promise:
-    'Strangers who read nothing, hold streams open and write the longest they may keep nobody out: a signed-in caller’s p99 stays within twice of idle, gets a stream, health is answered throughout, and an address adds no more to the disk than is documented.',
+    'Strangers who never read, hold streams open and send the longest writes block no other caller. The p99 of signed-in callers is at most twice that of an idle host, they get streams, and health probes get a response. An address adds no more to the disk than documented.',
   async run(options) {
     const skipped = await whyNot()
     if (skipped !== undefined) return { figures: {}, failures: [], skipped }

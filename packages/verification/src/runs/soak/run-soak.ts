@@ -23,7 +23,7 @@ export interface SoakOptions {
 }
 
 export interface SoakReport {
-  /** Steps by what came of them: `done`, `refused`, `taken back`, `killed`, `two at once`. */
+  /** Steps by what came of them: `done`, `refused`, `reverted`, `killed`, `two at once`. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly requests: number
   readonly writes: number
@@ -166,7 +166,7 @@ class Soak {
   async #one(number: number, step: Step): Promise<void> {
     const outcome = await runApp(this.#directory, step.argv)
     this.#expect(number, step, outcome, [step.exitCode])
-    this.#count({ 0: 'done', 4: 'refused', 5: 'taken back' }[outcome.exitCode ?? -1] ?? 'failed')
+    this.#count({ 0: 'done', 4: 'refused', 5: 'reverted' }[outcome.exitCode ?? -1] ?? 'failed')
   }
 
   /** @returns whether both were carried out: one had ended before the other began */

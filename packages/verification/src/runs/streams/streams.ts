@@ -3,7 +3,7 @@ import type { Verification } from '../../harness/verification.ts'
 import { runReconnects } from './run-reconnects.ts'
 
 export const streams: Verification = {
-  promise: 'A client that comes back to a stream of events misses none and gets none twice.',
+  promise: 'A client that reconnects to a stream of events misses none and gets none twice.',
   run: (options) =>
     onBothEngines(options, ['events', 'reconnects'], async (seed, database) => {
       const { onProgress } = options

@@ -9,7 +9,7 @@ import { runTemporaryFolder } from './run-temporary-folder.ts'
 
 export const temporaryFolder: Verification = {
   promise:
-    'Host and commands work where nothing can be written but the application folder: no temporary folder, no cache, no working directory.',
+    'Host and commands work when only the application folder is writable: no temporary folder, no cache, no working directory.',
   run: (options) =>
     repeat(options, async (seed) => {
       const folder = await realpath(await mkdtemp(join(tmpdir(), 'mortise-temporary-folder-')))

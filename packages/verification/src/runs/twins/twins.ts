@@ -4,7 +4,7 @@ import { runTwins } from './run-twins.ts'
 
 export const twins: Verification = {
   promise:
-    'A request that is repeated with its Idempotency-Key takes effect once, and every answer to it is the same to the byte.',
+    'A request that is repeated with its Idempotency-Key takes effect once, and every response to it is the same, byte for byte.',
   run: (options) =>
     onBothEngines(options, ['hosts killed', 'connections cut'], async (seed, database) => {
       const { onProgress } = options
@@ -15,7 +15,7 @@ export const twins: Verification = {
         figures: {
           keys,
           requests,
-          'answers compared': acknowledged,
+          'responses compared': acknowledged,
           'hosts killed': kills,
           'connections cut': cut,
         },
