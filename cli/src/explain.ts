@@ -6,6 +6,7 @@ import {
   ConfigError,
   EngineError,
   HostGoneError,
+  HostRefusedError,
   HostSilentError,
   isFull,
   ManifestError,
@@ -97,6 +98,15 @@ export function asFailure(error: unknown): Failure {
       'database-in-use',
       'The database of this application is in use by another process: a host that starts or stops, or a command.',
       'Wait until it is done, or stop it, then try again.',
+      { cause },
+    )
+  }
+  if (error instanceof HostRefusedError) {
+    return new Failure(
+      'unexpected',
+      'host-refused',
+      `The running host did not do it: ${error.reason}.`,
+      'Give the same command again when what it says is over: it goes on where this one stopped.',
       { cause },
     )
   }

@@ -157,9 +157,9 @@ t.test('a host serves where neither stdout nor its log has room', { skip: noFull
   })
   const ended = once(child, 'exit')
   t.teardown(() => child.kill('SIGKILL'))
-  const state = () => callRunningHost(directory, { method: 'GET', path: '/state' })
+  const state = () => callRunningHost(directory, 'state')
   let url: string | undefined
-  while (child.exitCode === null && !url) url = ((await state())?.body as { url?: string } | undefined)?.url
+  while (child.exitCode === null && !url) url = (await state())?.url
   t.equal((await fetch(`${url}/nothing`)).status, 404)
   child.kill('SIGTERM')
   t.strictSame(await ended, [0, null])

@@ -1,6 +1,7 @@
 export { Application, type ApplicationOptions } from './application.ts'
 export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './audit/audit-trail.ts'
 export { leaveRecord, readWaiting } from './audit/waiting-records.ts'
+export { type ApplicationToken, mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
@@ -16,17 +17,14 @@ export {
   tokenIssuers,
 } from './config.ts'
 export { configSchema } from './config-schema.ts'
-export {
-  type ControlAnswer,
-  type ControlRequest,
-  callRunningHost,
-  type HeldWrites,
-  holdWrites,
-} from './control/call-running-host.ts'
-export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
+export type { ApplicationState } from './control/application-state.ts'
+export { callApplication } from './control/call-application.ts'
+export { callRunningHost, type HeldWrites, holdWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
+export { HostGoneError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
+export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { runAlone } from './control/run-alone.ts'
 export { tellingWaits } from './control/silence.ts'
 export { createHost, type HostParts } from './create-host.ts'
 export { EventLog } from './events/event-log.ts'
@@ -89,24 +87,6 @@ export { replaceFile } from './modules/replace-file.ts'
 export { publish, writeDurably, writeNewDurably } from './modules/write-durably.ts'
 export { nearest } from './nearest.ts'
 export { NewerHostError } from './newer-host-error.ts'
-export {
-  type ApplicationToken,
-  assertUnneeded,
-  auditTrail,
-  copyDatabase,
-  copyDatabaseBeside,
-  databaseSchema,
-  describeApplication,
-  discardReactions,
-  migrateApplication,
-  mintApplicationToken,
-  otherHosts,
-  purgeModule,
-  reactionsState,
-  replayReactions,
-  restoreModule,
-  undoMigrations,
-} from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './operations/openapi-document.ts'
 export { parseJson, readJsonFile, UnreadableFileError } from './read-json-file.ts'
 export { readOptionalText, readText } from './read-text.ts'

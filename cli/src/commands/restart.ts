@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { callRunningHost } from '../host.ts'
+import { callRunningHost, HostRefusedError } from '../host.ts'
 import { whileLocked } from '../install/command-lock.ts'
 import { assertInForce } from '../install/in-force.ts'
 
@@ -13,23 +13,22 @@ export const restart: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     await assertInForce(directory)
-    const answer = await whileLocked(directory, 'restart', () =>
-      terminal.during('Replacing its processes one by one', () =>
-        callRunningHost(directory, { method: 'POST', path: '/restart' }),
-      ),
-    )
-    if (answer === undefined) {
+    const replaced = await whileLocked(directory, 'restart', () =>
+      terminal.during('Replacing its processes one by one', () => callRunningHost(directory, 'restart')),
+    ).catch((error) => {
+      throw error instanceof HostRefusedError ? notRestarted(error) : error
+    })
+    if (replaced === undefined) {
       throw new Failure('notFound', 'not-running', 'No host runs this application.', 'Start it: app start')
     }
-    const { workers, reason } = answer.body as { workers?: number; reason?: string }
-    if (answer.status !== 200 || workers === undefined) {
-      throw new Failure(
-        answer.status === 409 ? 'refused' : 'unexpected',
-        'not-restarted',
-        `The host was not restarted: ${reason ?? `it answered ${answer.status}`}.`,
-        'It serves as before. Mend what it says; one without --workers is stopped and started again.',
-      )
-    }
-    terminal.result({ workers }, `Replaced ${workers} processes.`)
+    terminal.result(replaced, `Replaced ${replaced.workers} processes.`)
   },
 }
+
+const notRestarted = ({ status, reason }: HostRefusedError) =>
+  new Failure(
+    status === 409 ? 'refused' : 'unexpected',
+    'not-restarted',
+    `The host was not restarted: ${reason}.`,
+    'It serves as before. Mend what it says; one without --workers is stopped and started again.',
+  )

@@ -17,7 +17,7 @@ import { takeSnapshot } from './take-snapshot.ts'
 export async function takeUpAtStart(directory: string, terminal: Terminal): Promise<void> {
   if ((await fromOutside(directory)) === undefined) return
   // A second start, which is refused.
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) return
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
   await changeApplication(directory, 'start', terminal, async () => {
     const found = await fromOutside(directory)
     if (found === undefined) return

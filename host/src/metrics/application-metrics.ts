@@ -1,4 +1,4 @@
-import type { ApplicationState } from '../control/control-server.ts'
+import type { ApplicationState } from '../control/application-state.ts'
 import type { Storage } from '../storage/storage.ts'
 import { counter, gauge, type MetricFamily, type Sample } from './metric-family.ts'
 

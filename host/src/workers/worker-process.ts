@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
-import type { ControlAnswer, ControlRequest } from '../control/call-running-host.ts'
 import { HostGoneError } from '../control/host-gone-error.ts'
+import type { ControlAnswer, ControlRequest } from '../control/pool.ts'
 import { settlesWithin } from '../settles-within.ts'
 import { HandedConnections } from './handed-connections.ts'
 import { Pulse } from './pulse.ts'
