@@ -93,7 +93,7 @@ t.test('a host that wakes does nothing for who has given up', async (t) => {
   socket.destroy()
   process.kill(pid, 'SIGCONT')
   await until(async () => (await state().catch(() => undefined)) !== undefined)
-  t.match(await backup('wanted'), { status: 200 })
+  t.ok(await backup('wanted'))
   t.ok(existsSync(file('wanted')))
   t.notOk(existsSync(file('given-up')))
   t.notOk(existsSync(file('cut-off')))

@@ -1,7 +1,7 @@
 export { Application, type ApplicationOptions } from './application.ts'
-export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './audit/audit-trail.ts'
+export type { AuditRecord, OperatorRecord, Outcome } from './audit/audit-trail.ts'
 export { leaveRecord, readWaiting } from './audit/waiting-records.ts'
-export { type ApplicationToken, mintApplicationToken } from './callers/mint-application-token.ts'
+export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
@@ -19,7 +19,7 @@ export {
 export { configSchema } from './config-schema.ts'
 export type { ApplicationState } from './control/application-state.ts'
 export { callApplication } from './control/call-application.ts'
-export { callRunningHost, type HeldWrites, holdWrites, stateWithin } from './control/call-running-host.ts'
+export { callRunningHost, holdWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
 export { HostGoneError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
 export type { HostEnvironment } from './control/operations/environment.ts'
@@ -32,8 +32,6 @@ export type {
   ChosenReaction,
   FailedChoice,
   FailedReaction,
-  ReactionsState,
-  SubscriptionState,
 } from './events/failed-reactions.ts'
 export { differences, nameOfHost, type ServingHost } from './hosts/serving-host.ts'
 export { createServer } from './http/server.ts'

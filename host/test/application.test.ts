@@ -241,10 +241,10 @@ t.test(
     })
     const application = await start(t, directory)
     await configure('bad')
-    t.match(await nextGeneration(), { status: 409, body: { module: 'greet', reason: /not like this/ } })
+    await t.rejects(nextGeneration(), { status: 409, message: /greet: .*not like this/ })
     t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'good' } })
     await configure('fine')
-    t.match(await nextGeneration(), { status: 200 })
+    t.ok(await nextGeneration())
     t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'fine' } })
     t.equal(application.state().generation, 3)
   },

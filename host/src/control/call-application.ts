@@ -1,6 +1,6 @@
 import { StorageBusyError } from '../storage/storage.ts'
 import { callRunningHost } from './call-running-host.ts'
-import type { DatabaseOperationName, InputArgument, OutputOf } from './operations/index.ts'
+import type { DatabaseOperationName, InputArgument, OutputOf } from './operations.ts'
 import { runAlone } from './run-alone.ts'
 
 /**

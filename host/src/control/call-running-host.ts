@@ -6,9 +6,8 @@ import type { ApplicationState } from './application-state.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
 import { HostGoneError, HostRefusedError, HostSilentError } from './host-gone-error.ts'
 import { hostProcess, processOf } from './host-process.ts'
-import type { Described } from './operation.ts'
-import { type InputArgument, type OperationName, type OutputOf, operations } from './operations/index.ts'
-import type { ControlAnswer } from './pool.ts'
+import type { Operation } from './operation.ts'
+import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
 import { Silence } from './silence.ts'
 
 /**
@@ -47,17 +46,26 @@ async function ask(
   firstSign?: number,
 ): Promise<unknown> {
   for (const socketPath of await controlSockets(directory)) {
-    const answer = await call(socketPath, name, input, firstSign)
-    if (answer === undefined) continue
-    if (answer.status === 503) return undefined
-    if (answer.status === 200) return answer.body
-    throw refusal(answer)
+    const { sent, answered } = begin(socketPath, name, input, firstSign)
+    try {
+      const response = await answered
+      // Nobody listens there.
+      if (response === undefined) continue
+      const body = await json(response).catch((error) => Promise.reject(gone(error)))
+      if (response.statusCode === 200) return body
+      if (response.statusCode === 503) return undefined
+      throw refusal(response.statusCode ?? 0, body as Refusal)
+    } finally {
+      sent.destroy()
+    }
   }
   return undefined
 }
 
-function refusal({ status, body }: ControlAnswer): Error {
-  const { reason = `it answered ${status}`, module, stillNeeded, pid } = body as Refusal
+function refusal(
+  status: number,
+  { reason = `it answered ${status}`, module, stillNeeded, pid }: Refusal,
+): Error {
   if (status === 504) return new HostSilentError(processOf(pid))
   if (stillNeeded) return new StillNeededError(reason)
   return new HostRefusedError(status, module === undefined ? reason : `${module}: ${reason}`)
@@ -68,26 +76,6 @@ interface Refusal {
   readonly module?: string
   readonly stillNeeded?: boolean
   readonly pid?: number
-}
-
-/** Undefined where nobody listens. */
-async function call(
-  socketPath: string,
-  name: OperationName,
-  input: unknown,
-  firstSign?: number,
-): Promise<ControlAnswer | undefined> {
-  const { sent, answered } = begin(socketPath, name, input, firstSign)
-  try {
-    const response = await answered
-    if (response === undefined) return undefined
-    return {
-      status: response.statusCode ?? 0,
-      body: await json(response).catch((error) => Promise.reject(gone(error))),
-    }
-  } finally {
-    sent.destroy()
-  }
 }
 
 /**
@@ -104,7 +92,7 @@ function begin(
   readonly answered: Promise<IncomingMessage | undefined>
   readonly silence: Silence
 } {
-  const operation: Described = operations[name]
+  const operation: Operation = operations[name]
   const text = operation.reads ? '' : JSON.stringify(input)
   const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
   const headers = { expect: '100-continue', ...(!operation.reads && type) }

@@ -6,7 +6,7 @@ import { ConfigError } from '../settings.ts'
 import { EngineError, MigrationError, StillNeededError } from '../storage/storage.ts'
 import type { RunningApplication } from './open-application.ts'
 import { type DatabaseOperation, type HostOperation, RefusedError } from './operation.ts'
-import { operations } from './operations/index.ts'
+import { operations } from './operations.ts'
 
 /**
  * Does what the `app` command asks of a running application, by `inject` or on the control socket: `GET` or `POST` to

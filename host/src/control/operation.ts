@@ -6,7 +6,8 @@ import type { ControlAnswer, ControlRequest, Pool } from './pool.ts'
 
 const nothing = Type.Object({})
 
-export interface Described<Input extends TSchema = TSchema> {
+/** What a command asks of an application. Input and output are JSON. */
+export interface Operation<Input extends TSchema = TSchema> {
   /** It only looks, and takes no input: `GET` on the control socket, and asked again of another process. */
   readonly reads?: true
   readonly input?: Input
@@ -22,14 +23,14 @@ export interface Described<Input extends TSchema = TSchema> {
 }
 
 /** What only a running host does. */
-export interface HostOperation<Input extends TSchema, Output> extends Described<Input> {
+export interface HostOperation<Input extends TSchema, Output> extends Operation<Input> {
   readonly needs: 'host'
   /** @param response the answer on the control socket, where `run` begins it itself */
   run(host: RunningApplication, input: Static<Input>, response: ServerResponse): Promise<Output>
 }
 
 /** What a running host does, and the command itself where none runs; with `no host` the latter only. */
-export interface DatabaseOperation<Input extends TSchema, Output> extends Described<Input> {
+export interface DatabaseOperation<Input extends TSchema, Output> extends Operation<Input> {
   readonly needs?: 'no host'
   /** It needs the host's own tables, which a command first brings up. */
   readonly migrates?: true

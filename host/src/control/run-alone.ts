@@ -4,12 +4,7 @@ import { migrateHost } from '../modules/migrate-host.ts'
 import { isDatabaseStillToCome } from '../open-application-storage.ts'
 import { whileOpen } from './open-application.ts'
 import type { DatabaseOperation } from './operation.ts'
-import {
-  type DatabaseOperationName,
-  type InputArgument,
-  type OutputOf,
-  operations,
-} from './operations/index.ts'
+import { type DatabaseOperationName, type InputArgument, type OutputOf, operations } from './operations.ts'
 
 /**
  * Does an operation on an application that no host runs.

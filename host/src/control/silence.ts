@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { HostSilentError } from './host-gone-error.ts'
 import { hostProcess } from './host-process.ts'
-import type { Described } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 /** How long a host may take to say that it has heard a request, in milliseconds. */
 const FIRST_SIGN = 5_000
@@ -26,7 +26,7 @@ export const tellingWaits = <Result>(tell: (text: string) => void, work: () => R
  */
 export class Silence {
   readonly #socket: string
-  readonly #operation: Described
+  readonly #operation: Operation
   readonly #giveUp: (error: HostSilentError) => void
   readonly #timer: NodeJS.Timeout
   #limit: number
@@ -36,7 +36,7 @@ export class Silence {
   /** @param firstSign instead of the usual limit, in milliseconds */
   constructor(
     socket: string,
-    operation: Described,
+    operation: Operation,
     giveUp: (error: HostSilentError) => void,
     firstSign: number = FIRST_SIGN,
   ) {

@@ -1,12 +1,12 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import { type Described, RefusedError } from '../control/operation.ts'
-import { operations } from '../control/operations/index.ts'
+import { type Operation, RefusedError } from '../control/operation.ts'
+import { operations } from '../control/operations.ts'
 import { byOne, type ControlRequest, type Pool } from '../control/pool.ts'
 
 /** What `createControl` serves, for several processes. */
 export function createPoolControl(pool: Pool): FastifyInstance {
   const app = fastify()
-  const all: Readonly<Record<string, Described>> = operations
+  const all: Readonly<Record<string, Operation>> = operations
   app.setErrorHandler((error: Error, _request, reply) =>
     reply.code(error instanceof RefusedError ? 409 : 500).send({ reason: error.message }),
   )
