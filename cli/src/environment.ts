@@ -47,11 +47,8 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
  */
 export async function takeHostEnvironment(directory: string): Promise<void> {
   // A host that hangs is what some commands mend, and others do without.
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/environment' }).catch(
-    () => undefined,
-  )
-  if (answer?.status !== 200) return
-  const host = answer.body as HostEnvironment
+  const host = await callRunningHost(directory, 'environment').catch(() => undefined)
+  if (host === undefined) return
   const own = await readConfig(directory).catch(() => undefined)
   const named = {
     APP_DATABASE: own?.databaseFile ?? own?.database,

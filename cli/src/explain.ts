@@ -16,6 +16,7 @@ import {
   newerHost,
   noRoom,
   notOnPostgres,
+  requestRefused,
   stillNeeded,
   storageFailed,
   unexpected,
@@ -26,6 +27,7 @@ import {
   ConfigError,
   EngineError,
   HostGoneError,
+  HostRefusedError,
   HostSilentError,
   isFull,
   ManifestError,
@@ -59,6 +61,7 @@ export function asFailure(error: unknown): Failure {
   const cause = error instanceof Error ? error : new Error(String(error))
   const values = { reason: cause.message, problem: capitalised(cause.message), cause }
   if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
+  if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
   if (error instanceof HostSilentError) {
     const silent = { ...values, process: error.pid ?? 'its process' }
     return error.isStopped ? hostStopped(silent) : hostSilent(silent)

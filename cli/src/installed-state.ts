@@ -1,12 +1,5 @@
 import { retainedPackages } from './doctor/retained-code.ts'
-import {
-  type ApplicationState,
-  callRunningHost,
-  type Lock,
-  readLock,
-  readPackage,
-  storedModule,
-} from './host.ts'
+import { callRunningHost, type Lock, readLock, readPackage, storedModule } from './host.ts'
 import { cameFromOutside, inForce } from './install/in-force.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */
@@ -31,8 +24,7 @@ export interface InstalledStates {
 
 export async function installedStates(directory: string): Promise<InstalledStates> {
   const lock = await readLock(directory)
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  const running = answer?.status === 200 ? (answer.body as ApplicationState) : undefined
+  const running = await callRunningHost(directory, 'state')
   const modules = await Promise.all(
     Object.entries(lock.modules).map(async ([id, locked]): Promise<InstalledState> => {
       const { package: name, version, enabled } = locked
@@ -68,6 +60,5 @@ async function presentGeneration(directory: string, lock: Lock): Promise<number>
 /** Whether a running host serves what modules.lock.json names. */
 export async function isServed(directory: string): Promise<boolean> {
   const { generation } = await readLock(directory)
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  return answer?.status === 200 && (answer.body as ApplicationState).generation === generation
+  return (await callRunningHost(directory, 'state'))?.generation === generation
 }

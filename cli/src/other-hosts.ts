@@ -1,10 +1,10 @@
 import { stillServed } from './failures/index.ts'
 import {
-  type ApplicationState,
+  callApplication,
   callRunningHost,
   differences,
+  HostRefusedError,
   nameOfHost,
-  otherHosts,
   type ServingHost,
 } from './host.ts'
 
@@ -17,15 +17,18 @@ export interface DifferingHost
 
 /** Empty where all serve alike, or no host runs here. */
 export async function differingHosts(directory: string): Promise<DifferingHost[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/hosts' })
-  // An older host knows nothing of others; one that cannot reach the database has said so elsewhere.
-  if (answer?.status !== 200) return []
-  const { self, others } = answer.body as { self: ServingHost; others: ServingHost[] }
+  const { self, others } = (await callRunningHost(directory, 'hosts').catch(unknownHosts)) ?? {}
+  if (self === undefined || others === undefined) return []
   return others.flatMap((other) => {
     const { machine, pid, url, version, generation } = other
     const found = differences(self, other)
     return found.length === 0 ? [] : [{ machine, pid, url, version, generation, differences: found }]
   })
+}
+
+/** An older host knows nothing of others; one that cannot reach the database has said so elsewhere. */
+function unknownHosts(error: unknown): undefined {
+  if (!(error instanceof HostRefusedError)) throw error
 }
 
 /**
@@ -42,13 +45,10 @@ export async function assertServedNowhereElse(directory: string, modules: readon
 
 /** The hosts of the database, the processes of the one that runs here aside. */
 async function hostsElsewhere(directory: string): Promise<readonly ServingHost[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/hosts' })
-  if (answer?.status !== 200) return await otherHosts(directory)
-  const { self, others } = answer.body as { self: ServingHost; others: ServingHost[] }
-  const state = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  const { workers = [], silentWorkers = [] } = (state?.body ?? {}) as Partial<ApplicationState>
+  const { self, others } = await callApplication(directory, 'hosts')
+  const { workers = [], silentWorkers = [] } = (await callRunningHost(directory, 'state')) ?? {}
   const own = [...workers.map(({ pid }) => pid), ...silentWorkers]
-  return others.filter(({ machine, pid }) => machine !== self.machine || !own.includes(pid))
+  return others.filter(({ machine, pid }) => machine !== self?.machine || !own.includes(pid))
 }
 
 /** For people: `web-2 http://10.0.0.2:3000 (process 7): api-cart 1.0.0 (here 1.1.0)`. */

@@ -1,5 +1,5 @@
 import { noSecondsToSettle, takenBack } from './failures/index.ts'
-import { callRunningHost, HostGoneError, readGenerations, readLock } from './host.ts'
+import { callRunningHost, HostGoneError, HostRefusedError, readGenerations, readLock } from './host.ts'
 import type { Switched } from './install/apply-change.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -35,18 +35,17 @@ export async function waitUntilSettled(
   if (!switched?.live || seconds === undefined) return undefined
   // A lock that came from outside has another number than its record.
   const { generation } = await readLock(directory)
-  const request = { method: 'POST', path: '/settle', body: { generation, seconds } } as const
   const [answer] = await terminal.during('Settling', () =>
-    Promise.allSettled([callRunningHost(directory, request)]),
+    Promise.allSettled([callRunningHost(directory, 'settle', { generation, seconds })]),
   )
   // Also where the host has ended itself because of the change.
   const { known } = await readGenerations(directory)
   const back = known.find(({ takesBack }) => takesBack === switched.generation)
   if (back) throw takenBack({ reason: back.reason ?? 'the running host did not hold up' })
-  if (answer.status === 'rejected') throw answer.reason
-  if (answer.value?.status !== 200)
+  if (answer.status === 'rejected' && !(answer.reason instanceof HostRefusedError)) throw answer.reason
+  if (answer.status === 'rejected' || answer.value === undefined)
     throw new HostGoneError('the running host ended while it watched the change')
-  return (answer.value.body as { verdict: string }).verdict === 'settled'
+  return answer.value.verdict === 'settled'
 }
 
 /** For people: nothing where nothing was waited for. */

@@ -48,6 +48,7 @@ export {
   writeNewDurably,
 } from '@mortise/storage'
 export { Application } from './application.ts'
+export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
@@ -82,14 +83,14 @@ export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from 
 export { inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
-export {
-  callRunningHost,
-  holdWrites,
-} from './control/call-running-host.ts'
-export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
+export type { ApplicationState } from './control/application-state.ts'
+export { callApplication } from './control/call-application.ts'
+export { callRunningHost, holdWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
+export { HostGoneError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
+export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { runAlone } from './control/run-alone.ts'
 export { tellingWaits } from './control/silence.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { showPulse } from './control/workers/show-pulse.ts'
@@ -101,7 +102,6 @@ export type {
   ChosenReaction,
   FailedChoice,
   FailedReaction,
-  ReactionsState,
 } from './events/failed-reactions.ts'
 export { leaveRecord, readWaiting } from './events/waiting-records.ts'
 export { createHost } from './generations/create-host.ts'
@@ -138,22 +138,5 @@ export {
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
-export {
-  assertUnneeded,
-  auditTrail,
-  copyDatabase,
-  copyDatabaseBeside,
-  databaseSchema,
-  describeApplication,
-  discardReactions,
-  migrateApplication,
-  mintApplicationToken,
-  otherHosts,
-  purgeModule,
-  reactionsState,
-  replayReactions,
-  restoreModule,
-  undoMigrations,
-} from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'

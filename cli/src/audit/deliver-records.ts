@@ -1,7 +1,4 @@
-import { askDatabase, askHost } from '../data/ask-database.ts'
-import { auditTrail, readConfig, readWaiting } from '../host.ts'
-
-const request = (directory: string) => ({ directory, path: '/audit', body: { limit: 0 } }) as const
+import { callApplication, callRunningHost, readConfig, readWaiting } from '../host.ts'
 
 /**
  * Has what commands have recorded taken into the database, by the running host or, on PostgreSQL, directly. A SQLite
@@ -12,8 +9,8 @@ export async function deliverRecords(directory: string): Promise<void> {
   try {
     if ((await readWaiting(directory)).length === 0) return
     const { databaseFile } = await readConfig(directory)
-    if (databaseFile !== undefined) await askHost(request(directory))
-    else await askDatabase(request(directory), () => auditTrail(directory, { limit: 0 }))
+    if (databaseFile !== undefined) await callRunningHost(directory, 'audit', { limit: 0 })
+    else await callApplication(directory, 'audit', { limit: 0 })
   } catch {
     // Whatever keeps them from the database, what was done is done: they are in the folder, and nothing is lost.
   }

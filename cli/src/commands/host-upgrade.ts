@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts'
-import { type ApplicationState, callRunningHost, readLock } from '../host.ts'
+import { callRunningHost, readLock } from '../host.ts'
 import { changeApplication, planChange } from '../install/change-application.ts'
 import { type Installed, installSources } from '../install/install-modules.ts'
 import { hostSource } from '../install/stage-host.ts'
@@ -58,10 +58,8 @@ interface RunningHost {
 }
 
 async function runningHost(directory: string): Promise<RunningHost | null> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  if (answer?.status !== 200) return null
-  const { pid, host } = answer.body as ApplicationState
-  return { pid, version: host }
+  const state = await callRunningHost(directory, 'state')
+  return state === undefined ? null : { pid: state.pid, version: state.host }
 }
 
 function describe(

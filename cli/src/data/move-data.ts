@@ -14,13 +14,13 @@ import {
   wrongMoveTarget,
 } from '../failures/index.ts'
 import {
-  type ApplicationState,
   acquireFileLock,
   callRunningHost,
   configFile,
   databaseLockFile,
   forgetDatabase,
   HostGoneError,
+  HostRefusedError,
   holdWrites,
   MigrationError,
   type Move,
@@ -146,17 +146,15 @@ async function whileHeld<Result>(
 }
 
 async function switchByHost(directory: string, former: string, next: string): Promise<void> {
-  const body = { former, next }
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/switch', body }).catch(
-    (error) => {
-      if (error instanceof HostGoneError) return undefined
-      throw error
-    },
-  )
-  if (answer?.status === 200) return
+  let reason = 'it has ended'
+  try {
+    if ((await callRunningHost(directory, 'switch', { former, next })) !== undefined) return
+  } catch (error) {
+    if (error instanceof HostRefusedError) reason = error.reason
+    else if (!(error instanceof HostGoneError)) throw error
+  }
   // It may have ended after it had done it.
   if ((await readFile(configFile(directory), 'utf8')) === next) return
-  const { reason = 'it has ended' } = (answer?.body ?? {}) as { reason?: string }
   throw moveInterrupted({ reason: `the running host did not switch: ${reason}` })
 }
 
@@ -166,8 +164,7 @@ async function switchAlone(directory: string, former: string, next: string): Pro
 }
 
 async function runningHost(directory: string): Promise<number | null> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' }).catch(() => undefined)
-  return answer?.status === 200 ? (answer.body as ApplicationState).pid : null
+  return (await callRunningHost(directory, 'state').catch(() => undefined))?.pid ?? null
 }
 
 function targetOf(to: string | undefined): { url: string; name: string } {

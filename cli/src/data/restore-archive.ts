@@ -14,7 +14,7 @@ import {
   readConfig,
   readGenerations,
   readLock,
-  restoreModule,
+  runAlone,
   StorageBusyError,
   secretFile,
   storedModule,
@@ -142,7 +142,8 @@ async function restorePurged(
   } as const
   const sets = await storedMigrations(directory)
   try {
-    const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets, record))
+    const data = { file: join(folder, DATA), sets, record }
+    const restored = await asRefusal(file, () => runAlone(directory, 'restoreModule', data))
     return { kind: 'module', ...restored, spec: await lastSpec(directory, restored.module) }
   } catch (error) {
     if (error instanceof StorageBusyError) await assertStopped(directory)

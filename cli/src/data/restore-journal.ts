@@ -119,7 +119,7 @@ export async function whileNoHost<Result>(
 
 /** @throws {Failure} where a host runs */
 export async function assertStopped(directory: string): Promise<void> {
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) throw hostRunning()
+  if ((await callRunningHost(directory, 'state')) !== undefined) throw hostRunning()
 }
 
 /** What a restoration that was killed before it was decided has put beside its place. */

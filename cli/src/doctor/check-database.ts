@@ -4,14 +4,13 @@ import {
   type AppliedMigration,
   assertOwnDatabase,
   type Config,
-  callRunningHost,
+  callApplication,
   type DatabaseInspection,
   hostMigrations,
   hostVersion,
   IdentityError,
   inspectDatabase,
   type Lock,
-  migrateApplication,
   moduleMigrations,
   placeOfDatabase,
   readConfig,
@@ -142,14 +141,7 @@ function pendingTrouble({ pending }: DatabaseInspection, directory: string): Tro
       message: `The database lacks ${namesOf(pending)}. The next start applies them; until then the modules that need them cannot serve.`,
       hint: 'Start the application, or run "app doctor --fix".',
       async mend() {
-        const modules = await activeModules(directory)
-        const answer = await callRunningHost(directory, {
-          method: 'POST',
-          path: '/migrate',
-          body: { modules },
-        })
-        if (answer === undefined) await migrateApplication(directory, modules)
-        else if (answer.status !== 200) throw new Error(`${(answer.body as { reason?: string }).reason}.`)
+        await callApplication(directory, 'migrate', { modules: await activeModules(directory) })
         return `Applied ${namesOf(pending)}.`
       },
     },

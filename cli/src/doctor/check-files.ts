@@ -65,8 +65,7 @@ async function otherSecret(directory: string): Promise<Trouble | undefined> {
 async function socketTrouble(directory: string): Promise<Trouble[]> {
   const socket = controlSocket(directory)
   if ((await modeOf(socket)) === undefined) return []
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  if (answer !== undefined) return []
+  if ((await callRunningHost(directory, 'state')) !== undefined) return []
   return [
     {
       id: 'control-socket',

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { applicationSchema } from '../data/application-schema.ts'
-import { type DatabaseSchema, hostMigrations, type Lock } from '../host.ts'
+import { callApplication, type DatabaseSchema, hostMigrations, type Lock } from '../host.ts'
 import { hostOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
 
@@ -9,7 +8,7 @@ export type Ledger = DatabaseSchema['ledger']
 
 /** What was applied to the database, by its running host or by the command. */
 export async function readLedger(directory: string): Promise<Ledger> {
-  return (await applicationSchema(directory)).ledger
+  return (await callApplication(directory, 'schema')).ledger
 }
 
 /** The names of the migrations that stored packages have, by module. */

@@ -6,21 +6,21 @@ import { asFailure } from '../explain.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
+  callApplication,
   callRunningHost,
   configFile,
   emptyLock,
   type Generation,
+  HostRefusedError,
   type Lock,
   type LockedPackage,
   leaveRecord,
-  migrateApplication,
   type Outcome,
   readGenerations,
   readLock,
   readText,
   recordGeneration,
   replaceFile,
-  StorageBusyError,
   writeLock,
 } from '../host.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
@@ -325,22 +325,26 @@ async function recordUnrecorded(directory: string, lock: Lock): Promise<Generati
 
 async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
   if (Object.keys(modules).length === 0) return []
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
-  if (answer === undefined) return await migrateAlone(directory, modules)
-  const { applied, reason } = answer.body as { applied?: Applied; reason?: string }
-  if (answer.status === 200 && applied) return applied
-  if (answer.status === 507) {
-    throw new Failure(
+  try {
+    return (await callApplication(directory, 'migrate', { modules })).applied
+  } catch (error) {
+    throw error instanceof HostRefusedError ? notMigrated(error) : error
+  }
+}
+
+function notMigrated({ status, reason }: HostRefusedError): Failure {
+  if (status === 507) {
+    return new Failure(
       'refused',
       'disk-full',
       `The running host has no room to migrate its database: ${reason}.`,
       'The former modules stay in use, and reads go on. Make room on its disk, then repeat the command.',
     )
   }
-  throw new Failure(
-    answer.status === 409 ? 'refused' : 'unexpected',
+  return new Failure(
+    status === 409 ? 'refused' : 'unexpected',
     'migration-failed',
-    `The running host could not migrate the database: ${reason ?? `it answered ${answer.status}`}.`,
+    `The running host could not migrate the database: ${reason}.`,
     'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
   )
 }
@@ -349,36 +353,20 @@ type Applied = readonly { module: string; name: string }[]
 
 const namesOf = (applied: Applied) => applied.map(({ module, name }) => `${module}/${name}`)
 
-/** A host that was started a moment ago has the database: then it is asked. */
-async function migrateAlone(directory: string, modules: Lock['modules']): Promise<Applied> {
-  try {
-    return await migrateApplication(directory, modules)
-  } catch (error) {
-    if (!(error instanceof StorageBusyError)) throw error
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
-    if (answer?.status !== 200) throw error
-    return (answer.body as { applied: Applied }).applied
-  }
-}
-
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
 /**
- * @param how.again whether modules that have failed are tried once more
- * @param how.config what a setting has changed, for the host that watches the change
+ * @param options.again whether modules that have failed are tried once more
+ * @param options.config what a setting has changed, for the host that watches the change
  */
 export async function activate(
   directory: string,
-  how: { readonly again?: boolean; readonly config?: Journal['config'] } = {},
+  { again = false, config }: { readonly again?: boolean; readonly config?: Journal['config'] } = {},
 ): Promise<Activation> {
   try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: how })
-    if (answer === undefined) return 'no host'
-    if (answer.status === 200) return 'served'
-    const { module, reason } = answer.body as { module?: string; reason?: string }
-    const why = reason ?? `it answered ${answer.status}`
-    return { reason: module === undefined ? why : `${module}: ${why}` }
+    const activated = await callRunningHost(directory, 'activate', { again, ...(config && { config }) })
+    return activated === undefined ? 'no host' : 'served'
   } catch (error) {
-    return { reason: (error as Error).message }
+    return { reason: error instanceof HostRefusedError ? error.reason : (error as Error).message }
   }
 }

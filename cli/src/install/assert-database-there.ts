@@ -9,6 +9,6 @@ export async function assertDatabaseThere(directory: string): Promise<void> {
   const config = await readConfig(directory)
   const identity = await readIdentity(directory)
   if (config.databaseFile === undefined || !identity?.database) return
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) return
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
   assertOwnDatabase(config, identity, readFileId(config.databaseFile))
 }

@@ -2,8 +2,9 @@ import { beginInClone } from '../application-folder.ts'
 import { deliverRecords } from '../audit/deliver-records.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
+import { asFailure } from '../explain.ts'
 import { Failure } from '../failure.ts'
-import { completeTakingBack, inTemporaryFolder, readLock } from '../host.ts'
+import { completeTakingBack, HostRefusedError, inTemporaryFolder, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 import { whileLocked } from './command-lock.ts'
@@ -22,9 +23,9 @@ async function completeOrSay(directory: string, terminal: Terminal): Promise<voi
     terminal.note(`Completed "${command}", which had been interrupted.`)
     if (archive) terminal.note(`To bring back what it dropped: ${restoreCommand(directory, archive)}`)
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof Failure || error instanceof HostRefusedError)) throw error
     const outcome = (await readJournal(directory)) === undefined ? 'was taken back' : 'is not complete'
-    terminal.note(`A change that had been interrupted ${outcome}. ${error.message}`)
+    terminal.note(`A change that had been interrupted ${outcome}. ${asFailure(error).message}`)
   }
 }
 

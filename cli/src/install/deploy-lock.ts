@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exitCodes, Failure } from '../failure.ts'
-import type { Generation } from '../host.ts'
 import {
   type Config,
   emptyLock,
+  type Generation,
   type Lock,
   type LockedModule,
   type ModulePackage,

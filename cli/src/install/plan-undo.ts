@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { sql } from '@mortise/module-sdk'
-import { applicationSchema } from '../data/application-schema.ts'
 import { Failure } from '../failure.ts'
 import {
   type AppliedMigration,
+  callApplication,
   MigrationError,
   openStorage,
   placeOfDatabase,
@@ -32,7 +32,7 @@ export async function planUndo(
   folder: string,
 ): Promise<Drop[]> {
   if (migrations.length === 0) return []
-  const schema = await applicationSchema(directory)
+  const schema = await callApplication(directory, 'schema')
   const storage = await openStorage({ file: join(folder, 'rehearsal.db'), schema, onFatal: rethrow })
   try {
     const before = await readColumns(storage)

@@ -1,8 +1,8 @@
 import { join, sep } from 'node:path'
-import { applicationSchema } from '../data/application-schema.ts'
 import { Failure } from '../failure.ts'
 import {
   type Config,
+  callApplication,
   type DatabaseSchema,
   ModuleError,
   type ModulePackage,
@@ -40,7 +40,7 @@ export async function probeCandidates(
   replaced: readonly ModulePackage[] = [],
   own: ReadonlySet<string> = new Set(),
 ): Promise<ProbedChange> {
-  const tried = { config, schema: await applicationSchema(config.directory) }
+  const tried = { config, schema: await callApplication(config.directory, 'schema') }
   let others = installed
   for (;;) {
     const found = await probeAll(tried, [...others, ...fresh], { ask: fresh })

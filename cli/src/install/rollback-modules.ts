@@ -11,9 +11,9 @@ import {
   type Lock,
   lockedPackages,
   nameOfHost,
-  otherHosts,
   readGenerations,
   readLock,
+  runAlone,
 } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import {
@@ -223,8 +223,8 @@ function find({ known, unreadable }: Generations, lock: Lock, number: number | u
 
 /** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
 async function assertStopped(directory: string, to: number): Promise<void> {
-  const isRunning = (await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined
-  const others = isRunning ? [] : (await otherHosts(directory)).map(nameOfHost)
+  const isRunning = (await callRunningHost(directory, 'state')) !== undefined
+  const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(nameOfHost)
   if (!isRunning && others.length === 0) return
   const who = isRunning ? 'the running one' : others.join(', ')
   throw new Failure(

@@ -1,7 +1,6 @@
 import { stat, statfs } from 'node:fs/promises'
-import { askDatabase } from '../data/ask-database.ts'
 import { Failure } from '../failure.ts'
-import { copyDatabase, type Lock, makeFolder, readConfig } from '../host.ts'
+import { callApplication, type Lock, makeFolder, readConfig } from '../host.ts'
 import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
 import { snapshotFile, snapshotsFolder } from './snapshots.ts'
 
@@ -27,7 +26,7 @@ export async function takeSnapshot(
     const { databaseFile } = await readConfig(directory)
     // How large a copy of a PostgreSQL gets is not known before.
     if (databaseFile !== undefined) await assertRoom(folder, await sizeOf(databaseFile))
-    await askDatabase({ directory, path: '/backup', body: { file } }, () => copyDatabase(directory, file))
+    await callApplication(directory, 'backup', { file })
   } catch (error) {
     throw new Failure(
       'refused',

@@ -1,6 +1,5 @@
 import { Failure } from '../failure.ts'
-import type { Generation } from '../host.ts'
-import { callRunningHost, type Lock, lockedPackages, readLock } from '../host.ts'
+import { callRunningHost, type Generation, type Lock, lockedPackages, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { applyFromOutside } from './apply-change.ts'
 import { changeApplication } from './change-application.ts'
@@ -17,7 +16,7 @@ import { takeSnapshot } from './take-snapshot.ts'
 export async function takeUpAtStart(directory: string, terminal: Terminal): Promise<void> {
   if ((await fromOutside(directory)) === undefined) return
   // A second start, which is refused.
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) return
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
   await changeApplication(directory, 'start', terminal, async () => {
     const found = await fromOutside(directory)
     if (found === undefined) return

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { applicationSchema } from '../data/application-schema.ts'
 import { Failure } from '../failure.ts'
-import type { DatabaseSchema, ModulePackage } from '../host.ts'
+import { callApplication, type DatabaseSchema, type ModulePackage } from '../host.ts'
 import type { HostPackage } from './host-package.ts'
 
 /** What a host is asked to try, as JSON on its standard input: a contract between versions. */
@@ -28,7 +27,7 @@ export async function tryHost(
 ): Promise<undefined> {
   const trial: HostTrial = {
     modules: modules.map((module) => ({ id: module.manifest.id, directory: module.directory })),
-    schema: await applicationSchema(directory),
+    schema: await callApplication(directory, 'schema'),
   }
   const answer = await ask(host, directory, trial)
   if (answer === undefined) return undefined

@@ -1,15 +1,14 @@
 import { freeArchive } from '../data/archives.ts'
-import { askDatabase } from '../data/ask-database.ts'
 import { backUp } from '../data/back-up.ts'
 import { Failure } from '../failure.ts'
 import {
   type AppliedMigration,
-  assertUnneeded,
+  callApplication,
   HostGoneError,
   hostMigrations,
   type Lock,
+  runAlone,
   StillNeededError,
-  undoMigrations as undoAlone,
 } from '../host.ts'
 import { readLedger } from './applied-migrations.ts'
 
@@ -40,10 +39,11 @@ export async function undoMigrations(
       applied.some((entry) => entry.module === module && entry.name === name),
     )
     if (left.length === 0) return {}
-    await waitUntilUnneeded(directory, left)
+    const call = callFor(left)
+    await call(directory, 'retired', { modules: [...new Set(left.map(({ module }) => module))] })
     const archive = await freeArchive(directory, 'undone', `${lock.generation}`)
     await backUp({ directory, file: `${directory}/${archive}`, withSecret: false, lock })
-    await undo(directory, left)
+    await call(directory, 'undo', { migrations: left })
     return { archive }
   } catch (error) {
     if (error instanceof StillNeededError) return { stays: error.message }
@@ -61,15 +61,5 @@ export async function undoMigrations(
 export const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 /** A host needs its own tables until it ends: none may run here then. */
-async function waitUntilUnneeded(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {
-  const modules = [...new Set(migrations.map(({ module }) => module))]
-  const alone = () => assertUnneeded(directory, modules)
-  if (migrations.some(isOfHost)) await alone()
-  else await askDatabase({ directory, path: '/retired', body: { modules } }, alone)
-}
-
-async function undo(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {
-  const alone = () => undoAlone(directory, migrations)
-  if (migrations.some(isOfHost)) await alone()
-  else await askDatabase({ directory, path: '/undo', body: { migrations } }, alone)
-}
+const callFor = (migrations: readonly AppliedMigration[]) =>
+  migrations.some(isOfHost) ? runAlone : callApplication

@@ -153,8 +153,7 @@ t.test(
       },
     })
     t.match(await get(running, '/note'), { status: 200, body: { data: [] } })
-    const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
-    const { ledger, statements } = (answer as { body: DatabaseSchema }).body
+    const { ledger, statements } = (await callRunningHost(directory, 'schema')) as DatabaseSchema
     t.strictSame(
       ledger.filter(({ module }) => module === 'note').map(({ name }) => name),
       ['001-note'],

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { callRunningHost, type DatabaseSchema, databaseSchema } from '../../src/host.ts'
+import { callRunningHost, type DatabaseSchema, runAlone } from '../../src/host.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
@@ -30,12 +30,12 @@ const note = (
 
 /** Everything that an upgrade may change. */
 async function stateOf(directory: string) {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
+  const schema = await callRunningHost(directory, 'schema')
   return {
     lock: await readFile(join(directory, 'modules.lock.json'), 'utf8'),
-    schema: answer?.body ?? (await databaseSchema(directory)),
+    schema: schema ?? (await runAlone(directory, 'schema')),
     // A running host has part of it in memory and in its log.
-    data: answer ? undefined : await readFile(join(directory, 'data', 'app.db'), 'base64'),
+    data: schema ? undefined : await readFile(join(directory, 'data', 'app.db'), 'base64'),
     store: (await readdir(join(directory, '.app', 'store'))).sort(),
     generations: await readdir(join(directory, '.app', 'generations')),
   }

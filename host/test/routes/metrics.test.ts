@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { Application } from '../../src/application.ts'
-import { mintApplicationToken } from '../../src/offline.ts'
+import { mintApplicationToken } from '../../src/callers/mint-application-token.ts'
 import { applicationFolder, install, oneRoute, uninstall } from '../application-folder.ts'
 
 async function running(t: Test, config: object = {}, ...modules: Parameters<typeof install>[2][]) {

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { ApplicationState } from '../../../src/control/control-server.ts'
-import { mergeStates } from '../../../src/control/workers/merge-states.ts'
+import { type ApplicationState, mergeStates } from '../../src/control/application-state.ts'
 
 const state = (pid: number, generation: number, reason?: string): ApplicationState => ({
   ...{

@@ -1,4 +1,30 @@
-import type { ApplicationState } from '../control-server.ts'
+import type { Engine } from '@mortise/storage'
+import type { HostModule } from '../modules/host-module.ts'
+
+/** What runs, for the `app` command. */
+export interface ApplicationState {
+  readonly pid: number
+  /** The version of the host. */
+  readonly host: string
+  readonly url: string
+  /** Of the database that it began with. */
+  readonly engine: Engine
+  readonly generation: number
+  /** How often another generation has taken over since the start. */
+  readonly switches: number
+  /** Packages whose code was loaded since the start; that of replaced ones stays in memory until the end. */
+  readonly loadedPackages: number
+  readonly modules: readonly {
+    readonly id: string
+    readonly version: string
+    readonly state: HostModule['state']
+    readonly reason?: string
+  }[]
+  /** The processes that serve, where `pid` is their parent; absent where one serves alone. */
+  readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
+  /** Those that do not answer now; absent where all do. */
+  readonly silentWorkers?: readonly number[]
+}
 
 /**
  * The state of an application that several processes serve: what is worst of each module, the oldest generation.
