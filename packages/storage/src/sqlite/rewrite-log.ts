@@ -1,12 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
 import { acquireFileLock, databaseLockFile } from '../files/file-lock.ts'
 import { isWritable } from './is-writable.ts'
 
