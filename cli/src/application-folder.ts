@@ -2,8 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { lostConfig } from './application.ts'
-import { Failure } from './failure.ts'
 import {
   configFile,
   configSchema,
@@ -26,7 +24,9 @@ import {
   writeIdentity,
   writeLock,
   writeNewDurably,
-} from './host.ts'
+} from '@mortise/host'
+import { lostConfig } from './application.ts'
+import { Failure } from './failure.ts'
 
 // An application folder: app.config.json and modules.lock.json, which are committed; `.app/` and `data/`, which are
 // not. `.app/` is therefore missing in a fresh clone, and what is missing is made again: no file that exists is ever

@@ -1,5 +1,5 @@
+import { type ApplicationState, callRunningHost, HostSilentError, StorageBusyError } from '@mortise/host'
 import { Failure } from './failure.ts'
-import { type ApplicationState, callRunningHost, HostSilentError, StorageBusyError } from './host.ts'
 import { busyWith } from './install/command-lock.ts'
 
 /** How long a host that has the database may take to say who it is, in milliseconds. */

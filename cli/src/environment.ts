@@ -1,13 +1,13 @@
 import { isAbsolute, join } from 'node:path'
 import { loadEnvFile } from 'node:process'
-import { Failure } from './failure.ts'
 import {
   callRunningHost,
   type HostEnvironment,
   nameOfDatabaseSetting,
   readConfig,
   readEnvFileSetting,
-} from './host.ts'
+} from '@mortise/host'
+import { Failure } from './failure.ts'
 
 // A command and the host of its application use the same database and the same secret. Both come from the running host;
 // without one, from APP_… variables, then from `envFile` of app.config.json, then from the files.

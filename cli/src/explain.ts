@@ -1,6 +1,3 @@
-import { CommanderError } from 'commander'
-import { explainSystemError } from './explain-system-error.ts'
-import { Failure } from './failure.ts'
 import {
   BrokenStorageError,
   ConfigError,
@@ -16,7 +13,10 @@ import {
   StorageBusyError,
   StorageUnreachableError,
   UnreadableFileError,
-} from './host.ts'
+} from '@mortise/host'
+import { CommanderError } from 'commander'
+import { explainSystemError } from './explain-system-error.ts'
+import { Failure } from './failure.ts'
 
 /** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
 export function asFailure(error: unknown): Failure {

@@ -1,4 +1,3 @@
-import { retainedPackages } from './doctor/retained-code.ts'
 import {
   type ApplicationState,
   callRunningHost,
@@ -6,7 +5,8 @@ import {
   readLock,
   readPackage,
   storedModule,
-} from './host.ts'
+} from '@mortise/host'
+import { retainedPackages } from './doctor/retained-code.ts'
 import { cameFromOutside, inForce } from './install/in-force.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */

@@ -1,7 +1,7 @@
+import { IdentityError, LockError } from '@mortise/host'
 import { lostIdentity } from './data/lost-identity.ts'
 import { asFailure } from './explain.ts'
 import type { Failure } from './failure.ts'
-import { IdentityError, LockError } from './host.ts'
 import { lostLock } from './install/lost-lock.ts'
 
 /** Any error as what the command returns; of what is lost, with the newest record of it. */

@@ -1,4 +1,3 @@
-import { Failure } from './failure.ts'
 import {
   type ApplicationState,
   callRunningHost,
@@ -6,7 +5,8 @@ import {
   nameOfHost,
   otherHosts,
   type ServingHost,
-} from './host.ts'
+} from '@mortise/host'
+import { Failure } from './failure.ts'
 
 /** Another host of the same database that serves something else than the one that runs here. */
 export interface DifferingHost

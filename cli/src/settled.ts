@@ -1,5 +1,5 @@
+import { callRunningHost, HostGoneError, readGenerations, readLock } from '@mortise/host'
 import { Failure } from './failure.ts'
-import { callRunningHost, HostGoneError, readGenerations, readLock } from './host.ts'
 import type { Switched } from './install/apply-change.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { acquireFileLock, readConfig } from '@mortise/host'
 import t from 'tap'
-import { acquireFileLock, readConfig } from '../src/host.ts'
 import { testApplication } from './run-app.ts'
 
 t.test('where another command has the database: busy, and by whom', async (t) => {

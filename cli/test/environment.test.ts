@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Application, configFile } from '@mortise/host'
 import t from 'tap'
-import { Application, configFile } from '../src/host.ts'
 import { testApplication } from './run-app.ts'
 
 const secret = 'a secret of more than 32 bytes, of the environment'

@@ -1,5 +1,5 @@
+import type { Lock } from '@mortise/host'
 import { changeRecord } from '../src/audit/change-record.ts'
-import type { Lock } from '../src/host.ts'
 import type { Journal } from '../src/install/journal.ts'
 
 /** The journal of a command that was killed. */

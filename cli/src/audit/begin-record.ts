@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
+import type { OperatorRecord } from '@mortise/host'
 import { newId } from '@mortise/module-sdk'
-import type { OperatorRecord } from '../host.ts'
 import { operator } from './operator.ts'
 
 /** A record of what has begun: its outcome is still to be told. */

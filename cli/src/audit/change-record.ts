@@ -1,4 +1,4 @@
-import type { Lock } from '../host.ts'
+import type { Lock } from '@mortise/host'
 import { changesBetween } from '../install/changes-between.ts'
 import { type BegunRecord, beginRecord } from './begin-record.ts'
 

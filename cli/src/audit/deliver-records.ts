@@ -1,5 +1,5 @@
+import { auditTrail, readConfig, readWaiting } from '@mortise/host'
 import { askDatabase, askHost } from '../data/ask-database.ts'
-import { auditTrail, readConfig, readWaiting } from '../host.ts'
 
 const request = (directory: string) => ({ directory, path: '/audit', body: { limit: 0 } }) as const
 

@@ -1,8 +1,8 @@
+import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '@mortise/host'
 import type { Command } from '../command.ts'
 import { askDatabase } from '../data/ask-database.ts'
 import { withUser } from '../database-in-use.ts'
 import { asFailure } from '../explain.ts'
-import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '../host.ts'
 import { numberOption } from '../number-option.ts'
 import { table } from '../table.ts'
 

@@ -1,8 +1,3 @@
-import { beginRecord } from '../audit/begin-record.ts'
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { Failure } from '../failure.ts'
 import {
   type ChosenReaction,
   discardReactions,
@@ -13,7 +8,12 @@ import {
   reactionsState,
   readLock,
   replayReactions,
-} from '../host.ts'
+} from '@mortise/host'
+import { beginRecord } from '../audit/begin-record.ts'
+import type { Command } from '../command.ts'
+import { askDatabase } from '../data/ask-database.ts'
+import { withUser } from '../database-in-use.ts'
+import { Failure } from '../failure.ts'
 import { installedId } from '../install/source.ts'
 import { numberOption } from '../number-option.ts'
 import { table } from '../table.ts'

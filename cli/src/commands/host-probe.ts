@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { Command } from '../command.ts'
 import {
   type DatabaseSchema,
   hostVersion,
@@ -11,7 +10,8 @@ import {
   readConfig,
   readLock,
   readPackage,
-} from '../host.ts'
+} from '@mortise/host'
+import type { Command } from '../command.ts'
 import { checkModules } from '../install/checks/check-modules.ts'
 import { readPackageJson } from '../install/dependencies.ts'
 import type { HostTrial } from '../install/try-host.ts'

@@ -1,5 +1,5 @@
+import { type ApplicationState, callRunningHost, readLock } from '@mortise/host'
 import type { Command } from '../command.ts'
-import { type ApplicationState, callRunningHost, readLock } from '../host.ts'
 import { changeApplication, planChange } from '../install/change-application.ts'
 import { type Installed, installSources } from '../install/install-modules.ts'
 import { hostSource } from '../install/stage-host.ts'

@@ -1,5 +1,5 @@
+import { emptyLock, readGenerations, readLock } from '@mortise/host'
 import type { Command } from '../command.ts'
-import { emptyLock, readGenerations, readLock } from '../host.ts'
 import { changesBetween } from '../install/changes-between.ts'
 import { cameFromOutside, changesFromOutside } from '../install/in-force.ts'
 import { sayUnreadable } from '../install/say-unreadable.ts'

@@ -1,6 +1,6 @@
+import { callRunningHost, describeApplication } from '@mortise/host'
 import type { Command } from '../command.ts'
 import { withUser } from '../database-in-use.ts'
-import { callRunningHost, describeApplication } from '../host.ts'
 
 export const openapi: Command = {
   name: 'openapi',

@@ -1,6 +1,6 @@
+import { callRunningHost } from '@mortise/host'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { callRunningHost } from '../host.ts'
 import { whileLocked } from '../install/command-lock.ts'
 import { assertInForce } from '../install/in-force.ts'
 

@@ -1,10 +1,5 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
-import type { Command } from '../command.ts'
-import { isRestorationLeft } from '../data/restore-journal.ts'
-import { withUser } from '../database-in-use.ts'
-import { Failure, failureOf } from '../failure.ts'
 import {
   Application,
   BrokenStorageError,
@@ -15,7 +10,12 @@ import {
   showPulse,
   WorkerEndedError,
   WorkerPool,
-} from '../host.ts'
+} from '@mortise/host'
+import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
+import type { Command } from '../command.ts'
+import { isRestorationLeft } from '../data/restore-journal.ts'
+import { withUser } from '../database-in-use.ts'
+import { Failure, failureOf } from '../failure.ts'
 import { blocksStart } from '../install/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
+import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '@mortise/host'
 import { beginRecord } from '../audit/begin-record.ts'
 import { deliverRecords } from '../audit/deliver-records.ts'
 import type { Command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '../host.ts'
 
 export const token: Command = {
   name: 'token',

@@ -1,4 +1,4 @@
-import { type DatabaseSchema, databaseSchema } from '../host.ts'
+import { type DatabaseSchema, databaseSchema } from '@mortise/host'
 import { askDatabase } from './ask-database.ts'
 
 /** The schema and the ledger of an application, from its running host or from the database. @throws {Failure} */

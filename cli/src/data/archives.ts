@@ -1,9 +1,9 @@
 import { constants, existsSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { makeFolder, readConfig } from '@mortise/host'
 import { findApplication } from '../application.ts'
 import { Failure } from '../failure.ts'
-import { makeFolder, readConfig } from '../host.ts'
 import { assertRoom, sizeOf } from '../install/take-snapshot.ts'
 
 // What a command is about to drop is archived first: the data of purged modules in `.app/purged/`, the database before

@@ -1,5 +1,5 @@
+import { callRunningHost, StillNeededError, StorageBusyError } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { callRunningHost, StillNeededError, StorageBusyError } from '../host.ts'
 
 export interface DatabaseRequest {
   readonly directory: string

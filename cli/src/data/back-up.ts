@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { Failure } from '../failure.ts'
 import {
   configFile,
   copyDatabaseBeside,
@@ -11,7 +10,8 @@ import {
   readOptionalText,
   readText,
   secretFile,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { busyWith } from '../install/command-lock.ts'
 import { interrupted } from '../install/interrupted.ts'
 import { readJournal } from '../install/journal.ts'

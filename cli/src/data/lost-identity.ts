@@ -1,5 +1,5 @@
+import { type IdentityError, readIdentity, secretFile } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { type IdentityError, readIdentity, secretFile } from '../host.ts'
 import { readSnapshots } from '../install/snapshots.ts'
 
 /** Why a command refuses a database or a secret that is not the application's own, and the way back. */

@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { Failure } from '../failure.ts'
 import {
   type ApplicationState,
   acquireFileLock,
@@ -21,7 +18,10 @@ import {
   readConfig,
   replaceFile,
   StorageUnreachableError,
-} from '../host.ts'
+} from '@mortise/host'
+import { DatabaseError } from '@mortise/module-sdk'
+import { askBeforeLoss } from '../ask-before-loss.ts'
+import { Failure } from '../failure.ts'
 import { storedMigrations } from '../install/stored-migrations.ts'
 import { readConfigText } from '../settings/config-text.ts'
 import { setInJson } from '../settings/edit-json.ts'

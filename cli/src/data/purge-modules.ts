@@ -1,7 +1,5 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
 import {
   assertUnneeded,
   copyDatabase,
@@ -19,7 +17,9 @@ import {
   readGenerations,
   readLock,
   type Storage,
-} from '../host.ts'
+} from '@mortise/host'
+import { beginRecord } from '../audit/begin-record.ts'
+import { Failure } from '../failure.ts'
 import { installedId } from '../install/source.ts'
 import { makeStaging } from '../install/staging.ts'
 import { assertServedNowhereElse } from '../other-hosts.ts'

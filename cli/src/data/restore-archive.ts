@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
 import {
   configFile,
   damageOf,
@@ -18,7 +15,10 @@ import {
   StorageBusyError,
   secretFile,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { askBeforeLoss } from '../ask-before-loss.ts'
+import { beginRecord } from '../audit/begin-record.ts'
+import { Failure } from '../failure.ts'
 import { checkLockedBytes } from '../install/checks/same-bytes.ts'
 import { inForce, nextGeneration } from '../install/in-force.ts'
 import { lastLock } from '../install/lost-lock.ts'

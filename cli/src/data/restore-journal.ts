@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { BegunRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
 import {
   acquireFileLock,
   callRunningHost,
@@ -23,7 +21,9 @@ import {
   secretFile,
   syncPath,
   writeDurably,
-} from '../host.ts'
+} from '@mortise/host'
+import type { BegunRecord } from '../audit/begin-record.ts'
+import { Failure } from '../failure.ts'
 
 // A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
 // complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which

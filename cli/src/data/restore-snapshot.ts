@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { Failure } from '../failure.ts'
 import {
   type DatabaseContents,
   damageOf,
@@ -12,7 +11,8 @@ import {
   readContents,
   readFileContents,
   readLock,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
 import { pruneStore } from '../install/generations.ts'
 import { inForce, nextGeneration } from '../install/in-force.ts'

@@ -1,5 +1,3 @@
-import { lostIdentity } from '../data/lost-identity.ts'
-import { restoreLost } from '../data/restore-snapshot.ts'
 import {
   type AppliedMigration,
   assertOwnDatabase,
@@ -20,7 +18,9 @@ import {
   readPackage,
   StorageUnreachableError,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { lostIdentity } from '../data/lost-identity.ts'
+import { restoreLost } from '../data/restore-snapshot.ts'
 import { isInForce } from '../install/in-force.ts'
 import { readSnapshots } from '../install/snapshots.ts'
 import type { Trouble } from './finding.ts'

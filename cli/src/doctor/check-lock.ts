@@ -1,4 +1,4 @@
-import { readLock } from '../host.ts'
+import { readLock } from '@mortise/host'
 import { cameFromOutside, changesFromOutside, inForce } from '../install/in-force.ts'
 import type { Trouble } from './finding.ts'
 

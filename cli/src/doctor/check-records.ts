@@ -1,9 +1,9 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '@mortise/host'
 import { readRestoration, restorationFile } from '../data/restore-journal.ts'
 import { asFailure } from '../explain.ts'
 import { freeName } from '../free-name.ts'
-import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '../host.ts'
 import { journalFile, readJournal } from '../install/journal.ts'
 import type { Trouble } from './finding.ts'
 

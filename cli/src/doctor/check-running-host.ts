@@ -1,5 +1,12 @@
+import {
+  type ApplicationState,
+  callRunningHost,
+  probe,
+  readConfig,
+  readLock,
+  storedModule,
+} from '@mortise/host'
 import { ownEnvironment } from '../environment.ts'
-import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
 import { hostOf } from '../install/host-package.ts'
 import { isInForce } from '../install/in-force.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { Failure } from '../failure.ts'
 import {
   differenceOf,
   type LockedPackage,
@@ -9,7 +8,8 @@ import {
   readLock,
   readPackage,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { missingContracts } from '../install/checks/contracts.ts'
 import { checkHostRange } from '../install/checks/host-range.ts'
 import { readPackageJson } from '../install/dependencies.ts'

@@ -1,6 +1,6 @@
+import { HostSilentError, LockError, NewerHostError, readLock } from '@mortise/host'
 import { asFailure } from '../explain.ts'
 import type { Failure } from '../failure.ts'
-import { HostSilentError, LockError, NewerHostError, readLock } from '../host.ts'
 import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { checkDatabase } from './check-database.ts'

@@ -1,4 +1,4 @@
-import type { ApplicationState } from '../host.ts'
+import type { ApplicationState } from '@mortise/host'
 import type { Trouble } from './finding.ts'
 
 /** From so many on it is worth a word. */

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type DatabaseSchema, hostMigrations, type Lock } from '@mortise/host'
 import { applicationSchema } from '../data/application-schema.ts'
-import { type DatabaseSchema, hostMigrations, type Lock } from '../host.ts'
 import { hostOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
 

@@ -1,9 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { changeRecord } from '../audit/change-record.ts'
-import { restoreCommand } from '../data/archives.ts'
-import { asFailure } from '../explain.ts'
-import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
@@ -22,7 +18,11 @@ import {
   replaceFile,
   StorageBusyError,
   writeLock,
-} from '../host.ts'
+} from '@mortise/host'
+import { changeRecord } from '../audit/change-record.ts'
+import { restoreCommand } from '../data/archives.ts'
+import { asFailure } from '../explain.ts'
+import { exitCodes, Failure } from '../failure.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
 import { assertInForce, generationOf, inForce, isSame, nextGeneration } from './in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'

@@ -1,5 +1,5 @@
+import type { LockedModule } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import type { LockedModule } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Candidate } from './candidate.ts'
 

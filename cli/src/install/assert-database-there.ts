@@ -1,4 +1,4 @@
-import { assertOwnDatabase, callRunningHost, readConfig, readFileId, readIdentity } from '../host.ts'
+import { assertOwnDatabase, callRunningHost, readConfig, readFileId, readIdentity } from '@mortise/host'
 
 /**
  * Nothing is changed in an application whose SQLite file is lost or another one. A running host has its own open; a

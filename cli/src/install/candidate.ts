@@ -1,6 +1,6 @@
 import { join, sep } from 'node:path'
+import { ManifestError, type ModulePackage, readPackage } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { ManifestError, type ModulePackage, readPackage } from '../host.ts'
 import { checkContents } from './checks/contents.ts'
 import { indexedNames } from './module-index.ts'
 import { isOwnFolder, type Source } from './source.ts'

@@ -1,4 +1,4 @@
-import { type Lock, lockedPackages } from '../host.ts'
+import { type Lock, lockedPackages } from '@mortise/host'
 
 export interface PackageChange {
   readonly id: string

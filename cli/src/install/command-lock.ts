@@ -3,9 +3,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
 import { Failure } from '../failure.ts'
-
-import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '../host.ts'
 import { assertUsable, writtenFolders } from './usable-folders.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { exitCodes, Failure } from '../failure.ts'
-import type { Generation } from '../host.ts'
+import type { Generation } from '@mortise/host'
 import {
   type Config,
   emptyLock,
@@ -10,7 +9,8 @@ import {
   readConfig,
   readLock,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { exitCodes, Failure } from '../failure.ts'
 import { applyFromOutside } from './apply-change.ts'
 import { askAboutBreaking, refuseBreaking } from './ask-about-breaking.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'

@@ -1,5 +1,5 @@
+import { emptyLock, inTemporaryFolder, type LockedModule, readConfig, readLock } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { emptyLock, inTemporaryFolder, type LockedModule, readConfig, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { stage } from './candidate.ts'
 import { changeApplication } from './change-application.ts'

@@ -1,4 +1,4 @@
-import { type Lock, type LockedModule, readConfig, readLock } from '../host.ts'
+import { type Lock, type LockedModule, readConfig, readLock } from '@mortise/host'
 import { applyChange, type Switched } from './apply-change.ts'
 import { checkModules } from './checks/check-modules.ts'
 import { checkNotRequired } from './checks/not-required.ts'

@@ -1,5 +1,5 @@
+import { type LockedModule, readConfig, readLock } from '@mortise/host'
 import { asFailure } from '../explain.ts'
-import { type LockedModule, readConfig, readLock } from '../host.ts'
 import { fetchPackage, registryFailure } from './fetch-package.ts'
 import { readDescription } from './local-registry.ts'
 import { loadPacote } from './npm-libraries.ts'

@@ -1,4 +1,4 @@
-import { type Lock, type ModulePackage, readPackage, storedModule } from '../host.ts'
+import { type Lock, type ModulePackage, readPackage, storedModule } from '@mortise/host'
 import { lockedModule } from './installed-packages.ts'
 import { holds } from './staging.ts'
 

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '../host.ts'
+import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '@mortise/host'
 import { readSnapshots } from './snapshots.ts'
 
 /** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */

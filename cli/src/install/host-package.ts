@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { hostVersion, type Lock, storedModule } from '../host.ts'
+import { hostVersion, type Lock, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../pinned-host.ts'
 
 /** What a host is installed and pinned as: the command, which has the host of the same version as a dependency. */

@@ -1,4 +1,4 @@
-import { type Lock, type ModulePackage, storedModule } from '../host.ts'
+import { type Lock, type ModulePackage, storedModule } from '@mortise/host'
 import { missingOf } from './checks/host-range.ts'
 import { readPackageJson } from './dependencies.ts'
 import { dependencyChanges, dependencyLines, type PlannedDependencies } from './dependency-changes.ts'

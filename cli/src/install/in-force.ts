@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import {
+  emptyLock,
+  type Generation,
+  type Lock,
+  lockedPackages,
+  readGenerations,
+  readLock,
+} from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { emptyLock, type Generation, type Lock, lockedPackages, readGenerations, readLock } from '../host.ts'
 import { changesBetween } from './changes-between.ts'
 
 // What is in force is the last generation on record. modules.lock.json names something else after `git pull`, say: it

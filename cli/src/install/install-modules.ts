@@ -6,7 +6,7 @@ import {
   readConfig,
   readLock,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
 import type { Terminal } from '../terminal.ts'
 import { applyChange, type Switched } from './apply-change.ts'
 import { askAboutBreaking, refuseBreaking } from './ask-about-breaking.ts'

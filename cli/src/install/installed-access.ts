@@ -1,4 +1,4 @@
-import { ConfigError, ModuleError, probe, readConfig, readLock, storedModule } from '../host.ts'
+import { ConfigError, ModuleError, probe, readConfig, readLock, storedModule } from '@mortise/host'
 
 /**
  * Who may use which route of an installed module, found by loading what is installed in a child process.

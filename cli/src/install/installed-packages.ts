@@ -1,5 +1,5 @@
+import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '../host.ts'
 import type { Candidate } from './candidate.ts'
 import { installedId } from './source.ts'
 import { holds } from './staging.ts'

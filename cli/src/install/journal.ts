@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type AppliedMigration, isLock, type Lock, readJsonFile, writeDurably } from '@mortise/host'
 import type { BegunRecord } from '../audit/begin-record.ts'
-import { type AppliedMigration, isLock, type Lock, readJsonFile, writeDurably } from '../host.ts'
 
 /**
  * A change that has been decided and is being carried out. All that can refuse it has been asked before: what is

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { Failure } from '../failure.ts'
-import { freeName } from '../free-name.ts'
 import {
   emptyLock,
   type Generation,
@@ -12,7 +10,9 @@ import {
   newestGeneration,
   readLock,
   writeLock,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
+import { freeName } from '../free-name.ts'
 
 /** Why a command refuses an application whose lock is missing or broken, and the way back. */
 export async function lostLock({ directory, message }: LockError): Promise<Failure> {

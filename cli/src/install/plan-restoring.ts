@@ -1,4 +1,4 @@
-import { readGenerations } from '../host.ts'
+import { readGenerations } from '@mortise/host'
 import type { Terminal } from '../terminal.ts'
 import { askAboutOrigins } from './ask-about-origins.ts'
 import { type Plan, planOf, planText } from './plan.ts'

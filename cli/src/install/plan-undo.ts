@@ -1,7 +1,4 @@
 import { join } from 'node:path'
-import { sql } from '@mortise/module-sdk'
-import { applicationSchema } from '../data/application-schema.ts'
-import { Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   MigrationError,
@@ -10,7 +7,10 @@ import {
   readConfig,
   readContents,
   type Storage,
-} from '../host.ts'
+} from '@mortise/host'
+import { sql } from '@mortise/module-sdk'
+import { applicationSchema } from '../data/application-schema.ts'
+import { Failure } from '../failure.ts'
 
 /** What undoing migrations drops. */
 export interface Drop {

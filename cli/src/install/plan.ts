@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ModulePackage, Table } from '../host.ts'
+import type { ModulePackage, Table } from '@mortise/host'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
 import {

@@ -1,6 +1,4 @@
 import { join, sep } from 'node:path'
-import { applicationSchema } from '../data/application-schema.ts'
-import { Failure } from '../failure.ts'
 import {
   type Config,
   type DatabaseSchema,
@@ -8,7 +6,9 @@ import {
   type ModulePackage,
   type ProbeReport,
   probe,
-} from '../host.ts'
+} from '@mortise/host'
+import { applicationSchema } from '../data/application-schema.ts'
+import { Failure } from '../failure.ts'
 
 export interface ProbedChange {
   /** What serves once the change is made. */

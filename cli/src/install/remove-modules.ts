@@ -1,4 +1,4 @@
-import { readLock } from '../host.ts'
+import { readLock } from '@mortise/host'
 import { applyChange, type Switched } from './apply-change.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { installedId } from './source.ts'

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { type Lock, readLock, storedModule } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { type Lock, readLock, storedModule } from '../host.ts'
 import { ownFolder } from '../pinned-host.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { checkSignatureKept } from './checks/signature.ts'

@@ -1,4 +1,3 @@
-import { Failure } from '../failure.ts'
 import {
   differenceOf,
   type Lock,
@@ -6,7 +5,8 @@ import {
   lockedPackages,
   readLock,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { activate } from './apply-change.ts'
 import { type Candidate, stage } from './candidate.ts'
 import { cameFromOutside, inForce } from './in-force.ts'

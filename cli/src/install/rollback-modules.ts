@@ -1,8 +1,3 @@
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { assertArchivable } from '../data/archives.ts'
-import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
-import { asFailure } from '../explain.ts'
-import { exitCodes, Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   callRunningHost,
@@ -14,7 +9,12 @@ import {
   otherHosts,
   readGenerations,
   readLock,
-} from '../host.ts'
+} from '@mortise/host'
+import { askBeforeLoss } from '../ask-before-loss.ts'
+import { assertArchivable } from '../data/archives.ts'
+import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
+import { asFailure } from '../explain.ts'
+import { exitCodes, Failure } from '../failure.ts'
 import type { Terminal } from '../terminal.ts'
 import {
   lockMigrationNames,

@@ -1,5 +1,5 @@
+import type { Generations } from '@mortise/host'
 import { asFailure } from '../explain.ts'
-import type { Generations } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Names the generations that are left out since their records cannot be read, and why. */

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { type Lock, type LockedPackage, nearest } from '@mortise/host'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import { Failure } from '../failure.ts'
-import { type Lock, type LockedPackage, nearest } from '../host.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
 
 // What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of

@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Lock, type LockedModule, type LockedPackage, readLock, readPackage } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { type Lock, type LockedModule, type LockedPackage, readLock, readPackage } from '../host.ts'
 import { bundleLimits, largestBundle } from './bundle-file.ts'
 import type { Candidate } from './candidate.ts'
 import { checkContents } from './checks/contents.ts'

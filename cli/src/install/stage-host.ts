@@ -1,6 +1,6 @@
+import type { Lock, LockedPackage } from '@mortise/host'
 import { valid } from 'semver'
 import { Failure } from '../failure.ts'
-import type { Lock, LockedPackage } from '../host.ts'
 import { checkDescription } from './checks/contents.ts'
 import { readPackageJson } from './dependencies.ts'
 import { type HostPackage, hostPackageName, versionInside } from './host-package.ts'

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Failure } from '../failure.ts'
 import {
   acquireFileLock,
   configFile,
@@ -12,7 +11,8 @@ import {
   storeDirectory,
   syncPath,
   temporaryPrefix,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { isSnapshot, snapshotsFolder } from './snapshots.ts'
 import { assertUsable } from './usable-folders.ts'
 

@@ -1,6 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hostMigrations, type MigrationSet, moduleMigrations, readPackage, storeDirectory } from '../host.ts'
+import {
+  hostMigrations,
+  type MigrationSet,
+  moduleMigrations,
+  readPackage,
+  storeDirectory,
+} from '@mortise/host'
 
 /** The migrations of the host, and of every package in the store, installed or not: what a former version applied may be needed. */
 export async function storedMigrations(directory: string): Promise<MigrationSet[]> {

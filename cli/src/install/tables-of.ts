@@ -1,6 +1,12 @@
 import { join, sep } from 'node:path'
+import {
+  describeTables,
+  MigrationError,
+  type ModulePackage,
+  moduleMigrations,
+  type Table,
+} from '@mortise/host'
 import { Failure } from '../failure.ts'
-import { describeTables, MigrationError, type ModulePackage, moduleMigrations, type Table } from '../host.ts'
 
 /**
  * The tables that a module's migrations make. They run on an empty database in memory; nothing of the module's

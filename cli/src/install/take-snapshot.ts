@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises'
+import { copyDatabase, type Lock, makeFolder, readConfig } from '@mortise/host'
 import { askDatabase } from '../data/ask-database.ts'
 import { Failure } from '../failure.ts'
-import { copyDatabase, type Lock, makeFolder, readConfig } from '../host.ts'
 import { isPending, migrationNames, readLedger } from './applied-migrations.ts'
 import { snapshotFile, snapshotsFolder } from './snapshots.ts'
 

@@ -1,6 +1,6 @@
+import type { Generation } from '@mortise/host'
+import { callRunningHost, type Lock, lockedPackages, readLock } from '@mortise/host'
 import { Failure } from '../failure.ts'
-import type { Generation } from '../host.ts'
-import { callRunningHost, type Lock, lockedPackages, readLock } from '../host.ts'
 import type { Terminal } from '../terminal.ts'
 import { applyFromOutside } from './apply-change.ts'
 import { changeApplication } from './change-application.ts'

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import type { DatabaseSchema, ModulePackage } from '@mortise/host'
 import { applicationSchema } from '../data/application-schema.ts'
 import { Failure } from '../failure.ts'
-import type { DatabaseSchema, ModulePackage } from '../host.ts'
 import type { HostPackage } from './host-package.ts'
 
 /** What a host is asked to try, as JSON on its standard input: a contract between versions. */

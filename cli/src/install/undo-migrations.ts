@@ -1,7 +1,3 @@
-import { freeArchive } from '../data/archives.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { backUp } from '../data/back-up.ts'
-import { Failure } from '../failure.ts'
 import {
   type AppliedMigration,
   assertUnneeded,
@@ -10,7 +6,11 @@ import {
   type Lock,
   StillNeededError,
   undoMigrations as undoAlone,
-} from '../host.ts'
+} from '@mortise/host'
+import { freeArchive } from '../data/archives.ts'
+import { askDatabase } from '../data/ask-database.ts'
+import { backUp } from '../data/back-up.ts'
+import { Failure } from '../failure.ts'
 import { readLedger } from './applied-migrations.ts'
 
 // A `down` drops what nobody may have wanted to lose, so an archive of the whole database is on the disk before it.

@@ -1,6 +1,6 @@
+import { emptyLock, type Lock, readConfig, readLock } from '@mortise/host'
 import { valid } from 'semver'
 import { Failure } from '../failure.ts'
-import { emptyLock, type Lock, readConfig, readLock } from '../host.ts'
 import { type Installed, type InstallRequest, installSources } from './install-modules.ts'
 import { requireInstalled } from './installed-packages.ts'
 import { resolveSpec, type Source } from './source.ts'

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { storeDirectory } from '../host.ts'
+import { storeDirectory } from '@mortise/host'
 import { snapshotsFolder } from './snapshots.ts'
 
 /** The folders that commands write into. */

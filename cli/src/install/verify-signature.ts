@@ -1,5 +1,5 @@
+import type { LockedModule } from '@mortise/host'
 import type { manifest as pacoteManifest } from 'pacote'
-import type { LockedModule } from '../host.ts'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { configFile, readConfig, readLock } from '@mortise/host'
 import { type BegunRecord, beginRecord } from '../audit/begin-record.ts'
 import { Failure } from '../failure.ts'
-import { configFile, readConfig, readLock } from '../host.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply-change.ts'
 import { readInstalled } from '../install/installed-packages.ts'
 import { probeCandidates } from '../install/probe-candidates.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, configFile, parseJson, readText } from '../host.ts'
+import { ConfigError, configFile, parseJson, readText } from '@mortise/host'
 
 /** app.config.json as it stands: nothing filled in, nothing overridden. */
 export interface ConfigText {

@@ -1,4 +1,3 @@
-import { Failure } from '../failure.ts'
 import {
   configSchema,
   type Lock,
@@ -7,7 +6,8 @@ import {
   readPackage,
   storedModule,
   withoutDefaulted,
-} from '../host.ts'
+} from '@mortise/host'
+import { Failure } from '../failure.ts'
 import { readInstalled } from '../install/installed-packages.ts'
 import { installedId } from '../install/source.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { type AuditRecord, readLock, readWaiting, recordGeneration, writeLock } from '@mortise/host'
 import t from 'tap'
-import { type AuditRecord, readLock, readWaiting, recordGeneration, writeLock } from '../../src/host.ts'
 import { writeJournal } from '../../src/install/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { type Outcome, runApp, testApplication } from '../run-app.ts'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { readLock } from '@mortise/host'
 import t from 'tap'
 import { app } from '../../src/app.ts'
-import { readLock } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
 

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Lock, LockedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
-import type { Lock, LockedModule } from '../../src/host.ts'
 import { installedId, lockedSource, resolveSpec, type Source } from '../../src/install/source.ts'
 
 const locked = (name: string, version: string, spec: string): LockedModule => ({

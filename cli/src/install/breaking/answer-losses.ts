@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../host.ts'
+import type { JsonSchema } from '@mortise/host'
 import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesOf } from './schema-view.ts'
 
 /**

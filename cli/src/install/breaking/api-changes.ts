@@ -1,5 +1,5 @@
+import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
 import type { Manifest } from '@mortise/module-sdk'
-import type { OpenapiDocument, Operation, ProbeReport } from '../../host.ts'
 import { shapeOf } from '../checks/conflicts.ts'
 import { answerLosses } from './answer-losses.ts'
 import type { BreakingChange } from './breaking-change.ts'

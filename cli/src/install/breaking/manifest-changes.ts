@@ -1,5 +1,5 @@
+import type { ModulePackage } from '@mortise/host'
 import semver from 'semver'
-import type { ModulePackage } from '../../host.ts'
 import { shapeOf } from '../checks/conflicts.ts'
 import type { BreakingChange } from './breaking-change.ts'
 

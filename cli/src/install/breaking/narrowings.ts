@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonSchema } from '../../host.ts'
+import type { JsonSchema } from '@mortise/host'
 import {
   alternatives,
   inside,

@@ -1,4 +1,4 @@
-import type { JsonSchema, OpenapiDocument } from '../../host.ts'
+import type { JsonSchema, OpenapiDocument } from '@mortise/host'
 
 /** A schema of a document, and what its references lead to. */
 export interface SchemaView {

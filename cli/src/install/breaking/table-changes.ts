@@ -1,4 +1,4 @@
-import type { Column, Table } from '../../host.ts'
+import type { Column, Table } from '@mortise/host'
 import type { BreakingChange } from './breaking-change.ts'
 
 /** What an upgrade does to the tables of a module: null where there is none, before or after. */

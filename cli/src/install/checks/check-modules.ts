@@ -1,5 +1,5 @@
+import { type Config, type ModulePackage, moduleSettings } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import { type Config, type ModulePackage, moduleSettings } from '../../host.ts'
 import type { PackageJson } from '../dependencies.ts'
 import { type HostPackage, ownHost } from '../host-package.ts'
 import { checkConflicts } from './conflicts.ts'

@@ -1,5 +1,5 @@
+import type { ModulePackage } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import type { ModulePackage } from '../../host.ts'
 
 /** What modules that serve together may not share. */
 export function checkConflicts(fresh: readonly ModulePackage[], all: readonly ModulePackage[]): void {

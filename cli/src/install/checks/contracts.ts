@@ -1,6 +1,6 @@
+import { inContractOrder, ModuleError, type ModulePackage } from '@mortise/host'
 import semver from 'semver'
 import { Failure } from '../../failure.ts'
-import { inContractOrder, ModuleError, type ModulePackage } from '../../host.ts'
 
 /** A contract that a module requires and nobody among `all` provides. */
 export interface MissingContract {

@@ -1,5 +1,5 @@
+import { readConfig, readLock } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import { readConfig, readLock } from '../../host.ts'
 import { resolveSpec } from '../source.ts'
 
 /**

@@ -1,6 +1,6 @@
+import { isInHostRange, lentPackages, type ModulePackage } from '@mortise/host'
 import semver from 'semver'
 import { Failure } from '../../failure.ts'
-import { isInHostRange, lentPackages, type ModulePackage } from '../../host.ts'
 import type { PackageJson } from '../dependencies.ts'
 import { type HostPackage, ownHost, versionLent } from '../host-package.ts'
 

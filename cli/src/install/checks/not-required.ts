@@ -1,5 +1,5 @@
+import type { Lock } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import type { Lock } from '../../host.ts'
 import { readInstalled } from '../installed-packages.ts'
 import { missingContracts } from './contracts.ts'
 

@@ -1,5 +1,5 @@
+import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '../../host.ts'
 import type { PinnedDependencies } from '../dependencies.ts'
 import { lastLock } from '../lost-lock.ts'
 import type { Source } from '../source.ts'

@@ -1,5 +1,5 @@
+import type { LockedPackage } from '@mortise/host'
 import { Failure } from '../../failure.ts'
-import type { LockedPackage } from '../../host.ts'
 import type { Staged } from '../stage-package.ts'
 
 /**

@@ -1,6 +1,6 @@
+import type { JsonSchema, ProbeReport } from '@mortise/host'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import type { JsonSchema, ProbeReport } from '../../../src/host.ts'
 import { apiChanges } from '../../../src/install/breaking/api-changes.ts'
 
 interface Served {

@@ -1,7 +1,7 @@
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock, writeLock } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { readLock, writeLock } from '../../../src/host.ts'
 import { fakeRegistry, published } from '../../fake-registry.ts'
 import { runApp, testApplication } from '../../run-app.ts'
 import { answerVersion, sampleFiles, sampleFolder, sampleTarball } from '../../sample-module.ts'
