@@ -1,5 +1,5 @@
-import { exitCodes, Failure } from './failure.ts'
-import { continueIn, pinnedHost } from './pinned-host.ts'
+import { continueIn, pinnedHost } from './application/pinned-host.ts'
+import { exitCodes, Failure } from './terminal/failure.ts'
 
 // What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
 // whatever the umask allows. What is private has a mode of its own where it is made.

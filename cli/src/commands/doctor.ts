@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
+import { busyWith, whileLocked } from '../changes/command-lock.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { Failure } from '../failure.ts'
-import { busyWith, whileLocked } from '../install/command-lock.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export const doctor: Command = {
   name: 'doctor',

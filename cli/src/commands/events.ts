@@ -9,15 +9,15 @@ import {
   readLock,
   replayReactions,
 } from '@mortise/host'
-import { beginRecord } from '../audit/begin-record.ts'
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { Failure } from '../failure.ts'
-import { installedId } from '../install/source.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+import { askDatabase } from '../application/ask-database.ts'
+import { beginRecord } from '../changes/audit-record.ts'
+import { withUser } from '../changes/database-in-use.ts'
+import { installedId } from '../store/installed-packages.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
   name: 'events',

@@ -11,10 +11,10 @@ import {
   readLock,
   readPackage,
 } from '@mortise/host'
-import type { Command } from '../command.ts'
-import { checkModules } from '../install/checks/check-modules.ts'
-import { readPackageJson } from '../install/dependencies.ts'
-import type { HostTrial } from '../install/try-host.ts'
+import { checkModules } from '../install/plan/checks/check-modules.ts'
+import type { HostTrial } from '../install/probe/try-host.ts'
+import { readPackageJson } from '../store/package-json.ts'
+import type { Command } from '../terminal/command.ts'
 
 /**
  * What `app host-upgrade` asks of a host that is to take over, in a process of its own: whether it reads the

@@ -1,8 +1,8 @@
 import { type ApplicationState, callRunningHost, readLock } from '@mortise/host'
-import type { Command } from '../command.ts'
 import { changeApplication, planChange } from '../install/change-application.ts'
+import { hostSource } from '../install/fetch/stage-host.ts'
 import { type Installed, installSources } from '../install/install-modules.ts'
-import { hostSource } from '../install/stage-host.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const hostUpgrade: Command = {
   name: 'host-upgrade',

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
-import { findApplication } from '../application.ts'
-import { completeApplication, newSecretNote } from '../application-folder.ts'
-import { assertOwner } from '../assert-owner.ts'
-import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { completeApplication, newSecretNote } from '../application/application-folder.ts'
+import { assertOwner } from '../application/assert-owner.ts'
+import { findApplication } from '../application/find-application.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export const init: Command = {
   name: 'init',

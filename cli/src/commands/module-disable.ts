@@ -1,7 +1,7 @@
-import type { Command } from '../command.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { disableModules } from '../install/enable-modules.ts'
-import { isServed } from '../installed-state.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleDisable: Command = {
   name: 'module-disable',

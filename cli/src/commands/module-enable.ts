@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { enableModules } from '../install/enable-modules.ts'
-import { isServed } from '../installed-state.ts'
-import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../settled.ts'
+import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../install/settle.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleEnable: Command = {
   name: 'module-enable',

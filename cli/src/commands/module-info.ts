@@ -1,7 +1,7 @@
-import type { Call, Command } from '../command.ts'
-import { Failure } from '../failure.ts'
 import { describeElsewhere, describeModule } from '../install/describe-module.ts'
-import { planText } from '../install/plan.ts'
+import { planText } from '../install/plan/module-plan.ts'
+import type { Call, Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export const moduleInfo: Command = {
   name: 'module-info',

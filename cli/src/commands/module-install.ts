@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
-import { checkFrozen } from '../install/checks/frozen.ts'
 import { deployLock } from '../install/deploy-lock.ts'
 import { installModules } from '../install/install-modules.ts'
-import { installationOptions, runInstallation } from '../installation.ts'
+import { checkFrozen } from '../install/resolve/frozen.ts'
+import type { Command } from '../terminal/command.ts'
+import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleInstall: Command = {
   name: 'module-install',

@@ -1,14 +1,14 @@
 import { readLock } from '@mortise/host'
-import { writeConfigSchema } from '../application-folder.ts'
-import { askBeforeLoss, YES } from '../ask-before-loss.ts'
-import type { Command } from '../command.ts'
+import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { planPurge, purgeModules, purgeText } from '../data/purge-modules.ts'
-import { asFailure } from '../explain.ts'
-import { type Failure, failureOf } from '../failure.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { removeModules } from '../install/remove-modules.ts'
-import { isServed } from '../installed-state.ts'
+import { isServed } from '../store/installed-state.ts'
+import { askBeforeLoss, YES } from '../terminal/ask-before-loss.ts'
+import type { Command } from '../terminal/command.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { type Failure, failureOf } from '../terminal/failure.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',

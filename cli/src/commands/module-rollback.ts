@@ -1,14 +1,14 @@
 import { inTemporaryFolder } from '@mortise/host'
-import { writeConfigSchema } from '../application-folder.ts'
-import { YES } from '../ask-before-loss.ts'
-import type { Command } from '../command.ts'
+import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
-import { Failure } from '../failure.ts'
 import { changeApplication, planChange } from '../install/change-application.ts'
-import { dropText } from '../install/plan-undo.ts'
+import { dropText } from '../install/plan/plan-undo.ts'
 import { planText, type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
-import { isServed } from '../installed-state.ts'
+import { isServed } from '../store/installed-state.ts'
+import { YES } from '../terminal/ask-before-loss.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',

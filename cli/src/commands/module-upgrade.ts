@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
 import { upgradeModules } from '../install/upgrade-modules.ts'
-import { installationOptions, runInstallation } from '../installation.ts'
+import type { Command } from '../terminal/command.ts'
+import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleUpgrade: Command = {
   name: 'module-upgrade',

@@ -1,6 +1,6 @@
 import { callRunningHost, describeApplication } from '@mortise/host'
-import type { Command } from '../command.ts'
-import { withUser } from '../database-in-use.ts'
+import { withUser } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
   name: 'openapi',

@@ -1,8 +1,8 @@
 import { callRunningHost } from '@mortise/host'
-import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
-import { whileLocked } from '../install/command-lock.ts'
-import { assertInForce } from '../install/in-force.ts'
+import { whileLocked } from '../changes/command-lock.ts'
+import { assertInForce } from '../changes/in-force.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export const restart: Command = {
   name: 'restart',

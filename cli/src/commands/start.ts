@@ -11,20 +11,25 @@ import {
   WorkerEndedError,
   WorkerPool,
 } from '@mortise/host'
-import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
-import type { Command } from '../command.ts'
+import {
+  beginInClone,
+  completeClone,
+  newSecretNote,
+  renewIdentity,
+} from '../application/application-folder.ts'
+import { calledFolder } from '../application/pinned-host.ts'
+import { withUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
-import { withUser } from '../database-in-use.ts'
-import { Failure, failureOf } from '../failure.ts'
-import { blocksStart } from '../install/apply-change.ts'
+import { explain } from '../doctor/explain-lost.ts'
+import { blocksStart } from '../install/apply/apply-change.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { assertSound } from '../install/replace-host.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { takeUpAtStart } from '../install/take-up-at-start.ts'
-import { explain } from '../lost.ts'
-import { calledFolder } from '../pinned-host.ts'
-import { isOnTerminal, StopSignals } from '../stop-signals.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Command } from '../terminal/command.ts'
+import { Failure, failureOf } from '../terminal/failure.ts'
+import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** How long a start goes on after a signal has ended it, in milliseconds. */
 const START_TIMEOUT = 10_000

@@ -11,13 +11,13 @@ import {
   readText,
   secretFile,
 } from '@mortise/host'
-import { Failure } from '../failure.ts'
-import { busyWith } from '../install/command-lock.ts'
-import { interrupted } from '../install/interrupted.ts'
-import { readJournal } from '../install/journal.ts'
-import { whileBackingUp } from '../install/staging.ts'
+import { askDatabase } from '../application/ask-database.ts'
+import { busyWith } from '../changes/command-lock.ts'
+import { interrupted } from '../changes/interrupted.ts'
+import { readJournal } from '../changes/journal.ts'
+import { whileBackingUp } from '../store/staging.ts'
+import { Failure } from '../terminal/failure.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
-import { askDatabase } from './ask-database.ts'
 import { isRestorationLeft, readRestoration } from './restore-journal.ts'
 import { assertFree, writeArchive } from './write-archive.ts'
 

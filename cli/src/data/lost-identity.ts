@@ -1,6 +1,6 @@
 import { type IdentityError, readIdentity, secretFile } from '@mortise/host'
-import { Failure } from '../failure.ts'
-import { readSnapshots } from '../install/snapshots.ts'
+import { readSnapshots } from '../application/snapshots.ts'
+import { Failure } from '../terminal/failure.ts'
 
 /** Why a command refuses a database or a secret that is not the application's own, and the way back. */
 export async function lostIdentity({ code, directory, message }: IdentityError): Promise<Failure> {

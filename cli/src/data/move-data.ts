@@ -20,12 +20,12 @@ import {
   StorageUnreachableError,
 } from '@mortise/host'
 import { DatabaseError } from '@mortise/module-sdk'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { Failure } from '../failure.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
-import { readConfigText } from '../settings/config-text.ts'
-import { setInJson } from '../settings/edit-json.ts'
-import type { Terminal } from '../terminal.ts'
+import { readConfigText } from '../application/config-text.ts'
+import { setInJson } from '../application/edit-json.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import { Failure } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {
   readonly directory: string

@@ -18,15 +18,15 @@ import {
   readLock,
   type Storage,
 } from '@mortise/host'
-import { beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
-import { installedId } from '../install/source.ts'
-import { makeStaging } from '../install/staging.ts'
-import { assertServedNowhereElse } from '../other-hosts.ts'
-import { applicationSchema } from './application-schema.ts'
+import { applicationSchema } from '../application/application-schema.ts'
+import { askDatabase } from '../application/ask-database.ts'
+import { assertServedNowhereElse } from '../application/other-hosts.ts'
+import { beginRecord } from '../changes/audit-record.ts'
+import { installedId } from '../store/installed-packages.ts'
+import { makeStaging } from '../store/staging.ts'
+import { Failure } from '../terminal/failure.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertArchivable, freeArchive } from './archives.ts'
-import { askDatabase } from './ask-database.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface Purged {

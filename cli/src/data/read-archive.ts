@@ -3,8 +3,8 @@ import { closeSync, createReadStream, openSync, writeSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
-import { Failure } from '../failure.ts'
-import { isBundle } from '../install/bundle-file.ts'
+import { isBundle } from '../store/bundle-file.ts'
+import { Failure } from '../terminal/failure.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
 const LARGEST_MANIFEST = 64 * 1024

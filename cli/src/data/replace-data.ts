@@ -15,9 +15,9 @@ import {
   writeDurably,
   writeIdentity,
 } from '@mortise/host'
-import { changeRecord } from '../audit/change-record.ts'
-import { lastLock } from '../install/lost-lock.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
+import { changeRecord } from '../changes/audit-record.ts'
+import { lastLock } from '../changes/lost-lock.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
 import {
   carryOutRestoration,
   removeUndecided,

@@ -12,15 +12,14 @@ import {
   readFileContents,
   readLock,
 } from '@mortise/host'
-import { Failure } from '../failure.ts'
-import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
-import { pruneStore } from '../install/generations.ts'
-import { inForce, nextGeneration } from '../install/in-force.ts'
-import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
-import { makeStaging, removeLeftovers } from '../install/staging.ts'
-import { assertRoom } from '../install/take-snapshot.ts'
-import type { Terminal } from '../terminal.ts'
+import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
+import { inForce, nextGeneration } from '../changes/in-force.ts'
+import { type MigrationNames, migrationsBeyond } from '../store/applied-migrations.ts'
+import { makeStaging, removeLeftovers } from '../store/staging.ts'
+import { Failure } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { DATA } from './archive-manifest.ts'
+import { assertRoom } from './disk-room.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
@@ -94,7 +93,6 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
       throw unusable(snapshot.file, error.message, 'Restore a backup: app restore')
     },
   )
-  await pruneStore(directory, lock)
   return { generation, at, tables, former }
 }
 

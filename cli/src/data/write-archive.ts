@@ -4,7 +4,7 @@ import { open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { publish } from '@mortise/host'
 import { create } from 'tar'
-import { Failure } from '../failure.ts'
+import { Failure } from '../terminal/failure.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
 export interface Archive {

@@ -7,8 +7,8 @@ import {
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { loadOwnEnvFile } from '../environment.ts'
-import { Failure } from '../failure.ts'
+import { loadOwnEnvFile } from '../application/environment.ts'
+import { Failure } from '../terminal/failure.ts'
 import type { Trouble } from './finding.ts'
 
 /** app.config.json and the environment, the settings of modules included. */

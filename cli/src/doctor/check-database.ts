@@ -19,10 +19,10 @@ import {
   StorageUnreachableError,
   storedModule,
 } from '@mortise/host'
+import { readSnapshots } from '../application/snapshots.ts'
+import { isInForce } from '../changes/in-force.ts'
 import { lostIdentity } from '../data/lost-identity.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
-import { isInForce } from '../install/in-force.ts'
-import { readSnapshots } from '../install/snapshots.ts'
 import type { Trouble } from './finding.ts'
 
 /** A file that is half empty is told from so many free bytes on. */

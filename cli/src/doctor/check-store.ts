@@ -9,14 +9,15 @@ import {
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { Failure } from '../failure.ts'
-import { missingContracts } from '../install/checks/contracts.ts'
-import { checkHostRange } from '../install/checks/host-range.ts'
-import { readPackageJson } from '../install/dependencies.ts'
-import { pruneStore, unreachable } from '../install/generations.ts'
-import { npmOptions } from '../install/npm-options.ts'
-import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
-import { holds, removeLeftovers } from '../install/staging.ts'
+import { takeUpRestored } from '../install/apply/take-up-restored.ts'
+import { npmOptions } from '../install/fetch/npm-options.ts'
+import { restoreStore } from '../install/fetch/restore-store.ts'
+import { missingContracts } from '../install/plan/checks/contracts.ts'
+import { checkHostRange } from '../install/plan/checks/host-range.ts'
+import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
+import { readPackageJson } from '../store/package-json.ts'
+import { holds, removeLeftovers } from '../store/staging.ts'
+import { Failure } from '../terminal/failure.ts'
 import type { Trouble } from './finding.ts'
 
 /** Whether the store has, to the byte, what the lock names, and whether that fits together. */

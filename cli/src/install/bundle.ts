@@ -5,9 +5,9 @@ import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath }
 import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
-import { Failure } from '../failure.ts'
-import { hostEntry, lockEntry, moduleEntry } from './bundle-file.ts'
-import { holds } from './staging.ts'
+import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
+import { holds } from '../store/staging.ts'
+import { Failure } from '../terminal/failure.ts'
 
 export interface Bundled {
   readonly file: string

@@ -1,10 +1,10 @@
 import { type Lock, type LockedModule, readConfig, readLock } from '@mortise/host'
-import { applyChange, type Switched } from './apply-change.ts'
-import { checkModules } from './checks/check-modules.ts'
-import { checkNotRequired } from './checks/not-required.ts'
-import { readPackageJson } from './dependencies.ts'
-import { readInstalled, requireInstalled } from './installed-packages.ts'
-import { probeCandidates } from './probe-candidates.ts'
+import { readInstalled, requireInstalled } from '../store/installed-packages.ts'
+import { readPackageJson } from '../store/package-json.ts'
+import { applyChange, type Switched } from './apply/apply-change.ts'
+import { checkModules } from './plan/checks/check-modules.ts'
+import { checkNotRequired } from './plan/checks/not-required.ts'
+import { probeCandidates } from './probe/probe-candidates.ts'
 
 export interface Enabling {
   readonly switched: Switched | undefined

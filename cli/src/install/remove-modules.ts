@@ -1,7 +1,7 @@
 import { readLock } from '@mortise/host'
-import { applyChange, type Switched } from './apply-change.ts'
-import { checkNotRequired } from './checks/not-required.ts'
-import { installedId } from './source.ts'
+import { installedId } from '../store/installed-packages.ts'
+import { applyChange, type Switched } from './apply/apply-change.ts'
+import { checkNotRequired } from './plan/checks/not-required.ts'
 
 export interface Removed {
   readonly switched: Switched | undefined

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ApplicationState, lockedPackages, readLock, storedModule } from '@mortise/host'
-import { exitCodes } from '../failure.ts'
-import { calledFolder } from '../pinned-host.ts'
-import type { Terminal } from '../terminal.ts'
-import { missingInStore, takeUpRestored } from './restore-store.ts'
+import { calledFolder } from '../application/pinned-host.ts'
+import { exitCodes } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { takeUpRestored } from './apply/take-up-restored.ts'
+import { missingInStore } from './fetch/restore-store.ts'
 
 /** How long another command is waited for before it is tried again, in milliseconds. */
 const BUSY_PAUSE = 1000

@@ -10,28 +10,28 @@ import {
   readGenerations,
   readLock,
 } from '@mortise/host'
-import { askBeforeLoss } from '../ask-before-loss.ts'
+import { changesBetween } from '../changes/changes-between.ts'
+import { isSame } from '../changes/in-force.ts'
+import { restoreLostLock } from '../changes/lost-lock.ts'
+import { sayUnreadable } from '../changes/say-unreadable.ts'
 import { assertArchivable } from '../data/archives.ts'
 import { findSnapshot, type RestoredSnapshot, restoreSnapshot } from '../data/restore-snapshot.ts'
-import { asFailure } from '../explain.ts'
-import { exitCodes, Failure } from '../failure.ts'
-import type { Terminal } from '../terminal.ts'
 import {
   lockMigrationNames,
   type MigrationNames,
   migrationsBeyond,
   readLedger,
-} from './applied-migrations.ts'
-import { applyChange, type Switched } from './apply-change.ts'
-import { changesBetween } from './changes-between.ts'
-import { KEPT } from './generations.ts'
-import { isSame } from './in-force.ts'
-import { restoreLostLock } from './lost-lock.ts'
-import { npmOptions } from './npm-options.ts'
-import { type Drop, dropText, planUndo } from './plan-undo.ts'
-import { missingInStore, restoreStore } from './restore-store.ts'
-import { sayUnreadable } from './say-unreadable.ts'
-import { isOfHost } from './undo-migrations.ts'
+} from '../store/applied-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { exitCodes, Failure } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { applyChange, type Switched } from './apply/apply-change.ts'
+import { isOfHost } from './apply/undo-migrations.ts'
+import { npmOptions } from './fetch/npm-options.ts'
+import { missingInStore, restoreStore } from './fetch/restore-store.ts'
+import { type Drop, dropText, planUndo } from './plan/plan-undo.ts'
+import { KEPT } from './prune/prune-store.ts'
 
 export interface Rollback {
   readonly directory: string

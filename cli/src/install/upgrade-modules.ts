@@ -1,9 +1,9 @@
 import { emptyLock, type Lock, readConfig, readLock } from '@mortise/host'
 import { valid } from 'semver'
-import { Failure } from '../failure.ts'
+import { requireInstalled } from '../store/installed-packages.ts'
+import { Failure } from '../terminal/failure.ts'
 import { type Installed, type InstallRequest, installSources } from './install-modules.ts'
-import { requireInstalled } from './installed-packages.ts'
-import { resolveSpec, type Source } from './source.ts'
+import { resolveSpec, type Source } from './resolve/source.ts'
 
 /**
  * Brings modules to the newest version in the range that they were installed with, or to a version that is named

@@ -7,9 +7,8 @@ import {
   storedModule,
   withoutDefaulted,
 } from '@mortise/host'
-import { Failure } from '../failure.ts'
-import { readInstalled } from '../install/installed-packages.ts'
-import { installedId } from '../install/source.ts'
+import { installedId, readInstalled } from '../store/installed-packages.ts'
+import { Failure } from '../terminal/failure.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 
 /** What a key names: one setting or several, and whose they are. */
