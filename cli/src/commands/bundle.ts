@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { bundleApplication } from '../install/bundle.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const bundle: Command = {

@@ -1,5 +1,5 @@
 import { readConfigText } from '../application/config-text.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
 import { changeSetting } from '../settings/change-setting.ts'
 import { allSettings, findSettings } from '../settings/find-settings.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'

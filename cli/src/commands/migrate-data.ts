@@ -1,5 +1,5 @@
 import { type Moved, moveData } from '../data/move-data.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const migrateData: Command = {

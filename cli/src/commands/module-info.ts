@@ -1,5 +1,5 @@
 import { describeElsewhere, describeModule } from '../install/describe-module.ts'
-import { planText } from '../install/plan/module-plan.ts'
+import { planText } from '../install/plan/print-plan.ts'
 import type { Call, Command } from '../terminal/command.ts'
 import { Failure } from '../terminal/failure.ts'
 

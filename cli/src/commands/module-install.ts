@@ -1,6 +1,3 @@
-import { deployLock } from '../install/deploy-lock.ts'
-import { installModules } from '../install/install-modules.ts'
-import { checkFrozen } from '../install/resolve/frozen.ts'
 import type { Command } from '../terminal/command.ts'
 import { installationOptions, runInstallation } from './run-installation.ts'
 
@@ -21,9 +18,6 @@ export const moduleInstall: Command = {
 
   async run(call) {
     const { arguments: specs, options } = call
-    await runInstallation(call, 'module-install', async (request) => {
-      if (options.frozen === true) await checkFrozen(request.directory, specs)
-      return (await deployLock(request, specs)) ?? (await installModules(request, specs))
-    })
+    await runInstallation(call, 'module-install', { kind: 'install', specs, frozen: options.frozen === true })
   },
 }

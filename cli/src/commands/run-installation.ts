@@ -1,7 +1,8 @@
 import { writeConfigSchema } from '../application/application-folder.ts'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
-import { changeApplication, planChange } from '../install/change-application.ts'
-import type { Installed, InstallRequest } from '../install/install-modules.ts'
+import type { Applied } from '../install/apply/apply.ts'
+import type { Asked } from '../install/input.ts'
+import { changeModules } from '../install/pipeline.ts'
 import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../install/settle.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Call } from '../terminal/command.ts'
@@ -25,7 +26,7 @@ export const installationOptions = [
 export async function runInstallation(
   { arguments: words, options, terminal, application }: Call,
   name: string,
-  work: (request: InstallRequest) => Promise<Installed>,
+  asked: Asked,
 ): Promise<void> {
   const seconds = secondsToSettle(options.settle)
   const directory = await application()
@@ -35,9 +36,7 @@ export async function runInstallation(
   const failOnBreaking = options.failOnBreaking === true
   const offline = options.offline === true
   const request = { directory, command, terminal, yes, dryRun, offline, failOnBreaking }
-  const result = dryRun
-    ? await planChange(directory, command, (staging) => work({ ...request, staging }))
-    : await changeApplication(directory, command, terminal, () => work({ ...request, staging: directory }))
+  const result = installedBy(await changeModules({ ...asked, ...request }))
   if (!dryRun) await writeConfigSchema(directory)
   const { switched, ...rest } = result
   const live = switched?.live ?? (await isServed(directory))
@@ -52,9 +51,34 @@ export async function runInstallation(
   terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 
+/** What came of it, for programs. */
+function installedBy(applied: Applied) {
+  const { input, switched, generation, former, target, pinned, missing, fromOutside } = applied
+  const { arriving, plans, restored, restoredPlans, hostPlan: host } = applied
+  const isNew = (id: string) => arriving.some((module) => module.id === id)
+  const isFetched = (id: string) => restored.some(({ name }) => name === id)
+  const there = fromOutside
+    ? Object.keys(target.modules).filter((id) => !isNew(id) && Object.hasOwn(former.modules, id))
+    : pinned
+  const sound = there.filter((id) => !missing.includes(id))
+  return {
+    switched,
+    generation,
+    disabled: arriving.flatMap(({ id, locked }) => (locked.enabled || input.dryRun ? [] : [id])),
+    unchanged: [...new Set([...sound, ...applied.unchanged])],
+    /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
+    restored: missing,
+    /** The plans of the modules among them. */
+    fetched: [...restoredPlans, ...plans.filter(({ id }) => isFetched(id))],
+    /** What was installed; on a dry run what would be. */
+    installed: plans,
+    host,
+  }
+}
+
 /** What came of it, for people. */
 function describe(
-  { switched, installed, disabled, host, unchanged, restored }: Installed,
+  { switched, installed, disabled, host, unchanged, restored }: ReturnType<typeof installedBy>,
   dryRun: boolean,
 ): string {
   const done = dryRun ? 'Would install' : 'Installed'

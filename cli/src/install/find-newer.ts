@@ -5,7 +5,7 @@ import { readDescription } from './fetch/local-registry.ts'
 import { loadPacote } from './fetch/npm-libraries.ts'
 import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
 import type { Source } from './resolve/source.ts'
-import { upgradeSource } from './upgrade-modules.ts'
+import { upgradeSource } from './resolve/upgrade-source.ts'
 
 /** What there is of a module where it was installed from. */
 export interface Newer {

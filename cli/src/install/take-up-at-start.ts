@@ -5,9 +5,9 @@ import { Failure } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { applyFromOutside } from './apply/apply-change.ts'
 import { takeSnapshot } from './apply/take-snapshot.ts'
-import { changeApplication } from './change-application.ts'
 import { npmOptions } from './fetch/npm-options.ts'
 import { missingInStore, restoreStore } from './fetch/restore-store.ts'
+import { changeApplication } from './pipeline.ts'
 
 /**
  * Puts in force what modules.lock.json names before the host starts on it, where it came from outside: with a snapshot

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DatabaseSchema, hostMigrations, type Lock } from '@mortise/host'
+import { type AppliedMigration, type DatabaseSchema, hostMigrations, type Lock } from '@mortise/host'
 import { applicationSchema } from '../application/application-schema.ts'
 import { hostOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
@@ -47,3 +47,5 @@ export function isPending(names: MigrationNames, ledger: Ledger): boolean {
   const applied = new Set(ledger.map(({ module, name }) => `${module}/${name}`))
   return [...names].some(([id, own]) => [...own].some((name) => !applied.has(`${id}/${name}`)))
 }
+
+export const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module

@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { hostVersion, type Lock, storedModule } from '@mortise/host'
+import { hostVersion, type Lock, readLock, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../application/pinned-host.ts'
+import { Failure } from '../terminal/failure.ts'
+import { holds } from './staging.ts'
 
 /** What a host is installed and pinned as: the command, which has the host of the same version as a dependency. */
 export const hostPackageName = '@mortise/cli'
@@ -51,4 +53,30 @@ function packageFrom(folder: string, name: string): string | undefined {
   } catch {
     return undefined // not installed
   }
+}
+
+/** The host that is pinned, or this one. @throws {Failure} where it is missing: nothing can be held against it */
+export function hostThere(lock: Lock, directory: string): HostPackage {
+  const host = hostOf(lock, directory)
+  if (existsSync(host.directory)) return host
+  throw new Failure(
+    'refused',
+    'host-incomplete',
+    `The host ${host.version} that modules.lock.json names is missing in the store, so nothing can be held against it.`,
+    'Run "app module-install" without a name first: it brings the store in line with the lock.',
+  )
+}
+
+/** The host that runs this is, where it is the pinned one, what was installed, to the byte. @throws {Failure} */
+export async function assertSound(directory: string): Promise<void> {
+  const { host } = await readLock(directory)
+  if (host === undefined) return
+  const place = storedModule(directory, host)
+  if (!existsSync(place) || realpathSync(place) !== ownFolder || (await holds(place, host.tree))) return
+  throw new Failure(
+    'refused',
+    'host-incomplete',
+    `The host ${host.version} in the store is not what was installed: its files differ.`,
+    'Run "app module-install" without a name: it brings the store in line with the lock.',
+  )
 }

@@ -1,6 +1,9 @@
 import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '@mortise/host'
 import { Failure } from '../terminal/failure.ts'
 
+/** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
+export const KEPT = 5
+
 /** The entry of a module in the lock. Ids are whatever packages say: `constructor` is one. */
 export function lockedModule(lock: Lock, id: string): LockedModule | undefined {
   return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined

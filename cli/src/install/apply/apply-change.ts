@@ -1,34 +1,29 @@
-import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import {
   type AppliedMigration,
-  callRunningHost,
-  configFile,
   emptyLock,
   type Generation,
   type Lock,
   type LockedPackage,
-  leaveRecord,
-  migrateApplication,
-  type Outcome,
   readGenerations,
   readLock,
-  readText,
   recordGeneration,
-  replaceFile,
-  StorageBusyError,
-  writeLock,
 } from '@mortise/host'
 import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
 import { assertInForce, generationOf, inForce, isSame, nextGeneration } from '../../changes/in-force.ts'
 import { type Journal, readJournal, removeJournal, writeJournal } from '../../changes/journal.ts'
-import { restoreCommand } from '../../data/archives.ts'
+import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
-import { exitCodes, Failure } from '../../terminal/failure.ts'
+import { exitCodes } from '../../terminal/failure.ts'
+import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
+import { end } from './end.ts'
+import { type Applied, migrate, namesOf } from './migrate.ts'
+import { backOf, leaveLock, takeBack, takenBack } from './take-back.ts'
 import { takeSnapshot } from './take-snapshot.ts'
-import { isOfHost, type Undone, undoMigrations } from './undo-migrations.ts'
+import { type Undone, undoMigrations } from './undo-migrations.ts'
+import { commit } from './write-lock-file.ts'
 
 // Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
 // lock (the commit point) → on record → the running host switches → an archive of what goes back → that is undone →
@@ -213,106 +208,12 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
   }
 }
 
-/** Where it fails, on a full disk say, what was in force stays so, and no later command completes it. */
-async function commit(directory: string, journal: Journal): Promise<void> {
-  const { config, former, next } = journal
-  try {
-    if (config) await replaceConfig(directory, config.former, config.next)
-    if (!isDeepStrictEqual(former, next)) await writeLock(directory, next)
-  } catch (error) {
-    // What cannot be put back now is completed, or put back, by the next command.
-    await dropUncommitted(directory, journal).catch(() => {})
-    throw error
-  }
-}
-
-async function dropUncommitted(directory: string, { config, former }: Journal): Promise<void> {
-  if (!isDeepStrictEqual(await readLock(directory), former)) return
-  if (config && (await readText(await realpath(configFile(directory)))) !== config.former) {
-    await replaceConfig(directory, config.next, config.former)
-  }
-  await removeJournal(directory)
-}
-
-/** Killed in between, the same record is left again. */
-async function end(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
-  await leaveRecord(directory, { ...record, outcome })
-  await removeJournal(directory)
-}
-
-/** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
-async function replaceConfig(directory: string, expected: string, text: string): Promise<void> {
-  await replaceFile(await realpath(configFile(directory)), expected, text)
-}
-
 /** The modules that this change brings, switches on or replaces. */
 function freshIn(next: Lock, former: Lock): Lock['modules'] {
   const isFresh = ([id, locked]: [string, Lock['modules'][string]]) =>
     locked.enabled && !(Object.hasOwn(former.modules, id) && isDeepStrictEqual(former.modules[id], locked))
   return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
 }
-
-/** The lock as it was, as a generation of its own; what was migrated for the change is undone where it can be. */
-async function takeBack(
-  directory: string,
-  journal: Journal,
-  migrated: Applied,
-  reason: string,
-): Promise<Failure> {
-  const { command, next, config } = journal
-  const back = backOf(journal)
-  if (config) await replaceConfig(directory, config.next, config.former)
-  await writeLock(directory, back)
-  await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation, reason })
-  const outcome = await activate(directory)
-  const schema = await undoneOrSaid(directory, journal.former, migrated)
-  await end(directory, journal, 'taken back')
-  const where =
-    outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
-  return new Failure(
-    'activation',
-    'activation-failed',
-    `The running host could not take up the change: ${reason}. ${where}`,
-    `Correct what it says, then try again. ${schema}`,
-  )
-}
-
-const backOf = ({ former, next }: Journal): Lock => ({ ...former, generation: next.generation + 1 })
-const takenBack = (command: string) => `${command} (taken back)`
-
-/** A lock from outside stays; what was migrated for it is undone where it can be. */
-async function leaveLock(
-  directory: string,
-  journal: Journal,
-  migrated: Applied,
-  reason: string,
-): Promise<Failure> {
-  const schema = await undoneOrSaid(directory, journal.former, migrated)
-  await end(directory, journal, 'taken back')
-  return new Failure(
-    'activation',
-    'activation-failed',
-    `The running host could not take up the change: ${reason}. It goes on serving the former modules.`,
-    `Correct what it says, then try again. ${schema}`,
-  )
-}
-
-async function undoneOrSaid(directory: string, former: Lock, migrated: Applied): Promise<string> {
-  if (migrated.length === 0) return AS_BEFORE
-  try {
-    const { stays, archive } = await undoMigrations(directory, former, migrated)
-    if (stays !== undefined) return ahead(stays)
-    if (archive === undefined) return AS_BEFORE
-    return `${AS_BEFORE} An archive of the database from before its migrations were undone is kept: ${restoreCommand(directory, archive)}`
-  } catch (error) {
-    return ahead((error as Error).message)
-  }
-}
-
-const AS_BEFORE = 'Data and former modules are as they were.'
-
-const ahead = (reason: string) =>
-  `The schema stays ahead of the former modules, which does no harm: ${reason}`
 
 /** The first change of an application that has no history yet also records what it had before. */
 async function recordUnrecorded(directory: string, lock: Lock): Promise<Generation> {
@@ -321,64 +222,4 @@ async function recordUnrecorded(directory: string, lock: Lock): Promise<Generati
   const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
   await recordGeneration(directory, command, lock, { generation: generationOf(lock, present) })
   return (await inForce(directory)) as Generation
-}
-
-async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
-  if (Object.keys(modules).length === 0) return []
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
-  if (answer === undefined) return await migrateAlone(directory, modules)
-  const { applied, reason } = answer.body as { applied?: Applied; reason?: string }
-  if (answer.status === 200 && applied) return applied
-  if (answer.status === 507) {
-    throw new Failure(
-      'refused',
-      'disk-full',
-      `The running host has no room to migrate its database: ${reason}.`,
-      'The former modules stay in use, and reads go on. Make room on its disk, then repeat the command.',
-    )
-  }
-  throw new Failure(
-    answer.status === 409 ? 'refused' : 'unexpected',
-    'migration-failed',
-    `The running host could not migrate the database: ${reason ?? `it answered ${answer.status}`}.`,
-    'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
-  )
-}
-
-type Applied = readonly { module: string; name: string }[]
-
-const namesOf = (applied: Applied) => applied.map(({ module, name }) => `${module}/${name}`)
-
-/** A host that was started a moment ago has the database: then it is asked. */
-async function migrateAlone(directory: string, modules: Lock['modules']): Promise<Applied> {
-  try {
-    return await migrateApplication(directory, modules)
-  } catch (error) {
-    if (!(error instanceof StorageBusyError)) throw error
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
-    if (answer?.status !== 200) throw error
-    return (answer.body as { applied: Applied }).applied
-  }
-}
-
-type Activation = 'served' | 'no host' | { readonly reason: string }
-
-/**
- * @param how.again whether modules that have failed are tried once more
- * @param how.config what a setting has changed, for the host that watches the change
- */
-export async function activate(
-  directory: string,
-  how: { readonly again?: boolean; readonly config?: Journal['config'] } = {},
-): Promise<Activation> {
-  try {
-    const answer = await callRunningHost(directory, { method: 'POST', path: '/activate', body: how })
-    if (answer === undefined) return 'no host'
-    if (answer.status === 200) return 'served'
-    const { module, reason } = answer.body as { module?: string; reason?: string }
-    const why = reason ?? `it answered ${answer.status}`
-    return { reason: module === undefined ? why : `${module}: ${why}` }
-  } catch (error) {
-    return { reason: (error as Error).message }
-  }
 }

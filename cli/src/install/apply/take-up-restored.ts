@@ -1,7 +1,7 @@
 import { readLock } from '@mortise/host'
 import { cameFromOutside, inForce } from '../../changes/in-force.ts'
 import { Failure } from '../../terminal/failure.ts'
-import { activate } from './apply-change.ts'
+import { activate } from './activate.ts'
 
 /**
  * Has the running host try again the modules that have failed in it. The lock stays as it is.

@@ -2,7 +2,6 @@ import {
   type AppliedMigration,
   assertUnneeded,
   HostGoneError,
-  hostMigrations,
   type Lock,
   StillNeededError,
   undoMigrations as undoAlone,
@@ -10,7 +9,7 @@ import {
 import { askDatabase } from '../../application/ask-database.ts'
 import { freeArchive } from '../../data/archives.ts'
 import { backUp } from '../../data/back-up.ts'
-import { readLedger } from '../../store/applied-migrations.ts'
+import { isOfHost, readLedger } from '../../store/applied-migrations.ts'
 import { Failure } from '../../terminal/failure.ts'
 
 // A `down` drops what nobody may have wanted to lose, so an archive of the whole database is on the disk before it.
@@ -57,8 +56,6 @@ export async function undoMigrations(
     )
   }
 }
-
-export const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 /** A host needs its own tables until it ends: none may run here then. */
 async function waitUntilUnneeded(directory: string, migrations: readonly AppliedMigration[]): Promise<void> {

@@ -1,25 +1,14 @@
-import type { Lock, LockedPackage } from '@mortise/host'
+import type { LockedPackage } from '@mortise/host'
 import { valid } from 'semver'
 import { type HostPackage, hostPackageName, versionInside } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { Failure } from '../../terminal/failure.ts'
-import { resolveSpec, type Source } from '../resolve/source.ts'
+import type { Source } from '../resolve/source.ts'
 import { checkDescription } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
 /** A host that lies in staging. */
 export type HostCandidate = Staged<HostPackage>
-
-/**
- * Where a host comes from.
- * @param text a version, a range or a tag of the registry; a folder or a `.tgz` file
- * @throws {Failure}
- */
-export function hostSource(text: string, directory: string, lock: Lock): Source {
-  // Nothing of it is a module: neither aliases nor the index say where it comes from.
-  const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
-  return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
-}
 
 /**
  * Fetches, unpacks and completes a host.

@@ -3,9 +3,8 @@ import { hostOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
-import { dependencyChanges, dependencyLines, type PlannedDependencies } from './dependency-changes.ts'
+import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { listDependencies } from './dependency-list.ts'
-import { sizeOf } from './size-of.ts'
 
 /** What another host will mean, from its files and those of the modules alone: nothing of it has run. */
 export interface HostPlan extends PlannedDependencies {
@@ -44,20 +43,4 @@ export async function hostPlanOf(
   const from = hostOf(lock, directory).version
   const to = candidate.package.version
   return { from, to, inRange, outside, ...changes, origin, files, bytes, integrity }
-}
-
-/** The plan for people. */
-export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
-  const changed = plan.dependencies.filter(({ change }) => change !== null).length
-  return [
-    `host ${from} → ${to}`,
-    ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
-    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: it needs ${needs}`),
-    ...dependencyLines(plan, plan.removedDependencies.length + changed > 0, true).map(
-      (line, index) => `  ${(index === 0 ? 'depends on' : '').padEnd(11)} ${line}`,
-    ),
-    `  origin      ${plan.origin}`,
-    `  size        ${plan.files} files, ${sizeOf(plan.bytes)}`,
-    `  integrity   ${plan.integrity}`,
-  ].join('\n')
 }

@@ -7,24 +7,11 @@ import type { Signed } from '../fetch/verify-signature.ts'
 import { isOwnFolder } from '../resolve/source.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
-import {
-  changeText,
-  contractions,
-  described,
-  type TableChange,
-  tableChanges,
-} from './breaking/table-changes.ts'
+import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
 import { type Peer, peersOf } from './checks/host-range.ts'
-import {
-  dependencyChanges,
-  dependencyLines,
-  licenseText,
-  notesOf,
-  type PlannedDependencies,
-} from './dependency-changes.ts'
+import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { type About, aboutOf, listDependencies } from './dependency-list.ts'
 import type { Former } from './former.ts'
-import { sizeOf } from './size-of.ts'
 import { tablesOf } from './tables-of.ts'
 
 /** What installing one module will do, from its files alone: none of its code has run. */
@@ -138,67 +125,4 @@ async function changesSince(
 async function migrationFiles({ manifest, directory }: ModulePackage): Promise<string[]> {
   if (manifest.migrations === undefined) return []
   return (await readdir(join(directory, manifest.migrations))).sort()
-}
-
-/** The plan for people. */
-export function planText(plan: Plan): string {
-  const contracts = (contracts: Readonly<Record<string, string>>) =>
-    Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
-  const { access, signed } = plan
-  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
-  return listed(title, [
-    [
-      'content',
-      plan.replacesContent === null
-        ? []
-        : [`not that of the ${plan.version} before (${plan.replacesContent}): raise the version`],
-    ],
-    ['routes', access === null ? plan.routes : accessRows(access)],
-    ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
-    ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],
-    ['changes', plan.schemaChanges.map(changeText)],
-    [
-      'migrations',
-      plan.migrations.map(({ file, reversible }) => (reversible ? file : `${file} (cannot be undone)`)),
-    ],
-    ['settings', plan.settings],
-    ['events', plan.events],
-    ['listens to', plan.listensTo.map((type) => (type === '*' ? 'all events' : type))],
-    ['provides', contracts(plan.provides)],
-    ['requires', contracts(plan.requires)],
-    ['uses', contracts(plan.optional)],
-    ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (lent: ${lent ?? 'no'})`)],
-    ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
-    ['depends on', dependencyLines(plan, plan.replaces !== null)],
-    ['origin', [plan.origin]],
-    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
-    ['integrity', [plan.integrity]],
-    ['tree', [plan.tree]],
-    [
-      'signed',
-      signed ? [`by ${signed.keyid}, provenance ${signed.provenance ? 'verified' : 'none'}`] : ['no'],
-    ],
-    ['breaking', plan.breaking.map(({ message }) => message)],
-  ])
-}
-
-/** What the probe has found, for people. */
-export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
-  return listed(`${id} ${version} as it has loaded`, [
-    ['access', accessRows(access ?? {})],
-    ['breaking', breaking.map(({ message }) => message)],
-  ])
-}
-
-const accessRows = (access: Readonly<Record<string, string>>) =>
-  Object.entries(access).map(([route, who]) => `${route} (${who})`)
-
-function listed(
-  title: string,
-  rows: readonly (readonly [label: string, values: readonly string[]])[],
-): string {
-  const lines = rows.flatMap(([label, values]) =>
-    values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
-  )
-  return [title, ...lines].join('\n')
 }

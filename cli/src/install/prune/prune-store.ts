@@ -2,9 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '@mortise/host'
 import { readSnapshots } from '../../application/snapshots.ts'
-
-/** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
-export const KEPT = 5
+import { KEPT } from '../../store/installed-packages.ts'
 
 /** Removes packages and snapshots that none of the last generations has. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type Lock, type LockedPackage, nearest } from '@mortise/host'
 import npa from 'npm-package-arg'
 import semver from 'semver'
+import { hostPackageName } from '../../store/host-package.ts'
 import { installedId } from '../../store/installed-packages.ts'
 import { Failure } from '../../terminal/failure.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
@@ -74,6 +75,17 @@ export function lockedSource(locked: LockedPackage, directory: string): Source {
     ? indexSource(indexed, locked.version)
     : registrySource(locked.package, locked.version, false)
   return { ...source, record: () => locked.spec }
+}
+
+/**
+ * Where a host comes from.
+ * @param text a version, a range or a tag of the registry; a folder or a `.tgz` file
+ * @throws {Failure}
+ */
+export function hostSource(text: string, directory: string, lock: Lock): Source {
+  // Nothing of it is a module: neither aliases nor the index say where it comes from.
+  const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
+  return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
 }
 
 interface Parsed {

@@ -1,19 +1,8 @@
-import { type Lock, type ModulePackage, storedModule } from '@mortise/host'
-import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
+import { type Lock, storedModule } from '@mortise/host'
+import { lockedModule } from '../../store/installed-packages.ts'
 import { holds } from '../../store/staging.ts'
 import { Failure } from '../../terminal/failure.ts'
 import type { Candidate } from '../fetch/candidate.ts'
-
-/** The installed modules that stay, disabled ones aside: those neither serve nor offer anything. */
-export async function installedBeside(
-  fresh: readonly Candidate[],
-  lock: Lock,
-  directory: string,
-): Promise<ModulePackage[]> {
-  const replaced = new Set(fresh.map((candidate) => candidate.package.manifest.id))
-  const staying = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !replaced.has(id))
-  return await Promise.all(staying.map(([id, locked]) => readInstalled(id, locked, directory)))
-}
 
 /** Whether exactly this is installed and lies unharmed in the store. */
 export async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {

@@ -16,6 +16,7 @@ export async function checkNotRequired(
   going: readonly string[],
   what: 'removed' | 'disabled',
 ): Promise<void> {
+  if (going.length === 0) return
   const before = Object.entries(modules)
   const missingAfter = missingContracts(
     await readable(

@@ -1,23 +1,8 @@
-import { emptyLock, type Lock, readConfig, readLock } from '@mortise/host'
+import { emptyLock, type Lock } from '@mortise/host'
 import { valid } from 'semver'
-import { requireInstalled } from '../store/installed-packages.ts'
-import { Failure } from '../terminal/failure.ts'
-import { type Installed, type InstallRequest, installSources } from './install-modules.ts'
-import { resolveSpec, type Source } from './resolve/source.ts'
-
-/**
- * Brings modules to the newest version in the range that they were installed with, or to a version that is named
- * (`api-cart@1.2.0`); all modules where none is named. A folder or file is looked at again. One change: all or
- * none. Run it while the application is locked.
- * @throws {Failure}
- */
-export async function upgradeModules(request: InstallRequest, names: readonly string[]): Promise<Installed> {
-  const lock = await readLock(request.directory)
-  const wanted = names.length > 0 ? names : Object.keys(lock.modules)
-  const { aliases } = await readConfig(request.directory)
-  const sources = wanted.map((name) => upgradeSource(name, lock, request.directory, aliases))
-  return await installSources(request, lock, sources)
-}
+import { requireInstalled } from '../../store/installed-packages.ts'
+import { Failure } from '../../terminal/failure.ts'
+import { resolveSpec, type Source } from './source.ts'
 
 /** Where an installed module is upgraded from. @param text an id or a package name, with `@version` or without */
 export function upgradeSource(

@@ -5,27 +5,60 @@ import { whileLocked } from '../changes/command-lock.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { interrupted } from '../changes/interrupted.ts'
 import { readJournal } from '../changes/journal.ts'
-import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
 import { removeLeftovers } from '../store/staging.ts'
-import { Failure } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { completeInterrupted } from './apply/apply-change.ts'
+import { type Applied, apply, nothingApplied } from './apply/apply.ts'
+import { completeOrSay } from './apply/complete-or-say.ts'
+import { consent } from './consent/consent.ts'
+import { fetch, nothingFetched } from './fetch/fetch.ts'
+import type { Input, Kind } from './input.ts'
+import { plan } from './plan/plan.ts'
+import { probe } from './probe/probe.ts'
 import { pruneStore } from './prune/prune-store.ts'
+import { resolve } from './resolve/resolve.ts'
+import { sayWhatStays } from './resolve/say-what-stays.ts'
+import { nothingArrives, verify } from './verify/verify.ts'
 
-/** What cannot be completed is taken back, and no reason not to go on. */
-async function completeOrSay(directory: string, terminal: Terminal): Promise<void> {
-  try {
-    const completed = await completeInterrupted(directory)
-    if (completed === undefined) return
-    const { command, archive } = completed
-    terminal.note(`Completed "${command}", which had been interrupted.`)
-    if (archive) terminal.note(`To bring back what it dropped: ${restoreCommand(directory, archive)}`)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const outcome = (await readJournal(directory)) === undefined ? 'was taken back' : 'is not complete'
-    terminal.note(`A change that had been interrupted ${outcome}. ${error.message}`)
-  }
+// Every change of what is installed goes through the same phases: resolve → fetch → verify → plan → consent → probe →
+// apply → prune. A phase takes what the one before it has found out, and adds to it.
+
+type Phase = 'fetch' | 'verify' | 'consent' | 'probe'
+
+/** What does not apply: these bring nothing, or nothing that was not checked and probed when it was installed. */
+const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
+  install: [],
+  upgrade: [],
+  'host-upgrade': [],
+  enable: ['fetch', 'consent'],
+  disable: ['fetch', 'verify', 'consent', 'probe'],
+  remove: ['fetch', 'verify', 'probe'],
+  rollback: ['verify', 'probe'],
+}
+
+/**
+ * Changes what is installed, as one change: all of it or nothing. A dry run ends with the plan.
+ * @throws {Failure}
+ */
+export async function changeModules(input: Input): Promise<Applied> {
+  const { directory, command, terminal, dryRun } = input
+  return dryRun
+    ? await planChange(directory, command, (staging) => runPhases(input, staging))
+    : await changeApplication(directory, command, terminal, () => runPhases(input, directory))
+}
+
+async function runPhases(input: Input, staging: string): Promise<Applied> {
+  const applies = (phase: Phase) => !skipped[input.kind].includes(phase)
+  const resolved = await resolve(input, staging)
+  return await sayWhatStays(resolved, async () => {
+    const fetched = applies('fetch') ? await fetch(resolved) : { ...resolved, ...nothingFetched }
+    const verified = applies('verify') ? await verify(fetched) : { ...fetched, ...nothingArrives }
+    const planned = await plan(verified)
+    if (input.dryRun) return { ...planned, ...nothingApplied }
+    if (applies('consent')) await consent(planned)
+    const probed = applies('probe') ? await probe(planned) : planned
+    return await apply(probed)
+  })
 }
 
 /**
