@@ -1,10 +1,10 @@
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { asFailure } from '../explain.ts'
-import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '../host.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
+import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '@mortise/host'
+import { askDatabase } from '../application/ask-database.ts'
+import { withUser } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
 
 export const audit: Command = {
   name: 'audit',

@@ -1,8 +1,3 @@
-import { beginRecord } from '../audit/begin-record.ts'
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
 import {
   type ChosenReaction,
   discardReactions,
@@ -13,11 +8,16 @@ import {
   reactionsState,
   readLock,
   replayReactions,
-} from '../host.ts'
-import { installedId } from '../install/source.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { askDatabase } from '../application/ask-database.ts'
+import { beginRecord } from '../changes/audit-record.ts'
+import { withUser } from '../changes/database-in-use.ts'
+import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
+import { installedId } from '../store/installed-packages.ts'
+import type { Command } from '../terminal/command.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
   name: 'events',

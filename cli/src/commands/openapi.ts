@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
-import { withUser } from '../database-in-use.ts'
-import { callRunningHost, describeApplication } from '../host.ts'
+import { callRunningHost, describeApplication } from '@mortise/host'
+import { withUser } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
   name: 'openapi',

@@ -1,14 +1,14 @@
+import { type IdentityError, readIdentity, secretFile } from '@mortise/host'
+import { readSnapshots } from '../application/snapshots.ts'
+import type { Failure } from '../failures/index.ts'
 import {
   databaseLost,
   databaseLostSnapshotLeft,
-  type Failure,
   lostBeforeFirstStart,
   otherDatabase,
   otherSecret,
   secretLost,
 } from '../failures/index.ts'
-import { type IdentityError, readIdentity, secretFile } from '../host.ts'
-import { readSnapshots } from '../install/snapshots.ts'
 
 /** Why a command refuses a database or a secret that is not the application's own, and the way back. */
 export async function lostIdentity({ code, directory, message: problem }: IdentityError): Promise<Failure> {
