@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { openStorage, placeOfDatabase, readConfig, runAlone } from '../src/host.ts'
 import { entryModule } from './entry-module.ts'
 import { testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { type ApplicationState, callRunningHost, readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { type ApplicationState, callRunningHost, readLock } from '../src/host.ts'
 import { until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hostVersion } from '../src/host.ts'
+import { hostVersion } from '@mortise/host'
 import { packed } from './tarball.ts'
 
 export interface SampleOptions {

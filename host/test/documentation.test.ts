@@ -92,7 +92,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
   const carts = /LIFETIME = \{ guest: (\d+) \* DAY, user: (\d+) \* DAY \}\nconst MAX_ITEMS = (\d+)/.exec(
     await read('packages/api-cart/src/service.ts'),
   )
-  const generations = /KEPT = (\d+)/.exec(await read('cli/src/install/generations.ts'))
+  const generations = /KEPT = (\d+)/.exec(await read('cli/src/store/installed-packages.ts'))
   const { events, rateLimit } = configSchema.properties
   const expected = {
     'a guest (the hash of the token)': [

@@ -1,9 +1,9 @@
-import type { Command } from '../command.ts'
-import { callUnlocked } from '../database-in-use.ts'
-import { asFailure } from '../explain.ts'
-import { type AuditRecord, readWaiting } from '../host.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
+import { type AuditRecord, readWaiting } from '@mortise/host'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
 
 export const audit: Command = {
   name: 'audit',

@@ -1,12 +1,18 @@
-import { beginRecord } from '../audit/begin-record.ts'
-import type { Command } from '../command.ts'
-import { callUnlocked } from '../database-in-use.ts'
+import {
+  type ChosenReaction,
+  type FailedChoice,
+  type FailedReaction,
+  type Lock,
+  readLock,
+} from '@mortise/host'
+import { beginRecord } from '../changes/audit-record.ts'
+import { callUnlocked } from '../changes/database-in-use.ts'
 import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
-import { type ChosenReaction, type FailedChoice, type FailedReaction, type Lock, readLock } from '../host.ts'
-import { installedId } from '../install/source.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+import { installedId } from '../store/installed-packages.ts'
+import type { Command } from '../terminal/command.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
   name: 'events',

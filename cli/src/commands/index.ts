@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts'
+import type { Command } from '../terminal/command.ts'
 import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { bundle } from './bundle.ts'

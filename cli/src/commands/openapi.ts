@@ -1,5 +1,5 @@
-import type { Command } from '../command.ts'
-import { callUnlocked } from '../database-in-use.ts'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
   name: 'openapi',

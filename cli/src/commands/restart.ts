@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
+import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { whileLocked } from '../changes/command-lock.ts'
+import { assertInForce } from '../changes/in-force.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
-import { callRunningHost, HostRefusedError } from '../host.ts'
-import { whileLocked } from '../install/command-lock.ts'
-import { assertInForce } from '../install/in-force.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const restart: Command = {
   name: 'restart',

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { noSecretToBackUp } from '../failures/index.ts'
 import {
   callApplication,
   configFile,
@@ -11,11 +10,12 @@ import {
   readOptionalText,
   readText,
   secretFile,
-} from '../host.ts'
-import { busyWith } from '../install/command-lock.ts'
-import { interrupted } from '../install/interrupted.ts'
-import { readJournal } from '../install/journal.ts'
-import { whileBackingUp } from '../install/staging.ts'
+} from '@mortise/host'
+import { busyWith } from '../changes/command-lock.ts'
+import { interrupted } from '../changes/interrupted.ts'
+import { readJournal } from '../changes/journal.ts'
+import { noSecretToBackUp } from '../failures/index.ts'
+import { whileBackingUp } from '../store/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { isRestorationLeft, readRestoration } from './restore-journal.ts'
 import { assertFree, writeArchive } from './write-archive.ts'

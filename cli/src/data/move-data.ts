@@ -1,18 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import {
-  databaseOverridden,
-  moveBusy,
-  moveInterrupted,
-  moveTargetUnreachable,
-  nothingToMove,
-  notMovable,
-  notOnSqlite,
-  wrongMoveTarget,
-} from '../failures/index.ts'
 import {
   acquireFileLock,
   callRunningHost,
@@ -30,11 +18,23 @@ import {
   readConfig,
   replaceFile,
   StorageUnreachableError,
-} from '../host.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
-import { readConfigText } from '../settings/config-text.ts'
-import { setInJson } from '../settings/edit-json.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { DatabaseError } from '@mortise/module-sdk'
+import { readConfigText } from '../application/config-text.ts'
+import { setInJson } from '../application/edit-json.ts'
+import {
+  databaseOverridden,
+  moveBusy,
+  moveInterrupted,
+  moveTargetUnreachable,
+  nothingToMove,
+  notMovable,
+  notOnSqlite,
+  wrongMoveTarget,
+} from '../failures/index.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {
   readonly directory: string

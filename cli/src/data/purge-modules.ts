@@ -1,7 +1,5 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beginRecord } from '../audit/begin-record.ts'
-import { notPurgeable } from '../failures/index.ts'
 import {
   callApplication,
   extractModule,
@@ -17,10 +15,12 @@ import {
   readGenerations,
   readLock,
   type Storage,
-} from '../host.ts'
-import { installedId } from '../install/source.ts'
-import { makeStaging } from '../install/staging.ts'
-import { assertServedNowhereElse } from '../other-hosts.ts'
+} from '@mortise/host'
+import { assertServedNowhereElse } from '../application/other-hosts.ts'
+import { beginRecord } from '../changes/audit-record.ts'
+import { notPurgeable } from '../failures/index.ts'
+import { installedId } from '../store/installed-packages.ts'
+import { makeStaging } from '../store/staging.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertArchivable, freeArchive } from './archives.ts'
 import { writeArchive } from './write-archive.ts'

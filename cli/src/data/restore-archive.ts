@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { beginRecord } from '../audit/begin-record.ts'
-import { badArchive, noSecretInArchive } from '../failures/index.ts'
 import {
   configFile,
   damageOf,
@@ -18,13 +15,16 @@ import {
   StorageBusyError,
   secretFile,
   storedModule,
-} from '../host.ts'
-import { checkLockedBytes } from '../install/checks/same-bytes.ts'
-import { inForce, nextGeneration } from '../install/in-force.ts'
-import { lastLock } from '../install/lost-lock.ts'
-import { makeStaging } from '../install/staging.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { beginRecord } from '../changes/audit-record.ts'
+import { inForce, nextGeneration } from '../changes/in-force.ts'
+import { lastLock } from '../changes/lost-lock.ts'
+import { badArchive, noSecretInArchive } from '../failures/index.ts'
+import { checkLockedBytes } from '../store/same-bytes.ts'
+import { makeStaging } from '../store/staging.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'

@@ -1,5 +1,3 @@
-import { lostIdentity } from '../data/lost-identity.ts'
-import { restoreLost } from '../data/restore-snapshot.ts'
 import {
   type AppliedMigration,
   assertOwnDatabase,
@@ -19,9 +17,12 @@ import {
   readPackage,
   StorageUnreachableError,
   storedModule,
-} from '../host.ts'
-import { isInForce } from '../install/in-force.ts'
-import { readSnapshots } from '../install/snapshots.ts'
+} from '@mortise/host'
+import { readSnapshots } from '../application/snapshots.ts'
+import { isInForce } from '../changes/in-force.ts'
+import { lostIdentity } from '../data/lost-identity.ts'
+import { restoreLost } from '../data/restore-snapshot.ts'
+import { isOfHost } from '../store/applied-migrations.ts'
 import type { Trouble } from './finding.ts'
 
 /** A file that is half empty is told from so many free bytes on. */
@@ -152,8 +153,6 @@ function aheadTrouble({ ahead: all }: DatabaseInspection): Trouble[] {
   const [own, ahead] = [all.filter(isOfHost), all.filter((migration) => !isOfHost(migration))]
   return [...hostTrouble(own), ...moduleTrouble(ahead)]
 }
-
-const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 function hostTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
   if (ahead.length === 0) return []

@@ -1,5 +1,4 @@
 import { chmod, rm, stat } from 'node:fs/promises'
-import { lostIdentity } from '../data/lost-identity.ts'
 import {
   assertOwnSecret,
   callRunningHost,
@@ -9,7 +8,8 @@ import {
   readConfig,
   readIdentity,
   secretFile,
-} from '../host.ts'
+} from '@mortise/host'
+import { lostIdentity } from '../data/lost-identity.ts'
 import type { Trouble } from './finding.ts'
 
 /** The files beside configuration and packages: the secret and the control socket. */

@@ -1,8 +1,15 @@
-import { ownEnvironment } from '../environment.ts'
-import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
-import { hostOf } from '../install/host-package.ts'
-import { isInForce } from '../install/in-force.ts'
+import {
+  type ApplicationState,
+  callRunningHost,
+  probe,
+  readConfig,
+  readLock,
+  storedModule,
+} from '@mortise/host'
+import { ownEnvironment } from '../application/environment.ts'
+import { isInForce } from '../changes/in-force.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
+import { hostOf } from '../store/host-package.ts'
 import type { Trouble } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 

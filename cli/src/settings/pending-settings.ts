@@ -1,4 +1,4 @@
-import { callRunningHost, type PendingSetting } from '../host.ts'
+import { callRunningHost, type PendingSetting } from '@mortise/host'
 import { hostSettings } from './find-settings.ts'
 import { shown } from './setting.ts'
 

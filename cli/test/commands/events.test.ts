@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { openStorage, placeOfDatabase, readConfig, runAlone } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { app } from '../../src/app.ts'
-import { readLock } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 

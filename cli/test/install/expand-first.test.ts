@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { callRunningHost, type DatabaseSchema, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { callRunningHost, type DatabaseSchema, runAlone } from '../../src/host.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
