@@ -403,7 +403,7 @@ export class Application {
     const { statusCode, payload } = await this.#control.inject({
       method,
       url: path,
-      ...(body !== undefined && { payload: body as object }),
+      ...(method === 'POST' && { payload: (body ?? {}) as object }),
     })
     return { status: statusCode, body: JSON.parse(payload) }
   }
