@@ -1,5 +1,18 @@
 // Who may import whom: cli → host → storage → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+/** Folders of `inside`, each of which imports only those before it. */
+const inOrder = (inside, folders) =>
+  folders
+    .slice(0, -1)
+    .map((folder, index) =>
+      rule(
+        `in-order-${folder}`,
+        `${inside}/${folder} imports nothing of what comes after it: ${folders.slice(index + 1).join(', ')}.`,
+        { path: `^${inside}/${folder}/` },
+        { path: `^${inside}/(${folders.slice(index + 1).join('|')})/` },
+      ),
+    )
+
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
 
 export default {
@@ -46,6 +59,33 @@ export default {
       { path: '^(cli|host|packages/[^/]+)/' },
       { path: `${ofWorkspaces}(src|dist)/(?!index\\.)`, pathNot: '^$1/' },
     ),
+    ...inOrder('cli/src', [
+      'terminal',
+      'application',
+      'changes',
+      'store',
+      'data',
+      'install',
+      'settings',
+      'doctor',
+      'commands',
+    ]),
+    rule(
+      'rooms-import-no-entry',
+      'What starts the command imports its folders, and never the other way round.',
+      { path: '^cli/src/[^/]+/' },
+      { path: '^cli/src/[^/]+$' },
+    ),
+    ...inOrder('cli/src/install', [
+      'resolve',
+      'fetch',
+      'verify',
+      'plan',
+      'consent',
+      'probe',
+      'apply',
+      'prune',
+    ]),
     rule(
       'no-circles',
       'Files that import each other in a circle cannot be read apart.',

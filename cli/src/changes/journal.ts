@@ -1,6 +1,14 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AppliedMigration, isLock, type Lock, readJsonFile, writeDurably } from '@mortise/host'
+import {
+  type AppliedMigration,
+  isLock,
+  type Lock,
+  leaveRecord,
+  type Outcome,
+  readJsonFile,
+  writeDurably,
+} from '@mortise/host'
 import type { BegunRecord } from './audit-record.ts'
 
 /**
@@ -50,4 +58,10 @@ function isJournal(value: unknown): value is Journal {
 
 export async function removeJournal(directory: string): Promise<void> {
   await rm(journalFile(directory), { force: true })
+}
+
+/** Puts a change on record, and forgets it. Killed in between, the same record is left again. */
+export async function closeJournal(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
+  await leaveRecord(directory, { ...record, outcome })
+  await removeJournal(directory)
 }

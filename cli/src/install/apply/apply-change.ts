@@ -12,13 +12,18 @@ import {
 import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
 import { assertInForce, generationOf, inForce, isSame, nextGeneration } from '../../changes/in-force.ts'
-import { type Journal, readJournal, removeJournal, writeJournal } from '../../changes/journal.ts'
+import {
+  closeJournal,
+  type Journal,
+  readJournal,
+  removeJournal,
+  writeJournal,
+} from '../../changes/journal.ts'
 import { exitCodes } from '../../failures/index.ts'
 import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
-import { end } from './end.ts'
 import { type Applied, migrate, namesOf } from './migrate.ts'
 import { backOf, leaveLock, takeBack, takenBack } from './take-back.ts'
 import { takeSnapshot } from './take-snapshot.ts'
@@ -140,7 +145,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const lock = await readLock(directory)
   if (outside === undefined && isDeepStrictEqual(journal.former, next)) {
     await commit(directory, journal)
-    await end(directory, journal, 'done')
+    await closeJournal(directory, journal, 'done')
     return { generation: next.generation, live: false, migrations: [] }
   }
   const reached = await reachedBy(directory, journal, lock)
@@ -159,7 +164,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   }
   if (!isWritten) await recordGeneration(directory, command, next, { generation })
   const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
-  await end(directory, journal, 'done')
+  await closeJournal(directory, journal, 'done')
   const live = outcome === 'served'
   return { generation, live, migrations: namesOf(migrations), undone }
 }
@@ -189,7 +194,7 @@ async function endPast(directory: string, journal: Journal, lock: Lock): Promise
   const { known: past } = await readGenerations(directory)
   const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
   const isTakenBack = past.some(({ takesBack }) => takesBack === next.generation)
-  await end(directory, journal, isRecorded && !isTakenBack ? 'done' : 'taken back')
+  await closeJournal(directory, journal, isRecorded && !isTakenBack ? 'done' : 'taken back')
   return { generation: lock.generation, live: false, migrations: [] }
 }
 

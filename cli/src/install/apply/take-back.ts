@@ -1,9 +1,8 @@
 import { type Lock, recordGeneration, writeLock } from '@mortise/host'
-import type { Journal } from '../../changes/journal.ts'
+import { closeJournal, type Journal } from '../../changes/journal.ts'
 import { restoreCommand } from '../../data/archives.ts'
 import { Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
-import { end } from './end.ts'
 import type { Applied } from './migrate.ts'
 import { undoMigrations } from './undo-migrations.ts'
 import { replaceConfig } from './write-lock-file.ts'
@@ -22,7 +21,7 @@ export async function takeBack(
   await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation, reason })
   const outcome = await activate(directory)
   const schema = await undoneOrSaid(directory, journal.former, migrated)
-  await end(directory, journal, 'taken back')
+  await closeJournal(directory, journal, 'taken back')
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
   return new Failure(
@@ -46,7 +45,7 @@ export async function leaveLock(
   reason: string,
 ): Promise<Failure> {
   const schema = await undoneOrSaid(directory, journal.former, migrated)
-  await end(directory, journal, 'taken back')
+  await closeJournal(directory, journal, 'taken back')
   return new Failure(
     'activation',
     'activation-failed',

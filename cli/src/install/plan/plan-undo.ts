@@ -21,6 +21,15 @@ export interface Drop {
   readonly rows: number
 }
 
+/** The plan of a way back. */
+export interface RollbackPlan {
+  /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
+  readonly changes: readonly string[]
+  /** The migrations that are undone: `api-cart/002-note`. */
+  readonly undo: readonly string[]
+  readonly drops: readonly Drop[]
+}
+
 /**
  * Finds what undoing migrations drops: by undoing them on an empty database with the application's schema.
  * @param folder where that database may lie; its maker removes it

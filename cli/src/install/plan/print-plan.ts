@@ -6,9 +6,8 @@ import { changeText, described } from './breaking/table-changes.ts'
 import { dependencyLines, licenseText, notesOf } from './dependency-changes.ts'
 import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
-import { dropText } from './plan-undo.ts'
+import { dropText, type RollbackPlan } from './plan-undo.ts'
 import { sizeOf } from './size-of.ts'
-import type { RollbackPlan } from './way-back.ts'
 
 /** The plan for people. */
 export function planText(plan: Plan): string {

@@ -13,16 +13,8 @@ import {
 } from '../../store/applied-migrations.ts'
 import { makeStaging } from '../../store/staging.ts'
 import type { Verified } from '../verify/verify.ts'
-import { type Drop, planUndo } from './plan-undo.ts'
+import { planUndo, type RollbackPlan } from './plan-undo.ts'
 import { wayBackText } from './print-plan.ts'
-
-export interface RollbackPlan {
-  /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
-  readonly changes: readonly string[]
-  /** The migrations that are undone: `api-cart/002-note`. */
-  readonly undo: readonly string[]
-  readonly drops: readonly Drop[]
-}
 
 export interface WayBack {
   /** The generation whose modules are installed again. */

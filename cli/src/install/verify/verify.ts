@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Lock, type LockedModule, type ModulePackage, storedModule } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { checkSameBytes } from '../../store/same-bytes.ts'
@@ -9,7 +10,6 @@ import type { Fetched } from '../fetch/fetch.ts'
 import { type HostCandidate, lockedHost } from '../fetch/stage-host.ts'
 import type { Staged } from '../fetch/stage-package.ts'
 import { checkEntry } from './entry.ts'
-import { isInstalled } from './installed.ts'
 import { checkSignatureKept } from './signature.ts'
 
 /** A module that the change brings, switches on or replaces. */
@@ -77,6 +77,23 @@ export async function verify(fetched: Fetched): Promise<Verified> {
     ...{ ...fetched, target, arriving: fresh, arrivingHost, beside },
     unchanged: [...fetched.unchanged, ...unchanged],
   }
+}
+
+/** Whether exactly this is installed and lies unharmed in the store. */
+async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
+  const { manifest, name, version } = candidate.package
+  const locked = lockedModule(lock, manifest.id)
+  if (locked === undefined) return false
+  if (locked.package !== name) {
+    throw new Failure(
+      'refused',
+      'id-taken',
+      `The package ${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
+      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
+    )
+  }
+  if (locked.version !== version || locked.integrity !== candidate.integrity) return false
+  return await holds(storedModule(directory, locked), locked.tree)
 }
 
 async function isPinned(staged: HostCandidate, { host }: Lock, directory: string): Promise<boolean> {
