@@ -1,6 +1,8 @@
 // Who may import whom: cli → host → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
+/** The types of the contracts that a module provides. */
+const contract = '^packages/api-[^/]+/(src|dist)/contract\\.'
 
 export default {
   forbidden: [
@@ -26,7 +28,13 @@ export default {
       'modules-import-the-sdk-only',
       'Modules know each other by contracts, and the host not at all.',
       { path: '^packages/(api-[^/]+)/src/' },
-      { path: ofWorkspaces, pathNot: '^packages/($1|module-sdk)/' },
+      { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
+    ),
+    rule(
+      'contracts-are-types',
+      'A module is there or not when another one runs.',
+      { path: '^packages/(api-[^/]+)/src/' },
+      { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
     rule(
       'testkit-imports-host-and-sdk-only',
@@ -38,7 +46,7 @@ export default {
       'no-insides-of-others',
       'A package is used through its index.',
       { path: '^(cli|host|packages/[^/]+)/' },
-      { path: `${ofWorkspaces}(src|dist)/(?!index\\.)`, pathNot: '^$1/' },
+      { path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`, pathNot: '^$1/' },
     ),
     rule(
       'no-circles',

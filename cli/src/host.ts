@@ -98,6 +98,7 @@ export {
   type Operation,
   type OperatorRecord,
   type Outcome,
+  observe,
   openStorage,
   otherHosts,
   overrideFromEnvironment,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { DAY, Manifest } from '@mortise/module-sdk'
+import { DAY, declarationOf, Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { GUEST_LIFETIME } from '../src/callers/guests.ts'
@@ -92,12 +92,10 @@ t.test('errors.md has every problem of the host and of the modules, and no other
   )
   const modules = (await readdir(new URL('packages', root))).filter((name) => name.startsWith('api-'))
   for (const module of modules) {
-    const source = await read(`packages/${module}/src/problems.ts`)
-    const registry = /defineProblems\('.+', \{\n([\s\S]+?)\n\}\)/.exec(source)?.[1] ?? ''
-    const lines = registry.split('\n')
-    const found = [...registry.matchAll(/'?([a-z-]+)'?: \{ status: (\d{3}), title: ['"](.+)['"] \}/g)]
-    t.equal(found.length, lines.length, `every problem of ${module} is read`)
-    known.push(...found.map(([, name, status, title]) => `${status} ${code(name as string)} ${title}`))
+    const { default: plugin } = await import(new URL(`packages/${module}/src/index.ts`, root).href)
+    const problems = Object.entries(declarationOf(plugin)?.problems ?? {})
+    t.ok(problems.length > 0, `the problems of ${module}`)
+    known.push(...problems.map(([name, { status, title }]) => `${status} ${code(name)} ${title}`))
   }
   t.same(documented.sort(), known.sort())
 })
@@ -112,7 +110,8 @@ t.test('operating.md says for how long everything is kept', async (t) => {
     .split(/^### /m)
     .find((text) => text.startsWith('What is kept'))
   const rows = new Map(rowsOf(section ?? '').map((cells) => [cells[0], cells.slice(1).join(' ')]))
-  const { properties: ofEvents } = JSON.parse(await read('packages/api-event/settings.schema.json'))
+  const { mortise } = JSON.parse(await read('packages/api-event/package.json'))
+  const ofEvents = mortise.config.properties
   const carts = /LIFETIME = \{ guest: (\d+) \* DAY, user: (\d+) \* DAY \}\nconst MAX_ITEMS = (\d+)/.exec(
     await read('packages/api-cart/src/service.ts'),
   )

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { Answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
+import { type Answer, type Database, type Problem, type Transaction, toAnswer } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import { generatorOf } from '../storage/generator-of.ts'
-import { assertCompared, isCompared } from './conditional-requests.ts'
+import { assertCompared, assertUnchanged, isCompared } from './conditional-requests.ts'
 import { type Decided, isSuccess } from './decided.ts'
 import { entityTag, isResource } from './entity-tag.ts'
 import { parseIdempotencyKey } from './idempotency-key.ts'
@@ -64,7 +64,7 @@ interface WithReply extends FastifyRequest {
   [kKey]?: string | null
 }
 
-type Steps = () => Transaction<Answer>
+type Steps = () => Transaction<unknown>
 
 async function transact(request: WithReply, steps: Steps, options: TransactionOptions): Promise<void> {
   const { database, guests, cookie, basePath } = options
@@ -77,7 +77,11 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   request[kReply] = null
   const claimed = claimOf(request, basePath)
   const { traceparent } = request
-  const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
+  const checked = function* () {
+    yield* assertUnchanged(request)
+    return yield* generatorOf(steps)
+  }
+  const traced = traceparent === undefined ? checked : () => withTrace(checked(), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
   let decided: Decided
@@ -133,10 +137,7 @@ function warnUnprotected(request: WithReply, reply: FastifyReply): void {
       'an Idempotency-Key had no effect, since the route did not use request.transaction',
     )
   if (!isRead(request.method) && !isCompared(request))
-    request.log.warn(
-      route,
-      'If-Match had no effect, since the route used neither request.transaction nor request.ifMatch',
-    )
+    request.log.warn(route, 'If-Match had no effect, since the route did not use request.transaction')
 }
 
 /**
@@ -151,13 +152,11 @@ function* decide(
   steps: Steps,
 ): Transaction<Decided> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
-  const answered = yield* generatorOf(steps)
-  if (!(answered instanceof Answer)) {
-    throw new TypeError(
-      'the steps of request.transaction must return answer(status, body) of @mortise/module-sdk, and of the ' +
-        "host's copy: a module has it as a peer dependency and does not bundle it",
-    )
+  const returned = yield* generatorOf(steps)
+  if (returned === undefined) {
+    throw new TypeError('the steps of request.transaction must return a body, or answer(status, body)')
   }
+  const answered = toAnswer(returned)
   const { status, body } = answered
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)

@@ -17,8 +17,16 @@ import { loadedFrom } from './lend-peers.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { migrateHost } from './migrate-host.ts'
 import { moduleMigrations } from './migration-sets.ts'
+import { observeModule } from './observe-module.ts'
 import { placeOf } from './place-of.ts'
-import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeReport, ProbeRequest } from './probe.ts'
+import type {
+  ObserveRequest,
+  ProbedModule,
+  ProbeFailure,
+  ProbeMessage,
+  ProbeReport,
+  ProbeRequest,
+} from './probe.ts'
 import { readPackage } from './read-package.ts'
 import { selfCheck } from './self-check.ts'
 import { rememberSharedObjects } from './shared-objects.ts'
@@ -42,8 +50,9 @@ const LINGER = 250
 let inHand = ''
 const changeOfShared = rememberSharedObjects()
 
-process.once('message', (request: ProbeRequest) => {
-  tryOut(request).then(
+process.once('message', (request: ProbeRequest | ObserveRequest) => {
+  const done = 'requires' in request ? look(request) : tryOut(request)
+  done.then(
     () => tell({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
@@ -53,6 +62,13 @@ process.once('message', (request: ProbeRequest) => {
     },
   )
 })
+
+async function look({ modules: [module], requires }: ObserveRequest): Promise<void> {
+  const { id, directory } = module as ProbedModule
+  inHand = id
+  await watched
+  tell({ kind: 'observed', observed: await observeModule(directory, id, requires) })
+}
 
 async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
   await watched

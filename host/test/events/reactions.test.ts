@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import {
   ClockWatch,
   DatabaseError,
-  defineEvents,
+  defineModule,
   maybeOne,
   newId,
   type React,
@@ -24,9 +24,11 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { type Open, testOnEngines } from '../storage/engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
-const emit = defineEvents('counter', {
-  'counter.raised': Type.Object({ to: Type.Integer() }),
-  'counter.read': Type.Object({}),
+const { emit } = defineModule('counter', {
+  events: {
+    'counter.raised': Type.Object({ to: Type.Integer() }),
+    'counter.read': Type.Object({}),
+  },
 })
 const raised = (subject: string, to: number) => emit('counter.raised', { subject, data: { to } })
 

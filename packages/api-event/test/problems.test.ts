@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises'
+import { declarationOf } from '@mortise/module-sdk'
 import { problemsInOpenapi, problemsInReadme } from '@mortise/module-testkit'
 import t from 'tap'
-import { problems } from '../src/problems.ts'
+import plugin from '../src/index.ts'
 import { eventHost } from './event-host.ts'
 
-const registry = Object.entries(problems.definitions).map(([code, { status }]) => `${status} ${code}`)
+const registry = Object.entries(declarationOf(plugin)?.problems ?? {}).map(
+  ([code, { status }]) => `${status} ${code}`,
+)
 
 t.test('the README names every problem with its status, and no other', async (t) => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')

@@ -1,5 +1,5 @@
 import type { Caller, Event } from '@mortise/module-sdk'
-import { insufficientScope } from '../problems.ts'
+import { insufficientScope } from '@mortise/module-sdk'
 import type { EventFilter } from './schemas.ts'
 
 /** Which events somebody sees: undefined stands for all. */
