@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { type Answer, type Database, type Problem, type Transaction, toAnswer } from '@mortise/module-sdk'
+import {
+  type Answer,
+  answer,
+  type Database,
+  isAnswer,
+  type Problem,
+  type Transaction,
+} from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
@@ -152,11 +159,7 @@ function* decide(
   steps: Steps,
 ): Transaction<Decided> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
-  const returned = yield* generatorOf(steps)
-  if (returned === undefined) {
-    throw new TypeError('the steps of request.transaction must return a body, or answer(status, body)')
-  }
-  const answered = toAnswer(returned)
+  const answered = toAnswer(yield* generatorOf(steps), reply)
   const { status, body } = answered
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
@@ -166,6 +169,18 @@ function* decide(
   const headers = headersOf(answered, text, reply.request.method, basePath)
   if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
   return { status, headers, text, replayed: false }
+}
+
+/** A body is that of a 200, which the route must declare if it declares anything: what is not declared is not sent. */
+function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
+  if (isAnswer(returned)) return returned
+  const declared = Object.keys(routeOptions.schema?.response ?? { 200: undefined })
+  if (returned !== undefined && declared.some((status) => /^(200|2xx|default)$/i.test(status))) {
+    return answer(200, returned)
+  }
+  throw new TypeError(
+    'the steps of request.transaction must return answer(status, body), or the body of a 200 that the route declares',
+  )
 }
 
 /** Names the event that has the answer as its data, so that it is kept once. */

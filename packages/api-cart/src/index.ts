@@ -1,5 +1,4 @@
 import { deleteExpired } from '@mortise/module-sdk'
-import type {} from './contract.ts'
 import { plugin } from './module.ts'
 import { cartRoutes } from './routes.ts'
 import { claimCart, takeFromCart } from './service.ts'

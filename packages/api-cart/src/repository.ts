@@ -61,8 +61,7 @@ export const findProducts = (owner: string, products: readonly string[], now: nu
 export function* touchCart(owner: string, now: number, expiresAt: number) {
   const touched = yield* maybeOne<CartVersion>(sql`
     UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
-    WHERE owner = ${owner} AND expires_at > ${now}
-    RETURNING id, owner, version`)
+    WHERE owner = ${owner} AND expires_at > ${now} RETURNING id, owner, version`)
   if (touched) return touched
   yield* removeExpired(owner, now)
   return yield* one<CartVersion>(sql`

@@ -43,15 +43,10 @@ export function* showItem(caller: Caller, id: string, now = Date.now()) {
 export function* addItem(caller: Caller, { product, quantity }: NewItem, now = Date.now()) {
   const cart = yield* touchCart(caller, now)
   const item = yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now)
-  if (!item) {
-    const detail = `With ${quantity} more the cart would hold over ${MAX_QUANTITY} of this product: add fewer.`
-    throw problem('quantity-limit', detail)
-  }
+  if (!item) throw problem('quantity-limit', `A line holds at most ${MAX_QUANTITY} of a product: add fewer.`)
   const added = item.version === 1
-  if (added && (yield* repository.countItems(cart)).count > MAX_ITEMS) {
-    const detail = `The cart already has ${MAX_ITEMS} lines, which is the most it may have: remove one first.`
-    throw problem('cart-full', detail)
-  }
+  if (added && (yield* repository.countItems(cart)).count > MAX_ITEMS)
+    throw problem('cart-full', `A cart has at most ${MAX_ITEMS} lines: remove one first.`)
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
   return { item: toItem(item), added }
 }
@@ -82,8 +77,7 @@ export function* emptyCart(caller: Caller, now = Date.now()) {
 }
 
 /** The contract `cart`: see CartContract. */
-export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[]) {
-  const now = Date.now()
+export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = Date.now()) {
   const products = wanted.map(({ product }) => product)
   const items = yield* repository.findProducts(caller.id, products, now)
   const byProduct = new Map(items.map((item) => [item.product, item]))
@@ -124,8 +118,7 @@ function found(item: repository.ItemRow | undefined): repository.ItemRow {
 
 /** The event of a line: as it is now, or was. */
 function about({ id, product, quantity }: repository.ItemRow, cart: repository.CartVersion) {
-  const { version } = cart
-  return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, version } }
+  return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, version: cart.version } }
 }
 
 function toItem({ id, product, quantity, version, ...row }: repository.ItemRow): CartItem {

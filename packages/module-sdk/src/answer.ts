@@ -22,8 +22,6 @@ export function answer(
   return Object.assign({ status, body, headers }, { [kAnswer]: true })
 }
 
-/** What `steps` of `request.transaction` have returned, as an answer: a body is that of a 200. */
-export function toAnswer(returned: unknown): Answer {
-  const isAnswer = typeof returned === 'object' && returned !== null && kAnswer in returned
-  return isAnswer ? (returned as unknown as Answer) : answer(200, returned)
-}
+/** Whether it was made by `answer`, of any copy of the SDK. */
+export const isAnswer = (value: unknown): value is Answer =>
+  typeof value === 'object' && value !== null && kAnswer in value

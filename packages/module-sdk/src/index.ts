@@ -1,5 +1,5 @@
 export { addressKey } from './address-key.ts'
-export { type Answer, answer, toAnswer } from './answer.ts'
+export { type Answer, answer, isAnswer } from './answer.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export { ClockWatch } from './clock-watch.ts'
 export { commonProblems, insufficientScope, invalidRequest } from './common-problems.ts'
