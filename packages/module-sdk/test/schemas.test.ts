@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { Money, Nullable, noControls, VisibleText } from '../src/index.ts'
 
