@@ -14,6 +14,8 @@ const inOrder = (inside, folders) =>
     )
 
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
+/** The types of the contracts that a module provides. */
+const contract = '^packages/api-[^/]+/(src|dist)/contract\\.'
 
 export default {
   forbidden: [
@@ -45,7 +47,13 @@ export default {
       'modules-import-the-sdk-only',
       'Modules know each other by contracts, and the host not at all.',
       { path: '^packages/(api-[^/]+)/src/' },
-      { path: ofWorkspaces, pathNot: '^packages/($1|module-sdk)/' },
+      { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
+    ),
+    rule(
+      'contracts-are-types',
+      'A module is there or not when another one runs.',
+      { path: '^packages/(api-[^/]+)/src/' },
+      { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
     rule(
       'testkit-imports-host-and-sdk-only',
@@ -57,7 +65,7 @@ export default {
       'no-insides-of-others',
       'A package is used through its index.',
       { path: '^(cli|host|packages/[^/]+)/' },
-      { path: `${ofWorkspaces}(src|dist)/(?!index\\.)`, pathNot: '^$1/' },
+      { path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`, pathNot: '^$1/' },
     ),
     ...inOrder('cli/src', [
       'terminal',

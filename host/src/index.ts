@@ -112,7 +112,7 @@ export {
   readGenerations,
   recordGeneration,
 } from './generations/generation-records.ts'
-export { type ProbeReport, probe } from './generations/probe.ts'
+export { observe, type ProbeReport, probe } from './generations/probe.ts'
 export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
 export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
@@ -137,6 +137,7 @@ export {
 } from './modules/lock.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
+export type { ObservedModule } from './modules/observe-module.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'

@@ -293,3 +293,10 @@ export const noHost = defineFailure(
   'The package {target} is refused: {reason}.',
   'Nothing was changed. Name a version of the host, or a folder or .tgz file that holds one.',
 )
+
+export const manifestDiffers = defineFailure(
+  'refused',
+  'manifest-differs',
+  'The manifest is not what the code says: {where}.',
+  'Run "app module-manifest" with the same paths, and commit what it writes.',
+)

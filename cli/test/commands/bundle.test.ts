@@ -19,7 +19,7 @@ async function stagingAndProduction(t: Parameters<typeof testApplication>[0]) {
     json: { dependencies: { greeting: '^1.0.0' } },
     main: `import { defineModule } from '@mortise/module-sdk'
       import greeting from 'greeting'
-      export default defineModule('hello', async (app) => {
+      export default defineModule('hello').plugin(async (app) => {
         app.get('/hello', { config: { access: 'public' } }, async () => ({ greeting }))
       })`,
   })

@@ -22,7 +22,7 @@ const note = (
   manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note'] },
   files: { ...base, ...files },
   main: `import { defineModule, sql } from '@mortise/module-sdk'
-    export default defineModule('note', async (app, { database }) => {
+    export default defineModule('note').plugin(async (app, { database }) => {
       app.get('/note', { config: { access: 'note:read' } }, async () => ({ data: await database.many(sql\`${query}\`) }))
     })`,
   ...more,
@@ -126,7 +126,7 @@ t.test('a version that does not serve stands in nobody’s way', async (t) => {
     // Passes the probe of its installation, and fails in that of the upgrade.
     const main = `import { existsSync } from 'node:fs'
       import { defineModule } from '@mortise/module-sdk'
-      export default defineModule('note', async (app) => {
+      export default defineModule('note').plugin(async (app) => {
         app.get('/note', { config: { access: 'public' } }, async () => {
           if (existsSync('${join(root, 'down')}')) throw new Error('down')
           return {}

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import {
   ClockWatch,
   DatabaseError,
-  defineEvents,
+  defineModule,
   maybeOne,
   newId,
   type React,
@@ -26,9 +26,11 @@ import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
-const emit = defineEvents('counter', {
-  'counter.raised': Type.Object({ to: Type.Integer() }),
-  'counter.read': Type.Object({}),
+const { emit } = defineModule('counter', {
+  events: {
+    'counter.raised': Type.Object({ to: Type.Integer() }),
+    'counter.read': Type.Object({}),
+  },
 })
 const raised = (subject: string, to: number) => emit('counter.raised', { subject, data: { to } })
 

@@ -2,7 +2,7 @@ import {
   type Answer,
   answer,
   DAY,
-  defineEvents,
+  defineModule,
   many,
   newId,
   run,
@@ -20,7 +20,9 @@ import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, testApp } from '../callers/test-app.ts'
 
 const Note = Type.Object({ id: Type.String(), text: Type.String({ maxLength: 1000 }) })
-const emit = defineEvents('note', { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) })
+const { emit } = defineModule('note', {
+  events: { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) },
+})
 
 function* addNote({ body, caller }: FastifyRequest): Transaction<Answer> {
   const note = { id: newId('note'), text: (body as { text: string }).text }

@@ -82,7 +82,7 @@ t.test('data survives removal and is there when the module is installed again', 
       'migrations/001-note.down.sql': 'DROP TABLE note',
     },
     main: `import { defineModule, sql, run } from '@mortise/module-sdk'
-      export default defineModule('note', async (app, { database }) => {
+      export default defineModule('note').plugin(async (app, { database }) => {
         const config = { access: 'public' }
         app.post('/note', { config }, async () => {
           await database.transaction(function* () { yield* run(sql\`INSERT INTO note VALUES ('kept')\`) })
@@ -129,7 +129,7 @@ t.test(
           ...more,
         },
         main: `import { defineModule, sql } from '@mortise/module-sdk'
-        export default defineModule('note', async (app, { database }) => {
+        export default defineModule('note').plugin(async (app, { database }) => {
           app.get('/note', { config: { access: 'public' } }, async () => {
             ${first}
             return { data: await database.many(sql\`SELECT body FROM note\`) }

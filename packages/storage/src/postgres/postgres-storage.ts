@@ -3,13 +3,13 @@ import type { Client } from 'pg'
 import { EVENTS_CHANNEL, givePositions, unplaced } from '../event/event-tables.ts'
 import { assertFewRows } from '../read-limit.ts'
 import { RecentRefusals } from '../recent-refusals.ts'
-import type { Refusing } from '../storage.ts'
 import {
   type AppliedMigration,
   type DatabaseSchema,
   EngineError,
   type MigrationSet,
   type ModuleData,
+  type Refusing,
   type Storage,
   type StorageObserver,
 } from '../storage.ts'

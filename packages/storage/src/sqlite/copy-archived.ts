@@ -1,6 +1,5 @@
 import { isOwn, type SchemaObject } from '../foreign-change.ts'
-import type { LedgerEntry } from '../storage.ts'
-import { MigrationError } from '../storage.ts'
+import { type LedgerEntry, MigrationError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { quoted, shadowTables } from './module-data.ts'
 import { readSchema } from './schema.ts'

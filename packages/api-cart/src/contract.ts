@@ -1,5 +1,10 @@
-import type { Caller } from './request.ts'
-import type { Transaction } from './transaction.ts'
+import type { Caller, Transaction } from '@mortise/module-sdk'
+
+declare module '@mortise/module-sdk' {
+  interface Contracts {
+    cart: CartContract
+  }
+}
 
 /** How many of a product. */
 export interface CartQuantity {
