@@ -12,6 +12,7 @@ import { overload } from './overload/overload.ts'
 import { postgres } from './postgres/postgres.ts'
 import { powerCut } from './power-cut/power-cut.ts'
 import { powerLoss } from './power-loss/power-loss.ts'
+import { properties } from './properties/properties.ts'
 import { responsive } from './responsive/responsive.ts'
 import { shares } from './shares/shares.ts'
 import { soak } from './soak/soak.ts'
@@ -34,6 +35,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   outbox,
   streams,
   linearizability,
+  properties,
   postgres,
   clock,
   overload,
