@@ -27,12 +27,21 @@ const { fork } = childProcess
 
 let warm: { readonly child: ChildProcess; probes: number; busy: boolean } | undefined
 
-childProcess.fork = ((program: string, args: ForkOptions | readonly string[] = [], options?: ForkOptions) => {
+replaceFork(((program: string, args: ForkOptions | readonly string[] = [], options?: ForkOptions) => {
   if (!/probe-child\.[jt]s$/.test(program) || Array.isArray(args) || warm?.busy)
     return fork(program, args as readonly string[], options)
   return new WarmProbe(program, args as ForkOptions)
-}) as typeof fork
-syncBuiltinESMExports()
+}) as typeof fork)
+
+/** For tests of what the child's watchdog sees: from now on each probe has a child of its own, as in the product. */
+export function probeCold(): void {
+  replaceFork(fork)
+}
+
+function replaceFork(by: typeof fork): void {
+  childProcess.fork = by
+  syncBuiltinESMExports()
+}
 
 /** A probe's child, as far as the probe uses it. */
 class WarmProbe extends EventEmitter {

@@ -16,6 +16,7 @@ import {
   temporaryFolder,
   uninstall,
 } from './application-folder.ts'
+import './built-children.ts'
 import { testOnPostgres } from './storage/engines.ts'
 import { startProxy } from './storage/postgres/proxy.ts'
 
