@@ -37,7 +37,7 @@ export const properties: Verification = {
 
 /** What the test says where it fails. */
 async function failureOf(file: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const setRuns = new URL('set-runs.ts', import.meta.url).href
+  const setRuns = new URL('../../test/properties/set-runs.ts', import.meta.url).href
   const child = spawn(process.execPath, ['--import', setRuns, file], {
     cwd: root,
     env: { ...process.env, TAP_TIMEOUT: '0', ...environment },
