@@ -1,7 +1,8 @@
 // Makes a checkout ready: installs and builds what is missing. Runs on any Node, before anything is
 // installed; what it installs brings the Node that everything else runs on. `--tests`: the test runner too.
+// What is fresh is not built again: the compiler takes seconds to find that out.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -12,7 +13,7 @@ const timeOf = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0)
 if (timeOf(join(modules, '.package-lock.json')) < timeOf(join(root, 'package-lock.json'))) {
   console.error('Installing what package-lock.json names, and building (half a minute, once) …')
   run('npm', 'ci', '--ignore-scripts=false', '--loglevel=error')
-} else {
+} else if (packages().some(isStale)) {
   run('npm', 'run', '--silent', 'build')
 }
 
@@ -21,6 +22,20 @@ const tap = join(modules, '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.
 if (process.argv.includes('--tests') && readFileSync(tap, 'utf8').includes('@tapjs/typescript')) {
   console.error('Preparing the test runner (a few seconds, once) …')
   run('npm', 'exec', '--', 'tap', 'build')
+}
+
+function packages() {
+  const { references } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
+  return references.map(({ path }) => join(root, path))
+}
+
+/** Whether a source, or a folder of sources, has changed since the package was compiled. */
+function isStale(folder) {
+  const built = timeOf(join(folder, 'dist', '.tsbuildinfo'))
+  const sources = join(folder, 'src')
+  const names = ['.', ...readdirSync(sources, { recursive: true })]
+  const inputs = [join(root, 'tsconfig.json'), join(folder, 'tsconfig.json'), join(folder, 'package.json')]
+  return [...inputs, ...names.map((name) => join(sources, name))].some((path) => timeOf(path) > built)
 }
 
 function run(command, ...args) {

@@ -1,31 +1,45 @@
-// `npm test`: the tests, storage and modules on both engines. On a PostgreSQL of its own, unless
-// APP_TEST_DATABASE_URL names one; each test has a schema of its own there.
+// `npm test`: the tests, storage and modules on both engines. `npm test -- cart service`: the files whose path has
+// both words, or is one of them. On a PostgreSQL of its own where a file asks for one, unless APP_TEST_DATABASE_URL
+// names one; each test has a schema of its own there. What begins with a hyphen is for tap.
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { chooseTests, needPostgres } from './choose-tests.js'
 
-const { APP_TEST_DATABASE_URL: given } = process.env
+const root = fileURLToPath(new URL('..', import.meta.url))
 const begun = Date.now()
-const postgres = given
-  ? undefined
-  : await (await import('../packages/storage/test/postgres/start-postgres.ts')).startPostgres({
-      durable: false,
-    })
+const args = process.argv.slice(2)
+const files = chooseTests(
+  root,
+  args.filter((each) => !each.startsWith('-')),
+)
+if (files.length === 0) {
+  console.error('No test file has a path with all of these words.')
+  process.exit(1)
+}
+const { APP_TEST_DATABASE_URL: given } = process.env
+const postgres = given || !needPostgres(root, files) ? undefined : await startPostgres()
 try {
-  process.exitCode = await tap(given ?? postgres.url)
+  process.exitCode = await tap(given ?? postgres?.url)
 } finally {
   await postgres?.stop()
 }
 if (process.exitCode !== 0 && !process.stdout.isTTY) repeatFailures()
 
+async function startPostgres() {
+  const server = await import('../packages/storage/test/postgres/start-postgres.ts')
+  return await server.startPostgres({ durable: false })
+}
+
 function tap(url) {
-  const bin = fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url))
-  // What 200 processes compile is compiled once.
-  const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url))
-  const child = spawn(bin, process.argv.slice(2), {
+  const bin = join(root, 'node_modules/.bin/tap')
+  // What 300 processes compile is compiled once.
+  const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled')
+  const options = args.filter((each) => each.startsWith('-'))
+  const child = spawn(bin, [...options, ...files], {
     stdio: 'inherit',
-    env: { NODE_COMPILE_CACHE, ...process.env, APP_TEST_DATABASE_URL: url },
+    env: { NODE_COMPILE_CACHE, ...process.env, ...(url && { APP_TEST_DATABASE_URL: url }) },
     shell: process.platform === 'win32',
   })
   // Ctrl+C reaches the tests as well: their end is waited for.
@@ -37,12 +51,10 @@ function tap(url) {
 
 /** In a log of ten thousand lines, what failed stands at its end as well. */
 function repeatFailures() {
-  const results = fileURLToPath(new URL('../.tap/test-results', import.meta.url))
-  for (const file of readdirSync(results, { recursive: true }).filter((name) => name.endsWith('.tap'))) {
-    if (statSync(join(results, file)).mtimeMs < begun) continue
-    const failures = readFileSync(join(results, file), 'utf8').match(
-      /^ *not ok .*\n(?: *---\n[\s\S]*?^ *\.\.\.\n)?/gm,
-    )
-    if (failures) console.log(`\n# Failed: ${file.slice(0, -'.tap'.length)}\n${failures.join('')}`)
+  for (const file of files) {
+    const results = join(root, '.tap/test-results', `${file}.tap`)
+    if ((statSync(results, { throwIfNoEntry: false })?.mtimeMs ?? 0) < begun) continue
+    const failures = readFileSync(results, 'utf8').match(/^ *not ok .*\n(?: *---\n[\s\S]*?^ *\.\.\.\n)?/gm)
+    if (failures) console.log(`\n# Failed: ${file}\n${failures.join('')}`)
   }
 }

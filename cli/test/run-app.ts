@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import tap, { type Test } from 'tap'
+import './warm-probe.ts'
 import { app } from '../src/app.ts'
 
 export interface Outcome {

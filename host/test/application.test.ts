@@ -19,6 +19,7 @@ import {
   temporaryFolder,
   uninstall,
 } from './application-folder.ts'
+import './built-children.ts'
 
 async function start(t: Test, directory: string): Promise<Application> {
   const application = await Application.start({ directory, environment: {} })

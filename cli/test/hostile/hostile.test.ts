@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
 import { sampleTarball } from '../sample-module.ts'
+import { probeCold } from '../warm-probe.ts'
 import type { Corpus, Hostile } from './hostile.ts'
 import { hostileModules } from './hostile-modules.ts'
 import { hostileRegistries } from './hostile-registries.ts'
@@ -18,6 +19,7 @@ const corpus: Corpus = { ...hostileTarballs, ...hostileRegistries, ...hostileMod
 const rows = Object.entries(corpus)
 
 t.setTimeout(300_000)
+probeCold()
 t.ok(rows.length >= 40)
 
 t.test('what its files give away is refused before anything of it has run', async (t) => {

@@ -139,7 +139,7 @@ testOnEngines(
     const host = await purchaseHost(t, { rehearse: false })
     await fc.assert(
       fc.asyncProperty(walk, (walked) => tryWalk(host, walked)),
-      { numRuns: 60 },
+      { numRuns: fc.readConfigureGlobal().numRuns ?? 15 },
     )
   },
 )

@@ -13,6 +13,7 @@ import { overload } from './runs/overload/overload.ts'
 import { postgres } from './runs/postgres/postgres.ts'
 import { powerCut } from './runs/power-cut/power-cut.ts'
 import { powerLoss } from './runs/power-loss/power-loss.ts'
+import { properties } from './runs/properties/properties.ts'
 import { responsive } from './runs/responsive/responsive.ts'
 import { shares } from './runs/shares/shares.ts'
 import { soak } from './runs/soak/soak.ts'
@@ -34,6 +35,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   outbox,
   streams,
   linearizability,
+  properties,
   postgres,
   clock,
   overload,

@@ -125,6 +125,6 @@ t.test('a group of any transactions equals running them one by one', async () =>
     fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 12 }), async (plans) => {
       deepStrictEqual(await execute(plans, together), await execute(plans, oneByOne))
     }),
-    { numRuns: 400 },
+    { numRuns: fc.readConfigureGlobal().numRuns ?? 100 },
   )
 })

@@ -90,7 +90,7 @@ t.test('undoing what was applied gives the schema and the rows from before', asy
         }
       },
     ),
-    { numRuns: 10 },
+    { numRuns: fc.readConfigureGlobal().numRuns ?? 3 },
   )
 })
 

@@ -14,10 +14,10 @@ const inRoutes = edited('api-cart', 'dist/routes.js')
 const inService = edited('api-cart', 'dist/service.js')
 const inRepository = edited('api-cart', 'dist/repository.js')
 const inGuests = edited('host', 'dist/callers/guests.js')
-const inGroupCommit = edited('host', 'dist/storage/sqlite/group-commit.js')
-const inReads = edited('host', 'dist/storage/sqlite/reads.js')
+const inGroupCommit = edited('storage', 'dist/sqlite/group-commit.js')
+const inReads = edited('storage', 'dist/sqlite/reads.js')
 
-function edited(name: 'api-cart' | 'host', file: string) {
+function edited(name: 'api-cart' | 'host' | 'storage', file: string) {
   return (text: string, becomes: string): Edit => ({ package: name, file, text, becomes })
 }
 
@@ -114,7 +114,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a claim loses what the guest adds meanwhile',
     edits: [
-      edited('host', 'dist/http/transaction.js')(
+      edited('host', 'dist/requests/transaction.js')(
         '!(yield* guests.renew(guest))',
         '(yield* guests.renew(guest)) === undefined',
       ),
@@ -181,7 +181,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a repeated request with a key is done again',
-    edits: [edited('host', 'dist/http/run-once.js')('if (known) return known;', '')],
+    edits: [edited('host', 'dist/requests/run-once.js')('if (known) return known;', '')],
   },
   {
     name: 'what failed in a group of transactions is not undone',
@@ -201,7 +201,7 @@ export const bugs: readonly Bug[] = [
         this.#connection.commit();`,
       ),
       // Whoever reads sees what is not committed, so that nothing but a kill tells.
-      edited('host', 'dist/storage/sqlite/sqlite-storage.js')(
+      edited('storage', 'dist/sqlite/sqlite-storage.js')(
         'new Reads(options.reader)',
         'new Reads(options.writer)',
       ),
@@ -214,7 +214,7 @@ export const bugs: readonly Bug[] = [
     name: 'transactions are not serializable',
     engine: 'postgres',
     edits: [
-      edited('host', 'dist/storage/postgres/postgres-storage.js')(
+      edited('storage', 'dist/postgres/postgres-storage.js')(
         'ISOLATION LEVEL SERIALIZABLE READ WRITE',
         'ISOLATION LEVEL READ COMMITTED READ WRITE',
       ),

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { outcome, repeat } from '../../harness/repeat.ts'
+import type { Verification } from '../../harness/verification.ts'
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url))
+
+/** The tests of properties, and how many random cases of each a round tries; `npm test` tries few. */
+const tests = {
+  'packages/storage/test/sqlite/undo.property.test.ts': 20,
+  'packages/storage/test/sqlite/group-commit.property.test.ts': 1000,
+  'packages/api-purchase/test/cursor.property.test.ts': 100,
+}
+
+export const properties: Verification = {
+  promise:
+    'Whatever is applied can be undone, transactions in a group do what they do alone, and who pages by cursor meets what lasts once: for any sequence of steps.',
+  async run({ seed, minutes, signal, onProgress, postgres }) {
+    const url = await postgres()
+    return await repeat({ seed, minutes, signal, onProgress }, async (own) => {
+      let cases = 0
+      const failures: string[] = []
+      for (const [file, runs] of Object.entries(tests)) {
+        const report = await failureOf(file, {
+          PROPERTY_RUNS: `${runs}`,
+          PROPERTY_SEED: `${own}`,
+          APP_TEST_DATABASE_URL: url,
+        })
+        if (report === undefined) cases += runs
+        else failures.push(`${file}:\n${report}`)
+      }
+      return outcome({ cases }, failures)
+    })
+  },
+}
+
+/** What the test says where it fails. */
+async function failureOf(file: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const setRuns = new URL('../../../test/runs/properties/set-runs.ts', import.meta.url).href
+  const child = spawn(process.execPath, ['--import', setRuns, file], {
+    cwd: root,
+    env: { ...process.env, TAP_TIMEOUT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  const report = await text(child.stdout)
+  return (await ended) === 0 ? undefined : report
+}
