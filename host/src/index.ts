@@ -4,7 +4,6 @@ export {
   BrokenStorageError,
   type Column,
   type DatabaseContents,
-  type DatabaseInspection,
   type DatabasePlace,
   type DatabaseSchema,
   damageOf,
@@ -12,8 +11,6 @@ export {
   describeTables,
   EngineError,
   extractModule,
-  forgetIdentity,
-  inspectDatabase,
   isFull,
   keptFree,
   MigrationError,
@@ -21,7 +18,6 @@ export {
   type ModuleData,
   type Move,
   makeFolder,
-  openStorage,
   parseJson,
   parsePostgresUrl,
   postgresData,
@@ -29,7 +25,6 @@ export {
   type Reconciled,
   readContents,
   readFileContents,
-  readFileId,
   readJsonFile,
   readOptionalText,
   readText,
@@ -62,6 +57,7 @@ export {
   tokenIssuers,
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
+export { forgetIdentity, readFileId } from './config/database-id.ts'
 export {
   assertOwnDatabase,
   assertOwnSecret,
@@ -106,6 +102,7 @@ export type {
   ReactionsState,
   SubscriptionState,
 } from './events/failed-reactions.ts'
+export { openStorage } from './events/open-storage.ts'
 export { leaveRecord, readWaiting } from './events/waiting-records.ts'
 export { createHost, type HostParts } from './generations/create-host.ts'
 export {
@@ -119,6 +116,7 @@ export { type ProbedModule, type ProbeReport, probe } from './generations/probe.
 export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
 export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
 export { createServer } from './http/server.ts'
+export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'

@@ -2,7 +2,6 @@ import {
   type AppliedMigration,
   copyDatabase as copySqlite,
   type DatabaseSchema,
-  hasReactions,
   type MigrationSet,
   type ModuleData,
   type Storage,
@@ -11,9 +10,9 @@ import { mintToken } from './callers/mint-token.ts'
 import { createTokenVerifier } from './callers/tokens.ts'
 import { type Config, ownIssuer, readConfig, secretFile, tokenIssuers } from './config/config.ts'
 import { assertOwnSecret, IdentityError, readIdentity } from './config/identity.ts'
-import { isDatabaseStillToCome, openApplicationStorage } from './config/open-application-storage.ts'
 import { ConfigError, type Environment } from './config/settings.ts'
 import { type AuditQuery, type AuditRecord, insertion, type OperatorRecord } from './events/audit-trail.ts'
+import { hasReactions } from './events/dead-reactions.ts'
 import {
   type ChosenReaction,
   discard,
@@ -30,6 +29,7 @@ import { assertNobodyNeeds, servingHosts } from './generations/roll-call.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import { type Lock, readLock } from './modules/lock.ts'
 import { migrateHost } from './modules/migrate-host.ts'
+import { isDatabaseStillToCome, openApplicationStorage } from './open-application-storage.ts'
 import { createLogger } from './telemetry/logger.ts'
 
 // What the `app` command does to an application that no host is running.

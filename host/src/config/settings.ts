@@ -1,6 +1,6 @@
-import { checkedSchemas } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { checkedSchemas } from './check-schema.ts'
 import { formats, settingReason } from './setting-reason.ts'
 
 /** Text by name, as process.env. */

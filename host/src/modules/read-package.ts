@@ -1,11 +1,12 @@
 import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk'
-import { checkedSchemas, checkSchema, parseJson, readText } from '@mortise/storage'
+import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
+import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
 export interface ModulePackage {

@@ -13,7 +13,6 @@ import {
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
 import { EventLog } from '../../src/events/event-log.ts'
 import { discard, forgetSubscription, readReactions, replay } from '../../src/events/failed-reactions.ts'
@@ -22,6 +21,7 @@ import { reactionTimes } from '../../src/events/reaction-times.ts'
 import { Reactions } from '../../src/events/reactions.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
 const emit = defineEvents('counter', {

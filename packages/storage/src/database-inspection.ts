@@ -1,11 +1,11 @@
-import type { DatabaseId } from './database-id.ts'
 import { readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
 import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from './storage.ts'
 
-/** Which database it is, and what is wrong with it. */
-export interface DatabaseInspection {
-  readonly databaseId: DatabaseId
+/** What is wrong with a database. */
+export interface DatabaseInspection<Own = unknown> {
+  /** What the caller has read in it; undefined where it is damaged. */
+  readonly own: Own | undefined
   /** What SQLite's own check finds: pages, indexes, constraints. PostgreSQL looks after itself. */
   readonly damage: readonly string[]
   /** SQLite: the size of the file in bytes, and how many of those hold nothing, for rows to come. */
@@ -18,8 +18,6 @@ export interface DatabaseInspection {
   readonly ahead: readonly AppliedMigration[]
   /** Why a set cannot be held against the database: what was applied has changed or is gone. */
   readonly unlike: readonly string[]
-  /** Modules that have failed on events for the last time, and on how many. */
-  readonly dead: readonly { readonly module: string; readonly dead: number }[]
 }
 
 /** Holds the migrations of packages against a ledger, both as SQLite has them. */

@@ -1,12 +1,7 @@
 export { readContents } from './database-contents.ts'
-export { type DatabaseId, readDatabaseId, recordedId } from './database-id.ts'
 export type { DatabaseInspection } from './database-inspection.ts'
 export { type Column, describeTables, type Table } from './describe-tables.ts'
 export { endWithParent } from './end-with-parent.ts'
-export { checkedSchemas, checkSchema } from './event/check-schema.ts'
-export { hasReactions } from './event/dead-reactions.ts'
-export { isEmission, MAX_DATA } from './event/emission.ts'
-export { deleteOldest } from './event/event-tables.ts'
 export { acquireFileLock, databaseLockFile, type FileLock } from './files/file-lock.ts'
 export { makeFolder } from './files/make-folder.ts'
 export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-file.ts'
@@ -19,29 +14,27 @@ export { inspectDatabase } from './inspect-database.ts'
 export { isRefusal, isTold } from './is-refusal.ts'
 export { readMigrations } from './migration-files.ts'
 export { lasts, now, TOLERANCE } from './now.ts'
-export { type DatabasePlace, type OpenOptions, openStorage } from './open-storage.ts'
-export { withMove } from './postgres/move.ts'
+export { type DatabasePlace, type OpenOptions, openStorage, type StorageOptions } from './open-storage.ts'
+export type { Outbox } from './outbox.ts'
 export { isPostgresUrl, parsePostgresUrl } from './postgres/postgres-url.ts'
 export { type Move, postgresData, type Reconciled } from './postgres-data.ts'
 export { MOST_ROWS } from './read-limit.ts'
 export { RecentRefusals } from './recent-refusals.ts'
-export { Checkpoints } from './sqlite/checkpoints.ts'
-export { Connection } from './sqlite/connection.ts'
 export { copyDatabase } from './sqlite/copy-database.ts'
 export { damageOf } from './sqlite/damage-of.ts'
 export { BrokenStorageError, isFull } from './sqlite/database-error.ts'
 export { extractModule } from './sqlite/extract-module.ts'
-export { forgetIdentity } from './sqlite/forget-identity.ts'
 export { keptFree, volumeOf } from './sqlite/free-space.ts'
 export { toSqlite } from './sqlite/portable-file.ts'
 export { readFileContents } from './sqlite/read-contents.ts'
-export { readFileId } from './sqlite/read-file-id.ts'
+export { changeDatabaseFile, readDatabaseFile } from './sqlite/read-file.ts'
 export {
   type AppliedMigration,
   type DatabaseContents,
   type DatabaseSchema,
   type Engine,
   EngineError,
+  type LedgerEntry,
   MigrationError,
   type MigrationSet,
   type ModuleData,

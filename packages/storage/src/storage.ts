@@ -117,14 +117,14 @@ export interface Storage extends Database {
    * @throws {MigrationError} where something else is in their place; nothing has changed then
    */
   restoreModule(file: string, sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData>
-  /** Gives every event that was committed without a position the next one, in the order of their changes. */
-  sequenceEvents(): Promise<void>
+  /** Gives every row of the outbox that was committed without a position the next one, in the order of their changes. */
+  sequenceOutbox(): Promise<void>
   /**
-   * Calls `listener` after events were committed through this storage, or, on PostgreSQL, given their positions through
-   * any other: late or in vain now and then, and not for what others do while the server cannot be reached.
+   * Calls `listener` after rows of the outbox were committed through this storage, or, on PostgreSQL, given their positions
+   * through any other: late or in vain now and then, and not for what others do while the server cannot be reached.
    * @returns what ends it
    */
-  onEvents(listener: () => void): () => Promise<void>
+  onOutbox(listener: () => void): () => Promise<void>
   /**
    * Refuses every write from now on, as `held`; resolves when those that were begun are done. SQLite only.
    * @throws {EngineError}

@@ -1,4 +1,4 @@
-import type { Transaction } from '@mortise/module-sdk'
+import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { generatorOf } from '../generator-of.ts'
 import { RetriableError } from './database-error.ts'
 import type { Session } from './session.ts'
@@ -16,6 +16,7 @@ export async function drive<Result>(
   session: Session,
   mode: string,
   steps: () => Transaction<Result>,
+  read: (step: Step) => Statement,
   savepoints: boolean,
 ): Promise<Result> {
   const generator = generatorOf(steps)
@@ -24,7 +25,8 @@ export async function drive<Result>(
   while (!next.done) {
     let answer: unknown
     try {
-      answer = await (savepoints ? session.executeInSavepoint(next.value) : session.execute(next.value))
+      const statement = read(next.value)
+      answer = await (savepoints ? session.executeInSavepoint(statement) : session.execute(statement))
     } catch (error) {
       if (error instanceof RetriableError) throw error
       next = generator.throw(error)

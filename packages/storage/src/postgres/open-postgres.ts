@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import type { Outbox } from '../outbox.ts'
 import { NoDatabaseError, type Storage, type StorageObserver, StorageUnreachableError } from '../storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
@@ -11,6 +12,7 @@ export interface PostgresOptions {
   readonly create: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse: boolean
+  readonly outbox: Outbox | undefined
   readonly observer: StorageObserver | undefined
 }
 

@@ -1,6 +1,6 @@
-import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, firstOf, Sql, type Statement, type Step, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { EVENTS_CHANNEL, givePositions, unplaced } from '../event/event-tables.ts'
+import { type Outbox, StepReader } from '../outbox.ts'
 import { assertFewRows } from '../read-limit.ts'
 import { RecentRefusals } from '../recent-refusals.ts'
 import type { Refusing } from '../storage.ts'
@@ -47,6 +47,7 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
   readonly #rehearse: boolean
+  readonly #outbox: Outbox | undefined
   readonly #observer: StorageObserver | undefined
   readonly #gate = new Gate()
   readonly #working = new Set<Promise<unknown>>()
@@ -58,7 +59,11 @@ export class PostgresStorage implements Storage {
 
   constructor(
     connections: Connections,
-    options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
+    options: {
+      readonly rehearse: boolean
+      readonly outbox: Outbox | undefined
+      readonly observer: StorageObserver | undefined
+    },
   ) {
     this.#connections = connections
     const outages = this.#outages
@@ -71,6 +76,7 @@ export class PostgresStorage implements Storage {
       },
     }
     this.#rehearse = options.rehearse
+    this.#outbox = options.outbox
     this.#observer = options.observer
   }
 
@@ -157,18 +163,20 @@ export class PostgresStorage implements Storage {
     )
   }
 
-  async sequenceEvents(): Promise<void> {
-    while ((await this.maybeOne(unplaced)) !== undefined) {
-      await this.#run(UNISOLATED, () => givePositions('postgres'))
+  async sequenceOutbox(): Promise<void> {
+    const outbox = this.#outbox
+    if (outbox === undefined) return
+    while ((await this.maybeOne(outbox.unplaced)) !== undefined) {
+      await this.#run(UNISOLATED, () => outbox.place('postgres'))
     }
   }
 
-  onEvents(listener: () => void): () => Promise<void> {
+  onOutbox(listener: () => void): () => Promise<void> {
     this.#listeners.add(listener)
-    const stop = this.#connections.listen(EVENTS_CHANNEL, listener)
+    const stop = this.#outbox && this.#connections.listen(this.#outbox.channel, listener)
     return async () => {
       this.#listeners.delete(listener)
-      await stop()
+      await stop?.()
     }
   }
 
@@ -214,10 +222,12 @@ export class PostgresStorage implements Storage {
     steps: () => Transaction<Result>,
     savepoints: boolean,
   ): Promise<Result> {
-    if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
-    const result = await drive(session, mode, steps, savepoints)
+    const reader = new StepReader(this.#outbox)
+    const read = (step: Step) => reader.read(step)
+    if (this.#rehearse && mode === WRITE) await rehearse(session, steps, read)
+    const result = await drive(session, mode, steps, read, savepoints)
     await (mode === SNAPSHOT ? session.finish() : session.commit())
-    if (session.emitted) for (const listener of this.#listeners) listener()
+    if (reader.wrote) for (const listener of this.#listeners) listener()
     return result
   }
 
@@ -271,9 +281,13 @@ export class PostgresStorage implements Storage {
 }
 
 /** Runs a transaction that nobody sees the end of, however it ends. */
-async function rehearse(session: Session, steps: () => Transaction<unknown>): Promise<void> {
+async function rehearse(
+  session: Session,
+  steps: () => Transaction<unknown>,
+  read: (step: Step) => Statement,
+): Promise<void> {
   try {
-    await drive(session, WRITE, steps, true)
+    await drive(session, WRITE, steps, read, true)
   } catch (error) {
     if (error instanceof RetriableError) throw error
   }

@@ -1,4 +1,4 @@
-import type { Transaction } from '@mortise/module-sdk'
+import type { Statement, Step, Transaction } from '@mortise/module-sdk'
 import { generatorOf } from '../generator-of.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError, isShortage } from './database-error.ts'
@@ -11,13 +11,14 @@ import { BrokenStorageError, isShortage } from './database-error.ts'
 export function drive<Result>(
   connection: Pick<Connection, 'execute' | 'inTransaction'>,
   steps: () => Transaction<Result>,
+  read: (step: Step) => Statement = (step) => step as Statement,
 ): Result {
   const generator = generatorOf(steps)
   let next = generator.next()
   while (!next.done) {
     let answer: unknown
     try {
-      answer = connection.execute(next.value)
+      answer = connection.execute(read(next.value))
     } catch (error) {
       if (error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction) throw error
       next = generator.throw(error)

@@ -1,6 +1,6 @@
 import type { Sql, Transaction } from '@mortise/module-sdk'
-import { statementOf } from '../event/emission.ts'
 import { generatorOf } from '../generator-of.ts'
+import { type Outbox, StepReader } from '../outbox.ts'
 import { assertFewRows } from '../read-limit.ts'
 import type { Connection } from './connection.ts'
 import { BrokenStorageError } from './database-error.ts'
@@ -24,10 +24,12 @@ export class Reads {
   readonly #connection: Connection
   readonly #threads: ReadThreads
   readonly #counts: RowCounts
+  readonly #steps: StepReader
   #judged = new WeakMap<PreparedStatement, Judged>()
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, outbox?: Outbox) {
     this.#connection = connection
+    this.#steps = new StepReader(outbox)
     this.#threads = new ReadThreads(connection.database.name)
     this.#counts = new RowCounts(connection.database, async (query) => {
       const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
@@ -60,14 +62,15 @@ export class Reads {
           get inTransaction() {
             return connection.inTransaction && !isLong
           },
-          execute: (step) => {
-            const { query } = statementOf(step)
+          execute: (statement) => {
+            const { query } = statement
             isLong = this.#isLong(connection.prepare(query), query)
             if (isLong) throw new Error('it is read in a thread')
-            return connection.execute(step)
+            return connection.execute(statement)
           },
         },
         steps,
+        (step) => this.#steps.read(step),
       )
     } catch (error) {
       if (!isLong) throw error
@@ -98,7 +101,7 @@ export class Reads {
       while (!next.done) {
         let rows: unknown[]
         try {
-          const { query } = statementOf(next.value)
+          const { query } = this.#steps.read(next.value)
           this.#connection.prepare(query)
           rows = await thread.read(query, 'rows')
         } catch (error) {

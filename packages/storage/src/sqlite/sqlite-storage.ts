@@ -1,7 +1,7 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
-import { givePositions, unplaced } from '../event/event-tables.ts'
 import type { FileLock } from '../files/file-lock.ts'
 import { readMigrations } from '../migration-files.ts'
+import type { Outbox } from '../outbox.ts'
 import { RecentRefusals } from '../recent-refusals.ts'
 import type {
   AppliedMigration,
@@ -45,6 +45,7 @@ export class SqliteStorage implements Storage {
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
+  readonly #outbox: Outbox | undefined
   #sequenced = false
   #ended: Error | undefined
   readonly #refusals = new RecentRefusals()
@@ -61,6 +62,7 @@ export class SqliteStorage implements Storage {
     readonly onFatal: (error: Error) => void
     readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
     readonly rehearse: boolean
+    readonly outbox?: Outbox | undefined
     readonly observer?: StorageObserver | undefined
     readonly space?:
       | { readonly read: () => Promise<Volume>; readonly keptFree: number | undefined }
@@ -68,7 +70,8 @@ export class SqliteStorage implements Storage {
   }) {
     this.#writer = options.writer
     this.#reader = options.reader
-    this.#reads = new Reads(options.reader)
+    this.#reads = new Reads(options.reader, options.outbox)
+    this.#outbox = options.outbox
     this.#lock = options.lock
     this.#onFatal = options.onFatal
     this.#onCheckpoint = options.onCheckpoint
@@ -76,7 +79,8 @@ export class SqliteStorage implements Storage {
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
       onShortage: (error) => this.#refusals.add(error.message),
-      onEmitted: () => {
+      outbox: options.outbox,
+      onWritten: () => {
         for (const listener of this.#listeners) listener()
       },
       // What is written during a copy stays in the log: the thread that copies writes it back.
@@ -172,15 +176,16 @@ export class SqliteStorage implements Storage {
     return this.#change({ kind: 'restore', file, record: plain(record) })
   }
 
-  /** There are such events where the data come from PostgreSQL, and none are added. */
-  async sequenceEvents(): Promise<void> {
-    if (this.#sequenced) return
-    while ((await this.maybeOne(unplaced)) !== undefined)
-      await this.transaction(() => givePositions('sqlite'))
+  /** There are such rows where the data come from PostgreSQL, and none are added. */
+  async sequenceOutbox(): Promise<void> {
+    const outbox = this.#outbox
+    if (outbox === undefined || this.#sequenced) return
+    while ((await this.maybeOne(outbox.unplaced)) !== undefined)
+      await this.transaction(() => outbox.place('sqlite'))
     this.#sequenced = true
   }
 
-  onEvents(listener: () => void): () => Promise<void> {
+  onOutbox(listener: () => void): () => Promise<void> {
     this.#listeners.add(listener)
     return async () => void this.#listeners.delete(listener)
   }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
+import type { Transaction } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../database-inspection.ts'
-import { deadReactions, hasReactions } from '../event/dead-reactions.ts'
-import type { MigrationSet } from '../storage.ts'
+import type { LedgerEntry, MigrationSet } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
-import { idIn } from './read-file-id.ts'
+import { snapshotOn } from './read-file.ts'
 
 /**
  * Looks a database file through, on a connection of its own that writes nothing: a host may serve from it
@@ -14,11 +14,12 @@ import { idIn } from './read-file-id.ts'
  *
  * @returns undefined where there is no file yet
  */
-export async function inspectDatabase(
+export async function inspectFile<Own>(
   file: string,
   sets: readonly MigrationSet[],
-): Promise<DatabaseInspection | undefined> {
-  const nothing = { databaseId: null, damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
+  read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
+): Promise<DatabaseInspection<Own> | undefined> {
+  const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
   if (!existsSync(file)) return undefined
   const database = openBeside(file)
   try {
@@ -26,11 +27,9 @@ export async function inspectDatabase(
     if (damage.length > 0) return { ...nothing, damage }
     const connection = new Connection(database)
     const ledger = readLedger(connection)
-    const dead = hasReactions(ledger) ? connection.all<DatabaseInspection['dead'][number]>(deadReactions) : []
     return {
       ...nothing,
-      databaseId: idIn(connection, ledger),
-      dead,
+      own: snapshotOn(connection, () => read(ledger)),
       size: sizeOf(database),
       orphans: orphansIn(database),
       ...(await compareMigrations(sets, ledger)),

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run, sql } from '@mortise/module-sdk'
+import { one, run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
-import { inspectDatabase } from '../../src/sqlite/inspect-database.ts'
+import { inspectFile } from '../../src/sqlite/inspect-file.ts'
+import type { MigrationSet } from '../../src/storage.ts'
 import { temporaryMigrations } from '../temporary-migrations.ts'
 
 const CART = {
@@ -12,11 +13,16 @@ const CART = {
     'CREATE TABLE cart (id TEXT PRIMARY KEY); CREATE TABLE cart_item (id TEXT, cart TEXT REFERENCES cart (id));',
   '002-note.sql': 'ALTER TABLE cart ADD COLUMN note TEXT;',
 }
-const clean = { databaseId: null, damage: [], orphans: [], pending: [], ahead: [], unlike: [], dead: [] }
+const clean = { own: 7, damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
+
+const inspect = (file: string, sets: readonly MigrationSet[]) =>
+  inspectFile(file, sets, function* () {
+    return (yield* one<{ own: number }>(sql`SELECT 7 AS own`)).own
+  })
 
 /** What was found, apart from how large the file is. */
-async function found(file: string, sets: Parameters<typeof inspectDatabase>[1]) {
-  const { size, ...rest } = (await inspectDatabase(file, sets)) ?? {}
+async function found(file: string, sets: readonly MigrationSet[]) {
+  const { size, ...rest } = (await inspect(file, sets)) ?? {}
   return rest
 }
 
@@ -35,7 +41,7 @@ t.test('finds nothing amiss while a host reads and writes, and changes nothing',
 })
 
 t.test('there is nothing to look through before the first start', async (t) => {
-  t.equal(await inspectDatabase(join(t.testdir({}), 'app.db'), []), undefined)
+  t.equal(await inspect(join(t.testdir({}), 'app.db'), []), undefined)
 })
 
 t.test('tells migrations that are missing, that are ahead, and that have changed', async (t) => {
@@ -53,7 +59,7 @@ t.test('tells migrations that are missing, that are ahead, and that have changed
     ahead: [{ module: 'cart', name: '002-note' }],
   })
   const changed = write('cart', { ...CART, '001-cart.sql': `${first} -- changed` })
-  t.match((await inspectDatabase(file, [changed]))?.unlike, [/never changes/])
+  t.match((await inspect(file, [changed]))?.unlike, [/never changes/])
 })
 
 t.test('counts rows whose parent is gone', async (t) => {
@@ -64,14 +70,14 @@ t.test('counts rows whose parent is gone', async (t) => {
   other.pragma('foreign_keys = OFF')
   other.exec("INSERT INTO cart_item VALUES ('1', 'gone'), ('2', 'gone')")
   other.close()
-  t.strictSame((await inspectDatabase(file, []))?.orphans, [{ table: 'cart_item', parent: 'cart', rows: 2 }])
+  t.strictSame((await inspect(file, []))?.orphans, [{ table: 'cart_item', parent: 'cart', rows: 2 }])
 })
 
 t.test('tells what is no database, and one with a page that is wrong', async (t) => {
   const { storage, directory, write } = await temporaryMigrations(t)
   const text = join(directory, 'text.db')
   await writeFile(text, 'this is no database, and longer than the header of one: '.repeat(10))
-  t.match((await inspectDatabase(text, []))?.damage, [/not a database/])
+  t.match((await inspect(text, []))?.damage, [/not a database/])
 
   const file = join(directory, 'app.db')
   await storage.migrate([write('cart', CART)])
@@ -84,5 +90,5 @@ t.test('tells what is no database, and one with a page that is wrong', async (t)
   const { size } = await handle.stat()
   await handle.write(randomBytes(4096), 0, 4096, size - 4096)
   await handle.close()
-  t.ok(((await inspectDatabase(file, []))?.damage.length ?? 0) > 0)
+  t.ok(((await inspect(file, []))?.damage.length ?? 0) > 0)
 })

@@ -1,16 +1,10 @@
-import { byEngine, type Emission, type Sql, type Statement, type Step, sql } from '@mortise/module-sdk'
+import { byEngine, type Emission, type Sql, type Step, sql } from '@mortise/module-sdk'
 import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
-import { checkedSchemas, checkSchema } from './check-schema.ts'
+import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 
 /** The most that the data of an event may have, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
-
-/** The statement that a step stands for. What is yielded by mistake is no step at all: then it has no query. */
-export function statementOf(step: Step): Statement {
-  if (isEmission(step)) return { query: insertion(step.event), want: 'changes' }
-  return step ?? ({} as Statement)
-}
 
 export const isEmission = (step: Step): step is Emission => (step as Partial<Emission>)?.event !== undefined
 
@@ -18,7 +12,7 @@ export const isEmission = (step: Step): step is Emission => (step as Partial<Emi
  * SQLite writes one transaction after the other, so that an event has its position at once: one more than the last row.
  * @throws {TypeError} where its data are not what the module has declared
  */
-function insertion(event: Emission['event']): Sql {
+export function insertion(event: Emission['event']): Sql {
   const { id, type, source, subject, owner, traceparent = null } = event
   const data = toJson(event)
   const now = Date.now()

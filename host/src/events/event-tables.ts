@@ -1,5 +1,5 @@
 import { run, sql, type Transaction } from '@mortise/module-sdk'
-import type { Engine } from '../storage.ts'
+import type { Engine } from '@mortise/storage'
 
 /** Where hosts on PostgreSQL tell each other that there are new positions, with the name of their schema. */
 export const EVENTS_CHANNEL = 'mortise_event'

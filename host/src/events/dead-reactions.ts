@@ -1,5 +1,5 @@
 import { sql } from '@mortise/module-sdk'
-import type { AppliedMigration } from '../storage.ts'
+import type { AppliedMigration } from '@mortise/storage'
 
 /** Answers `module` and `dead` of the modules that have any. */
 export const deadReactions = sql`

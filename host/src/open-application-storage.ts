@@ -1,13 +1,9 @@
 import { existsSync } from 'node:fs'
-import {
-  NoDatabaseError,
-  type OpenOptions,
-  openStorage,
-  readDatabaseId,
-  type Storage,
-} from '@mortise/storage'
-import { type Config, placeOfDatabase } from './config.ts'
-import { assertOwnDatabase, readIdentity } from './identity.ts'
+import { NoDatabaseError, type OpenOptions, type Storage } from '@mortise/storage'
+import { type Config, placeOfDatabase } from './config/config.ts'
+import { readDatabaseId } from './config/database-id.ts'
+import { assertOwnDatabase, readIdentity } from './config/identity.ts'
+import { openStorage } from './events/open-storage.ts'
 
 /**
  * Opens the database of an application, which is its own or, where `app init` or an explicit command allows it, new.
