@@ -1,8 +1,9 @@
 import type { Transaction } from '@mortise/module-sdk'
-import { compareMigrations, type DatabaseInspection } from './database-inspection.ts'
+import { compareMigrations, type DatabaseInspection } from './migrations/compare-migrations.ts'
 import { type DatabasePlace, openStorage } from './open-storage.ts'
+import { NoDatabaseError } from './port/errors.ts'
+import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 import { inspectFile } from './sqlite/inspect-file.ts'
-import { type LedgerEntry, type MigrationSet, NoDatabaseError } from './storage.ts'
 
 /**
  * Looks a database through while hosts may serve from it.

@@ -5,21 +5,16 @@ import { DatabaseError } from '@mortise/module-sdk'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
 import { makeFolder } from './files/make-folder.ts'
 import { syncPath } from './files/sync-path.ts'
-import type { Outbox } from './outbox.ts'
+import { isFull, NoDatabaseError, StorageBusyError } from './port/errors.ts'
+import type { Outbox } from './port/outbox.ts'
+import type { DatabaseSchema, Storage, StorageObserver } from './port/storage.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
-import { isFull, toDatabaseError } from './sqlite/database-error.ts'
+import { toDatabaseError } from './sqlite/database-error.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
-import {
-  type DatabaseSchema,
-  NoDatabaseError,
-  type Storage,
-  StorageBusyError,
-  type StorageObserver,
-} from './storage.ts'
 
 /** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
 export type DatabasePlace = { readonly file: string } | { readonly url: string }

@@ -1,5 +1,5 @@
 import { byEngine, type Emission, run, type Step, sql, type Transaction } from '@mortise/module-sdk'
-import type { Outbox } from '../src/outbox.ts'
+import type { Outbox } from '../src/port/outbox.ts'
 
 /** The table of an outbox, for both engines. */
 export const NOTES = `
@@ -14,9 +14,10 @@ export function* leaveNote(text: string): Transaction<void> {
 /** An outbox in the table `note`. */
 export const notes: Outbox = {
   insertion: (step: Step) => {
-    if (!('event' in step)) return undefined
-    if (step.event.subject === '') throw new TypeError('a note has a text')
-    return sql`INSERT INTO note (text) VALUES (${step.event.subject})`
+    const { event } = step as Partial<Emission>
+    if (event === undefined) return undefined
+    if (event.subject === '') throw new TypeError('a note has a text')
+    return sql`INSERT INTO note (text) VALUES (${event.subject})`
   },
   unplaced: sql`SELECT 1 FROM note WHERE position IS NULL LIMIT 1`,
   *place(engine) {

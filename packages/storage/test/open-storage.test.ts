@@ -18,8 +18,8 @@ import { many, one, run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStorage } from '../src/open-storage.ts'
+import { StorageBusyError } from '../src/port/errors.ts'
 import { openBeside } from '../src/sqlite/open-connections.ts'
-import { StorageBusyError } from '../src/storage.ts'
 import { insertItem, SCHEMA, temporaryStorage } from './temporary-storage.ts'
 
 const items = sql`SELECT id FROM item ORDER BY id`

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { EventEmitter } from 'node:stream'
+import { EventEmitter, once } from 'node:events'
+
 import { many, sql } from '@mortise/module-sdk'
 import { testOnEngines } from './engines.ts'
 import { leaveNote, NOTES, notes } from './notes.ts'

@@ -1,4 +1,4 @@
-import type { SchemaObject } from '../foreign-change.ts'
+import type { SchemaObject } from '../migrations/foreign-change.ts'
 import type { Query } from './ledger.ts'
 
 /**

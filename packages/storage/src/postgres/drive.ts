@@ -1,5 +1,5 @@
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
-import { generatorOf } from '../generator-of.ts'
+import { generatorOf } from '../port/generator-of.ts'
 import { RetriableError } from './database-error.ts'
 import type { Session } from './session.ts'
 

@@ -1,6 +1,6 @@
 import type { QueryResult } from 'pg'
-import { checksumOf } from '../migration-files.ts'
-import type { DatabaseSchema, LedgerEntry } from '../storage.ts'
+import { checksumOf } from '../migrations/migration-files.ts'
+import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
 
 /** What is remembered of a migration here: also what it is on SQLite, where modules are tried before they are installed. */
 export interface PostgresLedgerEntry extends LedgerEntry {

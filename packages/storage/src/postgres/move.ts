@@ -1,6 +1,8 @@
-import { type Client, escapeIdentifier } from 'pg'
-import { readCounted } from '../sqlite/portable-file.ts'
-import { MigrationError, type MigrationSet } from '../storage.ts'
+import type { Client } from 'pg'
+import { readCounted } from '../archive/portable-file.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { MigrationSet } from '../port/storage.ts'
 import { queryOn } from './change-schema.ts'
 import { type PostgresLedgerEntry, prepareLedger, type Query, readLedger } from './ledger.ts'
 import { applyEntry } from './migrate.ts'
@@ -8,7 +10,7 @@ import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
 import { type SourceFile, withSource } from './restore-rows.ts'
 import { bringForward, loosen, readTables } from './tables.ts'
-import { withPlace } from './with-place.ts'
+import { withConnection } from './with-connection.ts'
 
 // A SQLite database moves into a schema of PostgreSQL. While it is under way the schema has a table `mortise_move`, with
 // which no host opens it: killed at any moment, what is there is no application, and the next attempt goes on with it.
@@ -41,7 +43,7 @@ export async function withMove<Result>(
   work: (move: Move) => Promise<Result>,
 ): Promise<Result> {
   return await withSource(file, sets, (origin) =>
-    withPlace(url, (writer, place, connections) =>
+    withConnection(url, (writer, place, connections) =>
       connections.withClient(async (reader) => {
         const query = queryOn(writer)
         await lock(query, place.schema)
@@ -112,7 +114,7 @@ export class Move {
     try {
       const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
       // Until the server gets to it by itself it would plan as for an empty table.
-      if (done.mended > 0) await this.#query(`ANALYZE ${escapeIdentifier(pair.table.name)}`)
+      if (done.mended > 0) await this.#query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
     } finally {
       await this.#reader.query('ROLLBACK').catch(() => {})

@@ -1,7 +1,8 @@
 import type SqliteDatabase from 'better-sqlite3'
-import type { PortableTable } from '../portable-table.ts'
-import { asideOf, columnNames, hasRows, putAside, tableNames } from '../sqlite/portable-file.ts'
-import { MigrationError } from '../storage.ts'
+import { asideOf, columnNames, hasRows, putAside, tableNames } from '../archive/portable-file.ts'
+import type { PortableTable } from '../archive/portable-table.ts'
+
+import { MigrationError } from '../port/errors.ts'
 import type { Pair } from './reconcile.ts'
 
 /** What a database keeps for itself: another one has its own. */

@@ -1,6 +1,7 @@
-import { checksumOf } from '../migration-files.ts'
-import type { PostgresForm } from '../sqlite/portable-file.ts'
-import { type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
+import type { PostgresForm } from '../archive/portable-file.ts'
+import { checksumOf } from '../migrations/migration-files.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { PostgresLedgerEntry } from './ledger.ts'
 import { readSets } from './migrate.ts'
 

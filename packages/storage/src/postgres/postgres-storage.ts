@@ -1,27 +1,27 @@
 import { DatabaseError, firstOf, Sql, type Statement, type Step, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { type Outbox, StepReader } from '../outbox.ts'
-import { assertFewRows } from '../read-limit.ts'
-import { RecentRefusals } from '../recent-refusals.ts'
-import type { Refusing } from '../storage.ts'
-import {
-  type AppliedMigration,
-  type DatabaseSchema,
-  EngineError,
-  type MigrationSet,
-  type ModuleData,
-  type Storage,
-  type StorageObserver,
-} from '../storage.ts'
+import { EngineError } from '../port/errors.ts'
+import { type Outbox, StepReader } from '../port/outbox.ts'
+import { assertFewRows } from '../port/read-limit.ts'
+import { RecentRefusals } from '../port/recent-refusals.ts'
+import type {
+  AppliedMigration,
+  DatabaseSchema,
+  MigrationSet,
+  ModuleData,
+  Refusing,
+  Storage,
+  StorageObserver,
+} from '../port/storage.ts'
 import { changeSchema } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
-import { Gate } from './gate.ts'
 import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
 import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
 import { purgeModule } from './purge.ts'
+import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule } from './restore-module.ts'
 import { withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
@@ -49,7 +49,7 @@ export class PostgresStorage implements Storage {
   readonly #rehearse: boolean
   readonly #outbox: Outbox | undefined
   readonly #observer: StorageObserver | undefined
-  readonly #gate = new Gate()
+  readonly #lock = new ReadWriteLock()
   readonly #working = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   readonly #refusals = new RecentRefusals()
@@ -212,7 +212,7 @@ export class PostgresStorage implements Storage {
     }
     if (mode !== WRITE) return this.#work(attempt)
     return this.#work((number) =>
-      number > TOGETHER ? this.#gate.alone(attempt) : this.#gate.together(attempt),
+      number > TOGETHER ? this.#lock.exclusive(attempt) : this.#lock.shared(attempt),
     )
   }
 

@@ -1,6 +1,7 @@
-import { escapeIdentifier } from 'pg'
-import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
-import { MigrationError, type ModuleData } from '../storage.ts'
+import { isOwnObject, prefixesOf } from '../migrations/module-prefixes.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { ModuleData } from '../port/storage.ts'
 import { readCatalog } from './catalog.ts'
 import { type Query, readLedger } from './ledger.ts'
 import { run } from './migrate.ts'
@@ -23,7 +24,7 @@ export async function purgeModule(
     ['VIEW', named('view')],
     ['TABLE', tables],
   ] as const) {
-    if (names.length > 0) await run(query, `DROP ${kind} ${names.map(escapeIdentifier).join(', ')}`, refuse)
+    if (names.length > 0) await run(query, `DROP ${kind} ${names.map(quoted).join(', ')}`, refuse)
   }
   const left = (await readCatalog(query)).find(isOwnObject(prefixesOf(ledger, module)))
   if (left !== undefined) {

@@ -1,11 +1,12 @@
 import type SqliteDatabase from 'better-sqlite3'
-import { type Client, escapeIdentifier } from 'pg'
-import { isOwn } from '../foreign-change.ts'
+import type { Client } from 'pg'
+import { readCounted, readForms } from '../archive/portable-file.ts'
+import { isOwn } from '../migrations/foreign-change.ts'
+import { quoted } from '../port/quoted.ts'
+import type { MigrationSet } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
 import { readLedger as readFileLedger } from '../sqlite/ledger.ts'
 import { openBeside } from '../sqlite/open-connections.ts'
-import { readCounted, readForms } from '../sqlite/portable-file.ts'
-import type { MigrationSet } from '../storage.ts'
 import type { PostgresLedgerEntry, Query } from './ledger.ts'
 import { applyEntry } from './migrate.ts'
 import { pairTables } from './pair-tables.ts'
@@ -52,7 +53,7 @@ export async function restoreRows(
   const pairs = pairTables(database, tables, isMeant)
   const back = await loosen(query, tables)
   // What migrations have put there could stand in the way of other rows.
-  for (const { table } of pairs) await query(`DELETE FROM ${escapeIdentifier(table.name)}`)
+  for (const { table } of pairs) await query(`DELETE FROM ${quoted(table.name)}`)
   for (const pair of pairs) await reconcile(database, { reader: client, query }, pair)
   if (back !== '') await query(back)
   await bringForward(query, tables, readCounted(database))

@@ -1,5 +1,5 @@
 import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
-import { refusedStatement } from '../refused-sql.ts'
+import { refusedStatement } from '../port/refused-sql.ts'
 
 /** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
 export const COMPOSED_STATEMENTS = 500

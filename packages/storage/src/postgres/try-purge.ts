@@ -1,8 +1,8 @@
 import { DatabaseError } from '@mortise/module-sdk'
-import { MigrationError } from '../storage.ts'
+import { MigrationError } from '../port/errors.ts'
 import { changeSchema } from './change-schema.ts'
 import { purgeModule } from './purge.ts'
-import { withPlace } from './with-place.ts'
+import { withConnection } from './with-connection.ts'
 
 /**
  * Purges modules in a transaction that is rolled back: what others have made in the schema, such as a view for reports,
@@ -13,7 +13,7 @@ import { withPlace } from './with-place.ts'
  */
 export async function tryPurge(url: string, modules: readonly string[]): Promise<void> {
   try {
-    await withPlace(url, (client) =>
+    await withConnection(url, (client) =>
       changeSchema(client, async (query) => {
         for (const module of modules) await purgeModule(query, module, async () => {})
         throw new RolledBack()

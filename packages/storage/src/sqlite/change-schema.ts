@@ -1,4 +1,4 @@
-import { isOwn } from '../foreign-change.ts'
+import { isOwn } from '../migrations/foreign-change.ts'
 import type { Connection } from './connection.ts'
 import { readSchema } from './schema.ts'
 

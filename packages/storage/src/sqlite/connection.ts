@@ -1,6 +1,7 @@
 import { DatabaseError, type Sql, type SqlValue, type Statement } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
-import { BrokenStorageError, isShortage, toCommitError, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { toCommitError, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**

@@ -1,8 +1,9 @@
-import { isOwn, type SchemaObject } from '../foreign-change.ts'
-import type { LedgerEntry } from '../storage.ts'
-import { MigrationError } from '../storage.ts'
+import { isOwn, type SchemaObject } from '../migrations/foreign-change.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { LedgerEntry } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
-import { quoted, shadowTables } from './module-data.ts'
+import { shadowTables } from './module-data.ts'
 import { readSchema } from './schema.ts'
 
 // Between the database of a connection and a file of tables that is attached to it as `archived`.

@@ -1,7 +1,8 @@
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
-import { generatorOf } from '../generator-of.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { generatorOf } from '../port/generator-of.ts'
+import { asStatement } from '../port/outbox.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isShortage } from './database-error.ts'
 
 /**
  * Runs a generator to its end on a connection that is in a transaction. The error of a step is thrown into
@@ -11,7 +12,7 @@ import { BrokenStorageError, isShortage } from './database-error.ts'
 export function drive<Result>(
   connection: Pick<Connection, 'execute' | 'inTransaction'>,
   steps: () => Transaction<Result>,
-  read: (step: Step) => Statement = (step) => step as Statement,
+  read: (step: Step) => Statement = asStatement,
 ): Result {
   const generator = generatorOf(steps)
   let next = generator.next()

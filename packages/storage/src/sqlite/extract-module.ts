@@ -1,12 +1,12 @@
+import { extractAside } from '../archive/portable-file.ts'
 import { createPrivateFile } from '../files/file-lock.ts'
-import { prefixesOf } from '../module-prefixes.ts'
-import type { ModuleData } from '../storage.ts'
+import { openDatabase } from '../files/open-database.ts'
+import { prefixesOf } from '../migrations/module-prefixes.ts'
+import type { ModuleData } from '../port/storage.ts'
 import { changeSchema } from './change-schema.ts'
 import { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { prepareLedger, recordMigration } from './ledger.ts'
-import { openDatabase } from './open-database.ts'
-import { extractAside } from './portable-file.ts'
 
 /**
  * Writes the tables, rows and ledger rows of one module, from a copy of a database that nobody has open, to

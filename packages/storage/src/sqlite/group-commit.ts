@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseError, type Transaction } from '@mortise/module-sdk'
-import { type Outbox, StepReader } from '../outbox.ts'
-import type { StorageObserver } from '../storage.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { type Outbox, StepReader } from '../port/outbox.ts'
+import type { StorageObserver } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isShortage } from './database-error.ts'
 import { drive } from './drive.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from '@mortise/module-sdk'
-import type { LedgerEntry } from '../storage.ts'
+import type { LedgerEntry } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
 
 const LEDGER = `

@@ -1,4 +1,5 @@
-import type { SchemaObject } from '../foreign-change.ts'
+import type { SchemaObject } from '../migrations/foreign-change.ts'
+import { quoted } from '../port/quoted.ts'
 import type { Connection } from './connection.ts'
 
 /** The tables behind virtual ones: SQLite makes and drops them with these. */
@@ -24,5 +25,3 @@ export function dropObjects(connection: Connection, objects: readonly SchemaObje
   for (const { name } of tables) connection.database.exec(`DROP TABLE ${quoted(name)}`)
   return tables.map(({ name }) => name)
 }
-
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`

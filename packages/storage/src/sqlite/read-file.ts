@@ -1,10 +1,10 @@
 import type { Transaction } from '@mortise/module-sdk'
-import type { LedgerEntry } from '../storage.ts'
+import { openDatabase } from '../files/open-database.ts'
+import type { LedgerEntry } from '../port/storage.ts'
 import { Connection } from './connection.ts'
 import { drive } from './drive.ts'
 import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
-import { openDatabase } from './open-database.ts'
 
 /** Reads a SQLite file, as of one moment, that others may have open. */
 export function readDatabaseFile<Result>(

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Sql } from '@mortise/module-sdk'
-import { isOwnObject, prefixesOf } from '../module-prefixes.ts'
-import { MigrationError, type ModuleData } from '../storage.ts'
+import { assertNothingAside } from '../archive/portable-file.ts'
+import { isOwnObject, prefixesOf } from '../migrations/module-prefixes.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { ModuleData } from '../port/storage.ts'
 import { changeSchema, orphanIn } from './change-schema.ts'
 import type { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
-import { assertNothingAside } from './portable-file.ts'
 import { readSchema } from './schema.ts'
 
 /** See `Storage.restoreModule`. @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened */
@@ -18,7 +19,7 @@ export function restoreModule(connection: Connection, file: string, record?: Sql
       if (module === undefined || entries.some((entry) => entry.module !== module)) {
         throw new MigrationError(`${file} does not hold the data of one module`)
       }
-      assertNothingAside(connection)
+      assertNothingAside(connection.database)
       prepareLedger(connection)
       const present = readLedger(connection).filter((entry) => entry.module === module)
       if (isDeepStrictEqual(present, entries)) return { module, tables: [] }

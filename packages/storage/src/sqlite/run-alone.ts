@@ -1,6 +1,7 @@
 import type SqliteDatabase from 'better-sqlite3'
-import type { MigrationFile } from '../migration-files.ts'
-import { MigrationError, type MigrationSet } from '../storage.ts'
+import type { MigrationFile } from '../migrations/migration-files.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
 
 /** Runs all migrations of a set on an empty database. @throws {MigrationError} */
 export function runAlone(

@@ -1,6 +1,6 @@
 import { Sql, type SqlValue } from '@mortise/module-sdk'
-import type { MigrationFile } from '../migration-files.ts'
-import type { AppliedMigration, MigrationSet } from '../storage.ts'
+import type { MigrationFile } from '../migrations/migration-files.ts'
+import type { AppliedMigration, MigrationSet } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
 import { applyMigrations } from './migrate.ts'
 import { purgeModule } from './purge.ts'

@@ -1,6 +1,6 @@
 import { sql } from '@mortise/module-sdk'
-import type { SchemaObject } from '../foreign-change.ts'
-import type { DatabaseSchema } from '../storage.ts'
+import type { SchemaObject } from '../migrations/foreign-change.ts'
+import type { DatabaseSchema } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
 import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
 

@@ -1,8 +1,9 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
 import type { FileLock } from '../files/file-lock.ts'
-import { readMigrations } from '../migration-files.ts'
-import type { Outbox } from '../outbox.ts'
-import { RecentRefusals } from '../recent-refusals.ts'
+import { readMigrations } from '../migrations/migration-files.ts'
+import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
+import type { Outbox } from '../port/outbox.ts'
+import { RecentRefusals } from '../port/recent-refusals.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -10,11 +11,10 @@ import type {
   ModuleData,
   Storage,
   StorageObserver,
-} from '../storage.ts'
+} from '../port/storage.ts'
 import { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
-import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 import { GroupCommit } from './group-commit.ts'
 import { readLedger } from './ledger.ts'

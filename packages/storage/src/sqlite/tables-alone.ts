@@ -1,8 +1,8 @@
 import type SqliteDatabase from 'better-sqlite3'
-import type { Column, Table } from '../describe-tables.ts'
-import type { MigrationFile } from '../migration-files.ts'
-import type { MigrationSet } from '../storage.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabase } from '../files/open-database.ts'
+import type { MigrationFile } from '../migrations/migration-files.ts'
+import type { MigrationSet } from '../port/storage.ts'
+import type { Column, Table } from './describe-tables.ts'
 import { runAlone } from './run-alone.ts'
 
 /** The most that migrations may write into an empty database: 256 MiB, in pages of 4 KiB. */

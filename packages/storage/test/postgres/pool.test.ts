@@ -3,7 +3,7 @@ import { many, run, sql } from '@mortise/module-sdk'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
-import type { Storage } from '../../src/storage.ts'
+import type { Storage } from '../../src/port/storage.ts'
 import { notes } from '../notes.ts'
 import { startPostgres, type TestPostgres } from './start-postgres.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { one, run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
+import type { MigrationSet } from '../../src/port/storage.ts'
 import { inspectFile } from '../../src/sqlite/inspect-file.ts'
-import type { MigrationSet } from '../../src/storage.ts'
 import { temporaryMigrations } from '../temporary-migrations.ts'
 
 const CART = {

@@ -1,6 +1,7 @@
 import type SqliteDatabase from 'better-sqlite3'
-import { kindOf, type PlacedRow, type PortableColumn, type PortableTable } from '../portable-table.ts'
-import { quoted } from './module-data.ts'
+import { quoted } from '../port/quoted.ts'
+
+import { kindOf, type PlacedRow, type PortableColumn, type PortableTable } from './portable-table.ts'
 
 /** Answers what inserts rows into a table, which is called `into` here. */
 export function rowWriter(

@@ -1,8 +1,9 @@
+import { readMigrations } from '../migrations/migration-files.ts'
+import { endWithParent } from '../port/end-with-parent.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
 import type { Table, TablesAnswer } from './describe-tables.ts'
-import { endWithParent } from './end-with-parent.ts'
-import { readMigrations } from './migration-files.ts'
-import { tablesAlone } from './sqlite/tables-alone.ts'
-import { MigrationError, type MigrationSet } from './storage.ts'
+import { tablesAlone } from './tables-alone.ts'
 
 // The child process of describeTables: answers in JSON.
 

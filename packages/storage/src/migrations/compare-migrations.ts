@@ -1,6 +1,7 @@
+import { MigrationError } from '../port/errors.ts'
+import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
-import { type AppliedMigration, type LedgerEntry, MigrationError, type MigrationSet } from './storage.ts'
 
 /** What is wrong with a database. */
 export interface DatabaseInspection<Own = unknown> {

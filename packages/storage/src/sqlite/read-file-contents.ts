@@ -1,9 +1,10 @@
-import type { DatabaseContents } from '../storage.ts'
+import { COUNTED, FORMS, putAside, tableNames } from '../archive/portable-file.ts'
+import { quoted } from '../port/quoted.ts'
+import type { DatabaseContents } from '../port/storage.ts'
 import { Connection } from './connection.ts'
 import { readLedger } from './ledger.ts'
-import { quoted } from './module-data.ts'
+
 import { openBeside } from './open-connections.ts'
-import { COUNTED, FORMS, putAside, tableNames } from './portable-file.ts'
 
 /** See `readContents`; of a copy of a PostgreSQL database too. */
 export function readFileContents(file: string): DatabaseContents {

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { describeTables } from '../src/describe-tables.ts'
-import { MigrationError } from '../src/storage.ts'
-import { temporaryMigrations } from './temporary-migrations.ts'
+import { MigrationError } from '../../src/port/errors.ts'
+import { describeTables } from '../../src/sqlite/describe-tables.ts'
+import { temporaryMigrations } from '../temporary-migrations.ts'
 
 t.test('the tables that all migrations of a set make, by name, with their columns', async (t) => {
   const { write, objects } = await temporaryMigrations(t)
@@ -48,7 +48,7 @@ t.test('a statement without an end does not outlive whoever asked', async (t) =>
   const { write } = await temporaryMigrations(t)
   const text = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
   const set = write('note', { '001-note.sql': text })
-  const file = new URL('../src/describe-tables.ts', import.meta.url)
+  const file = new URL('../../src/sqlite/describe-tables.ts', import.meta.url)
   const asking = `import { describeTables } from '${file}'; describeTables(${JSON.stringify(set)}, 600_000)`
   const asker = spawn(process.execPath, ['--input-type=module', '--eval', asking], { stdio: 'ignore' })
   t.teardown(() => asker.kill('SIGKILL'))

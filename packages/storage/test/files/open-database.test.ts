@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openDatabase } from '../../src/sqlite/open-database.ts'
+import { openDatabase } from '../../src/files/open-database.ts'
 
 function folderAfterOpening(t: Test, configured: string | undefined): string | undefined {
   const { SQLITE_TMPDIR: before } = process.env

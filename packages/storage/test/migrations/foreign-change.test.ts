@@ -1,5 +1,5 @@
 import t from 'tap'
-import { foreignChange, type SchemaObject } from '../src/foreign-change.ts'
+import { foreignChange, type SchemaObject } from '../../src/migrations/foreign-change.ts'
 
 const object = (name: string, more: Partial<SchemaObject> = {}): SchemaObject => ({
   temporary: 0,

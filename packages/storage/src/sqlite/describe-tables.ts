@@ -1,7 +1,8 @@
 import { type ExecFileException, execFile } from 'node:child_process'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { MigrationError, type MigrationSet } from './storage.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
 
 export interface Column {
   readonly name: string

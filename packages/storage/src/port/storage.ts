@@ -143,31 +143,3 @@ export interface StorageObserver {
   /** PostgreSQL: work is tried again. */
   retried(): void
 }
-
-/** A migration that cannot be applied; the message names the file, says why and what to do. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
-}
-
-/** What would be taken away is needed by another host of the database; the message says which and for what. */
-export class StillNeededError extends MigrationError {}
-
-/** What only SQLite can do, asked of another engine; the message says what to do instead. */
-export class EngineError extends Error {
-  override readonly name = 'EngineError'
-}
-
-/** The database server cannot be used; the message says why. */
-export class StorageUnreachableError extends Error {
-  override readonly name = 'StorageUnreachableError'
-}
-
-/** There is no database where one was expected; the message says where. */
-export class NoDatabaseError extends Error {
-  override readonly name = 'NoDatabaseError'
-}
-
-/** Another process, or another part of this one, has the database open. */
-export class StorageBusyError extends Error {
-  override readonly name = 'StorageBusyError'
-}

@@ -1,4 +1,5 @@
-import { type AppliedMigration, type LedgerEntry, MigrationError } from './storage.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { AppliedMigration, LedgerEntry } from '../port/storage.ts'
 
 export interface Undoable extends LedgerEntry {
   readonly down: string

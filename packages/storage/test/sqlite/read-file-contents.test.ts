@@ -1,6 +1,6 @@
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { readFileContents } from '../../src/sqlite/read-contents.ts'
+import { readFileContents } from '../../src/sqlite/read-file-contents.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 
 t.test('counts the rows of every table while a host has it open, what is in its log included', async (t) => {

@@ -1,5 +1,6 @@
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry } from '../port/storage.ts'
 import { isOwn, type SchemaObject } from './foreign-change.ts'
-import { type LedgerEntry, MigrationError } from './storage.ts'
 
 /**
  * The prefixes under which `module` has made its tables.

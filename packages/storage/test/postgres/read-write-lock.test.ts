@@ -1,12 +1,12 @@
 import t from 'tap'
-import { Gate } from '../../src/postgres/gate.ts'
+import { ReadWriteLock } from '../../src/postgres/read-write-lock.ts'
 
 /** Works that note when they begin, and end when they are told to. */
-function works(gate: Gate) {
+function works(lock: ReadWriteLock) {
   const log: string[] = []
-  const start = (how: 'together' | 'alone', name: string) => {
+  const start = (how: 'shared' | 'exclusive', name: string) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const done = gate[how](() => {
+    const done = lock[how](() => {
       log.push(name)
       return promise
     })
@@ -19,11 +19,11 @@ function works(gate: Gate) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('one that is alone waits for those inside, and those that come later for it', async (t) => {
-  const { log, start } = works(new Gate())
-  const [first, second] = [start('together', 'a'), start('together', 'b')]
-  const alone = start('alone', 'alone')
-  const next = start('alone', 'alone too')
-  const later = start('together', 'later')
+  const { log, start } = works(new ReadWriteLock())
+  const [first, second] = [start('shared', 'a'), start('shared', 'b')]
+  const alone = start('exclusive', 'alone')
+  const next = start('exclusive', 'alone too')
+  const later = start('shared', 'later')
   await settled()
   t.strictSame(log, ['a', 'b'])
   first.resolve()

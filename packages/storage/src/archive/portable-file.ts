@@ -1,9 +1,8 @@
 import type SqliteDatabase from 'better-sqlite3'
-import { isOwn } from '../foreign-change.ts'
-import { MigrationError } from '../storage.ts'
-import type { Connection } from './connection.ts'
-import { quoted } from './module-data.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabase } from '../files/open-database.ts'
+import { isOwn } from '../migrations/foreign-change.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
 
 // A copy of a PostgreSQL database is a SQLite file like any other copy, with tables beside those of the application
 // for what SQLite has no place for: their names are none that a module can take.
@@ -108,7 +107,7 @@ export function toSqlite(file: string): void {
 }
 
 /** Of the attached file `archived`. @throws {MigrationError} where it has rows that SQLite has no table for */
-export function assertNothingAside({ database }: Connection): void {
+export function assertNothingAside(database: SqliteDatabase.Database): void {
   for (const name of namesAside(database, 'archived')) {
     const table = putAside(name)
     if (table !== undefined && hasRows(database, name, 'archived')) throw onlyOnPostgres(table)

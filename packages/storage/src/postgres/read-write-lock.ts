@@ -1,10 +1,10 @@
 /** Lets any number of works run at once, or one alone. Who wants to be alone goes before those who come later. */
-export class Gate {
+export class ReadWriteLock {
   /** Settles when everything that was let in last is done. */
   #inside = new Set<Promise<unknown>>()
   #alone: Promise<unknown> | undefined
 
-  async together<Result>(work: () => Promise<Result>): Promise<Result> {
+  async shared<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#alone !== undefined) await this.#alone
     const running = work()
     const done = running.catch(() => {})
@@ -13,7 +13,7 @@ export class Gate {
     return running
   }
 
-  async alone<Result>(work: () => Promise<Result>): Promise<Result> {
+  async exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#alone
     const running = (async () => {
       await before

@@ -1,6 +1,6 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { StorageUnreachableError } from '../storage.ts'
+import { StorageUnreachableError } from '../port/errors.ts'
 import { Connections } from './connections.ts'
 import { assertUsable } from './open-postgres.ts'
 import { type PostgresPlace, parsePostgresUrl } from './postgres-url.ts'
@@ -9,7 +9,7 @@ import { type PostgresPlace, parsePostgresUrl } from './postgres-url.ts'
  * Does `work` on a connection of its own, beside whatever hosts serve from there.
  * @throws {StorageUnreachableError}
  */
-export async function withPlace<Result>(
+export async function withConnection<Result>(
   url: string,
   work: (client: Client, place: PostgresPlace, connections: Connections) => Promise<Result>,
 ): Promise<Result> {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refusedMigration, refusedStatement } from '../src/refused-sql.ts'
+import { refusedMigration, refusedStatement } from '../../src/port/refused-sql.ts'
 
 t.test('statements that belong to the engine are refused', async (t) => {
   for (const text of [

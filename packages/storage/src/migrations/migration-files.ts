@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refusedMigration } from './refused-sql.ts'
-import { type Engine, MigrationError, type MigrationSet } from './storage.ts'
+import { MigrationError } from '../port/errors.ts'
+import { refusedMigration } from '../port/refused-sql.ts'
+import type { Engine, MigrationSet } from '../port/storage.ts'
 
 /** One migration of a set, as one engine reads it. */
 export interface MigrationFile {

@@ -13,6 +13,9 @@ export interface Outbox {
   readonly channel: string
 }
 
+/** What is yielded by mistake is no step at all: then it has no query. */
+export const asStatement = (step: Step): Statement => (step ?? {}) as Statement
+
 /** Reads the steps of transactions as statements. */
 export class StepReader {
   readonly #outbox: Outbox | undefined
@@ -23,11 +26,12 @@ export class StepReader {
     this.#outbox = outbox
   }
 
-  /** The statement that a step stands for. What is yielded by mistake is no step at all: then it has no query. */
+  /** The statement that a step stands for. */
   read(step: Step): Statement {
-    if ((step as Partial<Statement>)?.query !== undefined) return step as Statement
-    const query = step && this.#outbox?.insertion(step)
-    if (query === undefined) return {} as Statement
+    const statement = asStatement(step)
+    if (statement.query !== undefined) return statement
+    const query = this.#outbox?.insertion(statement as Step)
+    if (query === undefined) return statement
     this.wrote = true
     return { query, want: 'changes' }
   }

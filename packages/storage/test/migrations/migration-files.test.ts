@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { readMigrations } from '../src/migration-files.ts'
+import { readMigrations } from '../../src/migrations/migration-files.ts'
 
 const read = (t: Test, files: Record<string, string>) =>
   readMigrations({ module: 'api-cart', directory: t.testdir(files), tables: 'cart' }, 'sqlite')

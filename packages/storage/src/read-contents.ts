@@ -1,6 +1,6 @@
 import type { DatabasePlace } from './open-storage.ts'
-import { readFileContents } from './sqlite/read-contents.ts'
-import type { DatabaseContents } from './storage.ts'
+import type { DatabaseContents } from './port/storage.ts'
+import { readFileContents } from './sqlite/read-file-contents.ts'
 
 /**
  * Counts what is in a database. A host may serve from it meanwhile. It takes as long as reading the smallest index of

@@ -1,4 +1,7 @@
 import type SqliteDatabase from 'better-sqlite3'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+
 import {
   BATCH,
   type KeyColumn,
@@ -9,9 +12,7 @@ import {
   type PortableColumn,
   type PortableRow,
   type PortableTable,
-} from '../portable-table.ts'
-import { MigrationError } from '../storage.ts'
-import { quoted } from './module-data.ts'
+} from './portable-table.ts'
 
 const SMALLEST_AND_LARGEST: Readonly<Record<string, number>> = { smallint: 2 ** 15, integer: 2 ** 31 }
 

@@ -1,5 +1,6 @@
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { MigrationFile } from './migration-files.ts'
-import { type LedgerEntry, MigrationError, type MigrationSet } from './storage.ts'
 
 /**
  * The files of a set that are still to be applied, in order. The schema may be ahead of the package: a newer

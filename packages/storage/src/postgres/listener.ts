@@ -6,7 +6,7 @@ import type { Client } from 'pg'
 const PAUSE_MS = 1_000
 
 /** A connection that is told what is notified on one channel. What is notified while there is none is missed. */
-export class Ear {
+export class Listener {
   readonly #closed = new AbortController()
   readonly #listening: Promise<void>
   #client: Client | undefined
