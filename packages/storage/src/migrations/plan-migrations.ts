@@ -9,11 +9,11 @@ import type { MigrationFile } from './migration-files.ts'
  *
  * @throws {MigrationError} where what was applied up to the package's last migration is not what it holds
  */
-export function planMigrations(
+export function planMigrations<File extends MigrationFile>(
   set: MigrationSet,
-  files: readonly MigrationFile[],
+  files: readonly File[],
   ledger: readonly LedgerEntry[],
-): MigrationFile[] {
+): File[] {
   const applied = new Set<string>()
   const last = files.at(-1)?.name ?? ''
   for (const entry of ledger) {

@@ -17,8 +17,8 @@ import { Connection } from '../sqlite/connection.ts'
 import { writeDatabase } from '../sqlite/copy-database.ts'
 
 import { adoptSchema } from '../sqlite/schema.ts'
-import { queryOn } from './change-schema.ts'
-import { type Query, readLedger, sqliteSchema } from './ledger.ts'
+import { type Query, queryOn, readLedger } from './change-schema.ts'
+import { sqliteSchema } from './dialect.ts'
 import { readRows } from './read-rows.ts'
 import { readCounted, readTables } from './tables.ts'
 

@@ -3,12 +3,11 @@ import { readCounted } from '../archive/portable-file.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
-import { queryOn } from './change-schema.ts'
-import { type PostgresLedgerEntry, prepareLedger, type Query, readLedger } from './ledger.ts'
-import { applyEntry } from './migrate.ts'
+import { type Query, queryOn, readLedger, runSteps } from './change-schema.ts'
+import type { PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
-import { type SourceFile, withSource } from './restore-rows.ts'
+import { applyEntries, type SourceFile, withSource } from './restore-rows.ts'
 import { bringForward, loosen, readTables } from './tables.ts'
 import { withConnection } from './with-connection.ts'
 
@@ -148,10 +147,9 @@ async function prepare(
 ): Promise<Pair[]> {
   if (!(await takenUp(query, name, ledger, source))) {
     await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await prepareLedger(query)
     await query(MARK)
     await query(`INSERT INTO mortise_move VALUES ($1, 1, '')`, [source])
-    for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+    await runSteps(query, applyEntries(ledger))
   }
   const tables = await readTables(query)
   const pairs = pairTables(database, tables)

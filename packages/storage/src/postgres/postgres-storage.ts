@@ -1,5 +1,9 @@
 import { DatabaseError, firstOf, Sql, type Statement, type Step, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
+import type { SchemaSteps } from '../migrations/dialect.ts'
+import { migrate, needsMigration, pendingMigrations } from '../migrations/migrate.ts'
+import { purgeModule } from '../migrations/purge.ts'
+import { undoMigrations } from '../migrations/undo.ts'
 import { EngineError } from '../port/errors.ts'
 import { type Outbox, StepReader } from '../port/outbox.ts'
 import { assertFewRows } from '../port/read-limit.ts'
@@ -13,20 +17,18 @@ import type {
   Storage,
   StorageObserver,
 } from '../port/storage.ts'
-import { changeSchema } from './change-schema.ts'
+import { changeSchema, type Query, readLedger, runSteps } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
+import { dialect, type PostgresLedgerEntry, sqliteSchema } from './dialect.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
-import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
-import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
-import { purgeModule } from './purge.ts'
+import { readPortableSets } from './read-sets.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule } from './restore-module.ts'
 import { withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import type { Session } from './session.ts'
-import { undoMigrations } from './undo.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For what locks what it needs by itself. */
@@ -125,13 +127,13 @@ export class PostgresStorage implements Storage {
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const read = await readSets(sets)
-    if (pendingMigrations(read, await this.#ledger()).length === 0) return []
-    return this.#change((query) => applyMigrations(query, read))
+    const read = await readPortableSets(sets)
+    if (!needsMigration(read, await this.#ledger())) return []
+    return this.#change(() => migrate(dialect, read))
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    return pendingMigrations(await readSets(sets), await this.#ledger())
+    return pendingMigrations(await readPortableSets(sets), await this.#ledger())
   }
 
   async applied() {
@@ -140,7 +142,7 @@ export class PostgresStorage implements Storage {
   }
 
   undo(migrations: readonly AppliedMigration[]): Promise<void> {
-    return this.#change((query) => undoMigrations(query, migrations))
+    return this.#change(() => undoMigrations(dialect, migrations))
   }
 
   async schema(): Promise<DatabaseSchema> {
@@ -152,14 +154,12 @@ export class PostgresStorage implements Storage {
   }
 
   purge(module: string, record?: Sql): Promise<ModuleData> {
-    return this.#change((query) => purgeModule(query, module, () => this.#runWithin(query, record)))
+    return this.#change(() => purgeModule(dialect, module, record))
   }
 
   restoreModule(file: string, sets: readonly MigrationSet[] = [], record?: Sql): Promise<ModuleData> {
     return withSource(file, sets, (source) =>
-      this.#change((query, client) =>
-        restoreModule(client, query, source, () => this.#runWithin(query, record)),
-      ),
+      this.#change((query, client) => restoreModule(client, query, file, source, record)),
     )
   }
 
@@ -235,16 +235,13 @@ export class PostgresStorage implements Storage {
     return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
   }
 
-  #change<Result>(work: (query: Query, client: Client) => Promise<Result>): Promise<Result> {
+  /** Takes steps in one transaction, alone among all hosts. */
+  #change<Result>(steps: (query: Query, client: Client) => SchemaSteps<Result>): Promise<Result> {
     return this.#work(() =>
-      this.#connections.withClient((client) => changeSchema(client, (query) => work(query, client))),
+      this.#connections.withClient((client) =>
+        changeSchema(client, (query) => runSteps(query, steps(query, client))),
+      ),
     )
-  }
-
-  async #runWithin(query: Query, wanted: Sql | undefined): Promise<void> {
-    if (wanted === undefined) return
-    const { statement, values } = this.#connections.statements.get(wanted)
-    await query(statement.text, [...values])
   }
 
   /** Begins nothing once it is closed; closing waits for what was begun. */

@@ -1,7 +1,7 @@
 import { quoted } from '../port/quoted.ts'
 import type { DatabaseContents } from '../port/storage.ts'
-import { queryOn } from './change-schema.ts'
-import { readLedger, sqliteSchema } from './ledger.ts'
+import { queryOn, readLedger } from './change-schema.ts'
+import { sqliteSchema } from './dialect.ts'
 import { readTables } from './tables.ts'
 import { withConnection } from './with-connection.ts'
 

@@ -12,7 +12,7 @@ import {
 } from '../archive/portable-table.ts'
 import { readRows as readSource } from '../archive/read-rows.ts'
 import { MigrationError } from '../port/errors.ts'
-import type { Query } from './ledger.ts'
+import type { Query } from './change-schema.ts'
 import { readRows } from './read-rows.ts'
 import { deleteRows, insertRows } from './write-rows.ts'
 

@@ -1,14 +1,17 @@
 import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
 import { readCounted, readForms } from '../archive/portable-file.ts'
+import type { SchemaSteps } from '../migrations/dialect.ts'
 import { isOwn } from '../migrations/foreign-change.ts'
+import { prepareLedger } from '../migrations/ledger.ts'
+import { applyEntry } from '../migrations/migrate.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
-import { readLedger as readFileLedger } from '../sqlite/ledger.ts'
 import { openBeside } from '../sqlite/open-connections.ts'
-import type { PostgresLedgerEntry, Query } from './ledger.ts'
-import { applyEntry } from './migrate.ts'
+import { readLedger as readFileLedger } from '../sqlite/schema.ts'
+import { type Query, runSteps } from './change-schema.ts'
+import { dialect, type PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { toPostgresLedger } from './postgres-forms.ts'
 import { reconcile } from './reconcile.ts'
@@ -36,6 +39,12 @@ export async function withSource<Result>(
   }
 }
 
+/** Runs the migrations of a ledger, and records them. */
+export function* applyEntries(ledger: readonly PostgresLedgerEntry[]): SchemaSteps<void> {
+  yield* prepareLedger(dialect)
+  for (const entry of ledger) yield* applyEntry(dialect, `${entry.name} of ${entry.module}`, entry.up, entry)
+}
+
 /**
  * Makes the tables of a file in the schema of the session, with their rows. Within a transaction.
  * @param prefixes of the tables that are meant; all where it is left out
@@ -48,7 +57,7 @@ export async function restoreRows(
   prefixes?: readonly string[],
 ): Promise<string[]> {
   const isMeant = (name: string) => prefixes?.some((prefix) => isOwn(prefix, name)) ?? true
-  for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+  await runSteps(query, applyEntries(ledger))
   const tables = (await readTables(query)).filter(({ name }) => isMeant(name))
   const pairs = pairTables(database, tables, isMeant)
   const back = await loosen(query, tables)

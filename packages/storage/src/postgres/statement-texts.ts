@@ -81,6 +81,12 @@ function render({ strings, values }: Sql): string {
   return text
 }
 
+/** As PostgreSQL reads it, for once. */
+export function bind(query: Sql): { readonly text: string; readonly values: readonly SqlValue[] } {
+  const own = query.postgres ?? query
+  return { text: render(own), values: own.values }
+}
+
 function checked(text: string): string {
   const reason = refusedStatement(text)
   if (reason === undefined) return text

@@ -1,6 +1,6 @@
 import type { PortableTable } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
-import type { Query } from './ledger.ts'
+import type { Query } from './change-schema.ts'
 
 /** What the engine keeps for itself in the schema of an application. */
 const OWN = ['mortise_migration', 'mortise_move']

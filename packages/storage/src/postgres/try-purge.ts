@@ -1,7 +1,8 @@
 import { DatabaseError } from '@mortise/module-sdk'
+import { purgeModule } from '../migrations/purge.ts'
 import { MigrationError } from '../port/errors.ts'
-import { changeSchema } from './change-schema.ts'
-import { purgeModule } from './purge.ts'
+import { changeSchema, runSteps } from './change-schema.ts'
+import { dialect } from './dialect.ts'
 import { withConnection } from './with-connection.ts'
 
 /**
@@ -15,7 +16,7 @@ export async function tryPurge(url: string, modules: readonly string[]): Promise
   try {
     await withConnection(url, (client) =>
       changeSchema(client, async (query) => {
-        for (const module of modules) await purgeModule(query, module, async () => {})
+        for (const module of modules) await runSteps(query, purgeModule(dialect, module))
         throw new RolledBack()
       }),
     )

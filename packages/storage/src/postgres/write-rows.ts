@@ -2,7 +2,7 @@ import { DatabaseError } from '@mortise/module-sdk'
 import { nameOfRow, type PortableRow, type PortableTable } from '../archive/portable-table.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
-import type { Query } from './ledger.ts'
+import type { Query } from './change-schema.ts'
 
 /** @throws {MigrationError} where the server refuses one */
 export async function insertRows(

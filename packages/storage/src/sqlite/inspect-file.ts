@@ -4,9 +4,9 @@ import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../migrations/compare-migrations.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { Connection } from './connection.ts'
-import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
 import { snapshotOn } from './read-file.ts'
+import { readLedger } from './schema.ts'
 
 /**
  * Looks a database file through, on a connection of its own that writes nothing: a host may serve from it

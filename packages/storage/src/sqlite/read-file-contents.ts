@@ -2,9 +2,8 @@ import { COUNTED, FORMS, putAside, tableNames } from '../archive/portable-file.t
 import { quoted } from '../port/quoted.ts'
 import type { DatabaseContents } from '../port/storage.ts'
 import { Connection } from './connection.ts'
-import { readLedger } from './ledger.ts'
-
 import { openBeside } from './open-connections.ts'
+import { readLedger } from './schema.ts'
 
 /** See `readContents`; of a copy of a PostgreSQL database too. */
 export function readFileContents(file: string): DatabaseContents {

@@ -3,8 +3,8 @@ import { openDatabase } from '../files/open-database.ts'
 import type { LedgerEntry } from '../port/storage.ts'
 import { Connection } from './connection.ts'
 import { drive } from './drive.ts'
-import { readLedger } from './ledger.ts'
 import { openBeside } from './open-connections.ts'
+import { readLedger } from './schema.ts'
 
 /** Reads a SQLite file, as of one moment, that others may have open. */
 export function readDatabaseFile<Result>(

@@ -1,4 +1,5 @@
 import type { Sql, Transaction } from '@mortise/module-sdk'
+import { driveAsync } from '../port/drive.ts'
 import { BrokenStorageError } from '../port/errors.ts'
 import { generatorOf } from '../port/generator-of.ts'
 import { type Outbox, StepReader } from '../port/outbox.ts'
@@ -96,22 +97,15 @@ export class Reads {
   async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {
     thread.tell('begin')
     try {
-      const generator = generatorOf(steps)
-      let next = generator.next()
-      while (!next.done) {
-        let rows: unknown[]
-        try {
-          const { query } = this.#steps.read(next.value)
+      return await driveAsync(
+        generatorOf(steps),
+        (step) => {
+          const { query } = this.#steps.read(step)
           this.#connection.prepare(query)
-          rows = await thread.read(query, 'rows')
-        } catch (error) {
-          if (error instanceof BrokenStorageError || thread.ended !== undefined) throw error
-          next = generator.throw(error)
-          continue
-        }
-        next = generator.next(rows)
-      }
-      return next.value
+          return thread.read(query, 'rows')
+        },
+        (error) => error instanceof BrokenStorageError || thread.ended !== undefined,
+      )
     } finally {
       thread.tell('end')
     }

@@ -1,12 +1,13 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
 import type { FileLock } from '../files/file-lock.ts'
-import { readMigrations } from '../migrations/migration-files.ts'
+import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
 import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
 import type { Outbox } from '../port/outbox.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
+  LedgerEntry,
   MigrationSet,
   ModuleData,
   Storage,
@@ -17,12 +18,10 @@ import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 import { GroupCommit } from './group-commit.ts'
-import { readLedger } from './ledger.ts'
-import { needsMigration, pendingMigrations } from './migrate.ts'
 import { Reads } from './reads.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 import { runInThread } from './run-in-thread.ts'
-import { databaseSchema } from './schema.ts'
+import { databaseSchema, readLedger } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
 import type { SchemaWork } from './schema-thread.ts'
 
@@ -132,20 +131,18 @@ export class SqliteStorage implements Storage {
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    if (!this.#read(() => needsMigration(this.#reader, sets, files))) return []
+    const read = await readSets(sets, 'sqlite')
+    if (!needsMigration(read, this.#ledger())) return []
     if (this.#space?.low !== undefined) throw this.#space.low
-    return this.#change({ kind: 'migrate', sets, files })
+    return this.#change({ kind: 'migrate', sets: read })
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    return this.#read(() => pendingMigrations(this.#reader, sets, files))
+    return pendingMigrations(await readSets(sets, 'sqlite'), this.#ledger())
   }
 
   async applied() {
-    const ledger = this.#read(() => readLedger(this.#reader))
-    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+    return this.#ledger().map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
   }
 
   undo(migrations: readonly AppliedMigration[]): Promise<void> {
@@ -274,6 +271,10 @@ export class SqliteStorage implements Storage {
       if (isShortage(error) && error !== this.#space?.low) this.#refusals.add(error.message)
       throw error
     }
+  }
+
+  #ledger(): LedgerEntry[] {
+    return this.#read(() => readLedger(this.#reader))
   }
 
   #schemaChanged(): void {
