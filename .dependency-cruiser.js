@@ -52,6 +52,21 @@ export default {
       {},
       { circular: true },
     ),
+    {
+      ...rule(
+        'no-folder-circles',
+        'Folders that import each other in a circle cannot be read apart.',
+        {},
+        { circular: true },
+      ),
+      scope: 'folder',
+    },
+    rule(
+      'rooms-import-no-file-above-them',
+      'What rooms share is in a room.',
+      { path: '^(host|cli|packages/(?:storage|verification))/src/[^/]+/' },
+      { path: '^$1/src/[^/]+\\.ts$' },
+    ),
     rule(
       'no-undeclared-packages',
       'What a package imports stands in its package.json; what only tests import, in that of the repository.',

@@ -5,7 +5,7 @@ import type { Command } from './command.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './environment.ts'
-import { Failure } from './failure.ts'
+import { Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
 import { tellingWaits } from './host.ts'
 import { withPatience } from './install/command-lock.ts'
 import { explain } from './lost.ts'
@@ -120,7 +120,7 @@ function secondsOf(text: string | undefined): number {
   if (text === undefined) return 0
   if (text === '') return Number.POSITIVE_INFINITY
   if (isSeconds(text)) return Number(text)
-  throw new Failure('usage', 'usage', `"${text}" is no number of seconds.`, 'Write --wait, or --wait 30.')
+  throw noSecondsToWait({ text })
 }
 
 function prepare(
@@ -149,10 +149,6 @@ function isHelp(error: unknown): boolean {
 function unknownCommand(words: readonly string[]): string | undefined {
   const name = words.find((word) => word !== 'help')
   return name?.startsWith('-') || commands.some((command) => command.name === name) ? undefined : name
-}
-
-function missingCommand(): Failure {
-  return new Failure('usage', 'usage', 'A command is missing.', 'See "app --help" for what there is.')
 }
 
 function report(failure: Failure, terminal: Terminal, verbose: boolean): number {

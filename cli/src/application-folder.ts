@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { lostConfig } from './application.ts'
-import { Failure } from './failure.ts'
+import { lostConfig, noPlaceForApplication } from './failures/index.ts'
 import {
   configFile,
   configSchema,
@@ -41,7 +40,7 @@ const schemaPath = '.app/app.config.schema.json'
 export async function completeApplication(directory: string): Promise<string[]> {
   await makeMissing(directory)
   const isLost = !existsSync(configFile(directory)) && (await readIdentity(directory))?.database
-  if (isLost) throw lostConfig(directory)
+  if (isLost) throw lostConfig({ directory })
   const config = {
     $schema: `./${schemaPath}`,
     name: basename(directory).slice(0, 100) || 'Mortise application',
@@ -155,12 +154,7 @@ async function makeMissing(folder: string, mode = 0o755): Promise<string | undef
   const found = await stat(folder).catch(() => undefined)
   if (found?.isDirectory()) return undefined
   if (found) {
-    throw new Failure(
-      'usage',
-      'not-a-folder',
-      `There is a file where a folder is needed: ${folder}.`,
-      `Move it away, or make the application elsewhere than in ${dirname(folder)}.`,
-    )
+    throw noPlaceForApplication({ path: folder, parent: dirname(folder) })
   }
   await makeFolder(folder, mode)
   return folder

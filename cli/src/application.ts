@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { assertOwner } from './assert-owner.ts'
-import { Failure } from './failure.ts'
+import { lostConfig, noApplication } from './failures/index.ts'
 
 /**
  * The application folder: `given`, or the nearest folder upwards from `from` that holds app.config.json.
@@ -15,23 +15,8 @@ export function findApplication(given: string | undefined, from: string): string
   }
   const where =
     given === undefined ? `neither ${start} nor a folder above it holds` : `${start} does not hold`
-  if (existsSync(join(start, '.app', 'identity.json'))) throw lostConfig(start)
-  throw new Failure(
-    'usage',
-    'no-application',
-    `There is no application here: ${where} app.config.json.`,
-    'Make one with "app init", or name its folder with --dir.',
-  )
-}
-
-/** Another configuration would name another issuer, and its callers would be strangers to their data. */
-export function lostConfig(directory: string): Failure {
-  return new Failure(
-    'usage',
-    'config-lost',
-    `app.config.json is missing in ${directory}, which holds an application. Nothing was changed.`,
-    'Restore it from version control (git checkout app.config.json) or from a backup, which holds it: tar xzf <backup> app.config.json',
-  )
+  if (existsSync(join(start, '.app', 'identity.json'))) throw lostConfig({ directory: start })
+  throw noApplication({ where })
 }
 
 /** The same, for a command: every one is for the owner of the application alone. @throws {Failure} */

@@ -1,4 +1,4 @@
-import { Failure } from './failure.ts'
+import { notConfirmed } from './failures/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What `--yes` is for. */
@@ -11,10 +11,5 @@ export const YES = 'do not ask before data go; asked on a terminal only, since w
  */
 export async function askBeforeLoss(terminal: Terminal, yes: boolean, question: string): Promise<void> {
   if (yes || !terminal.interactive || (await terminal.confirm(question))) return
-  throw new Failure(
-    'refused',
-    'declined',
-    'Nothing was changed: it was not confirmed.',
-    'Answer y, or add --yes.',
-  )
+  throw notConfirmed()
 }

@@ -1,4 +1,4 @@
-import { exitCodes, Failure } from './failure.ts'
+import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 import { continueIn, pinnedHost } from './pinned-host.ts'
 
 // What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
@@ -18,8 +18,13 @@ const argv = process.argv.slice(2)
 process.exitCode = exitCodes.unexpected
 const pinned = pinnedHost(argv)
 if (pinned === undefined) await run()
-else if (pinned.stranger !== undefined) await run(ofAnotherUser(pinned.version, pinned.stranger))
-else await continueIn(pinned).catch((error: Error) => run(cannotBeLoaded(pinned.version, error)))
+else if (pinned.stranger !== undefined)
+  await run(hostOfAnotherUser({ version: pinned.version, user: pinned.stranger }))
+else {
+  await continueIn(pinned).catch((cause: Error) =>
+    run(hostNotLoaded({ version: pinned.version, reason: cause.message, cause })),
+  )
+}
 
 /** @param failure of the pinned host: commands that can mend it run all the same */
 async function run(failure?: Failure): Promise<void> {
@@ -42,29 +47,8 @@ async function run(failure?: Failure): Promise<void> {
 }
 
 function sayEndedEarly(exitCode: number): void {
-  const message = 'The command ended before it was done: what it waited for never came.'
-  const hint = 'Run it again: what it had begun is completed or taken back. If it ends so again, report it.'
+  const { code, message, hint } = endedEarly
   const isJson = argv.includes('--json') && !argv.includes('start')
-  if (isJson)
-    process.stdout.write(`${JSON.stringify({ error: { code: 'ended-early', exitCode, message, hint } })}\n`)
+  if (isJson) process.stdout.write(`${JSON.stringify({ error: { code, exitCode, message, hint } })}\n`)
   else process.stderr.write(`${message}\n${hint}\n`)
-}
-
-function ofAnotherUser(version: string, user: number): Failure {
-  return new Failure(
-    'refused',
-    'host-of-another-user',
-    `The host ${version} that modules.lock.json names belongs to another user (${user}), whose code is not run as you.`,
-    'Run the command as that user. MORTISE_UNPINNED=1 in the environment runs it in the host that you have called.',
-  )
-}
-
-function cannotBeLoaded(version: string, cause: Error): Failure {
-  return new Failure(
-    'refused',
-    'host-incomplete',
-    `The host ${version} that modules.lock.json names is missing in the store, or damaged: ${cause.message}`,
-    'Run "app module-install" without a name: it brings the store in line with the lock.',
-    { cause },
-  )
 }

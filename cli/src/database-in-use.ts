@@ -1,4 +1,4 @@
-import { Failure } from './failure.ts'
+import { alreadyRunning } from './failures/index.ts'
 import { type ApplicationState, callRunningHost, HostSilentError, StorageBusyError } from './host.ts'
 import { busyWith } from './install/command-lock.ts'
 
@@ -14,11 +14,5 @@ export async function withUser(directory: string, error: unknown): Promise<unkno
   if (answer instanceof HostSilentError) return answer
   if (answer?.status !== 200) return (await busyWith(directory)) ?? error
   const { pid, url } = answer.body as ApplicationState
-  return new Failure(
-    'unexpected',
-    'already-running',
-    `This application is running already: process ${pid} serves ${url}.`,
-    `Use that one, or stop it first: kill ${pid}`,
-    { cause: error },
-  )
+  return alreadyRunning({ pid, url, cause: error })
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { loadEnvFile } from 'node:process'
-import { Failure } from './failure.ts'
+import { envFileUnreadable, otherDatabaseVariable, otherSecretVariable } from './failures/index.ts'
 import {
   callRunningHost,
   type HostEnvironment,
@@ -37,13 +37,7 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
     loadEnvFile(file)
     for (const added of Object.keys(process.env)) if (!before.has(added)) fromFile.add(added)
   } catch (error) {
-    throw new Failure(
-      'usage',
-      'env-file-unreadable',
-      `The environment file ${file}, which the setting "envFile" names, cannot be read: ${(error as Error).message}`,
-      'Restore it, make it readable for this user, or correct "envFile".',
-      { cause: error },
-    )
+    throw envFileUnreadable({ file, reason: (error as Error).message, cause: error })
   }
 }
 
@@ -65,19 +59,12 @@ export async function takeHostEnvironment(directory: string): Promise<void> {
   }
   for (const [name, value] of Object.entries(host) as [keyof HostEnvironment, string][]) {
     if (named[name] === value) continue
-    if (process.env[name] !== undefined) throw another(name, process.env[name], value)
+    const own = process.env[name]
+    if (own !== undefined) {
+      if (name === 'APP_SECRET') throw otherSecretVariable()
+      throw otherDatabaseVariable({ own: nameOfDatabaseSetting(own), hosts: nameOfDatabaseSetting(value) })
+    }
     process.env[name] = value
     taken.add(name)
   }
-}
-
-function another(name: keyof HostEnvironment, own: string, hosts: string): Failure {
-  return new Failure(
-    'usage',
-    'other-environment',
-    name === 'APP_DATABASE'
-      ? `APP_DATABASE is ${nameOfDatabaseSetting(own)} here, and the running host uses ${nameOfDatabaseSetting(hosts)}. Nothing was changed.`
-      : 'APP_SECRET is set here, and is not the secret of the running host. Nothing was changed.',
-    `Unset ${name}: the command then uses that of the running host. Or restart the host with it.`,
-  )
 }

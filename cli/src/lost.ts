@@ -1,6 +1,6 @@
 import { lostIdentity } from './data/lost-identity.ts'
 import { asFailure } from './explain.ts'
-import type { Failure } from './failure.ts'
+import type { Failure } from './failures/index.ts'
 import { IdentityError, LockError } from './host.ts'
 import { lostLock } from './install/lost-lock.ts'
 

@@ -1,4 +1,4 @@
-import { Failure } from './failure.ts'
+import { stillServed } from './failures/index.ts'
 import {
   type ApplicationState,
   callRunningHost,
@@ -36,12 +36,7 @@ export async function assertServedNowhereElse(directory: string, modules: readon
   for (const host of await hostsElsewhere(directory)) {
     const id = modules.find((id) => host.modules[id]?.state === 'active')
     if (id === undefined) continue
-    throw new Failure(
-      'refused',
-      'still-served',
-      `The data of ${id} cannot be dropped: ${nameOfHost(host)} serves it from the same database.`,
-      `Nothing was changed. Remove it everywhere first ("app module-remove ${id}"; hosts that share this folder follow), then run the command again. A host that was killed counts for half a minute.`,
-    )
+    throw stillServed({ id, host: nameOfHost(host) })
   }
 }
 

@@ -33,8 +33,8 @@ export const calledFolder = (): string => shared[calledFrom] ?? ownFolder
  * MORTISE_UNPINNED is set.
  * @param argv without the program's own name
  */
-export function pinnedHost(argv: readonly string[], environment = process.env): PinnedHost | undefined {
-  if (environment.MORTISE_UNPINNED || shared[calledFrom] !== undefined) return undefined
+export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
+  if (process.env.MORTISE_UNPINNED || shared[calledFrom] !== undefined) return undefined
   const { command, directory } = readCall(argv)
   if (command === undefined || withoutApplication.includes(command)) return undefined
   try {

@@ -1,4 +1,4 @@
-import { Failure } from './failure.ts'
+import { noSecondsToSettle, takenBack } from './failures/index.ts'
 import { callRunningHost, HostGoneError, readGenerations, readLock } from './host.ts'
 import type { Switched } from './install/apply-change.ts'
 import type { Terminal } from './terminal.ts'
@@ -17,12 +17,7 @@ export function secondsToSettle(text: string | boolean | undefined): number | un
   if (text === undefined) return undefined
   const seconds = Number(text)
   if (typeof text === 'string' && /^\d{1,4}$/.test(text) && seconds <= LONGEST) return seconds || undefined
-  throw new Failure(
-    'usage',
-    'usage',
-    `"${text}" is no number of seconds for --settle.`,
-    `Give an integer from 0 to ${LONGEST}.`,
-  )
+  throw noSecondsToSettle({ text: String(text), longest: LONGEST })
 }
 
 /**
@@ -47,7 +42,7 @@ export async function waitUntilSettled(
   // Also where the host has ended itself because of the change.
   const { known } = await readGenerations(directory)
   const back = known.find(({ takesBack }) => takesBack === switched.generation)
-  if (back) throw takenBack(back.reason)
+  if (back) throw takenBack({ reason: back.reason ?? 'the running host did not hold up' })
   if (answer.status === 'rejected') throw answer.reason
   if (answer.value?.status !== 200)
     throw new HostGoneError('the running host ended while it watched the change')
@@ -57,12 +52,3 @@ export async function waitUntilSettled(
 /** For people: nothing where nothing was waited for. */
 export const settledText = (settled: boolean | undefined): string[] =>
   settled === undefined ? [] : [settled ? 'The change has settled.' : 'The host goes on watching the change.']
-
-function takenBack(reason = 'the running host did not hold up'): Failure {
-  return new Failure(
-    'activation',
-    'taken-back',
-    `The change was live, and the host took it back: ${reason}.`,
-    'The former modules are back. Data and schema stay as the change has left them. Correct what it says, then try again.',
-  )
-}

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
-import { exitCodes } from '../src/failure.ts'
+import { exitCodes } from '../src/failures/failure.ts'
 import { Application, readLock } from '../src/host.ts'
 import { breakingCodes } from '../src/install/breaking/breaking-change.ts'
 import { fakeRegistry, published } from './fake-registry.ts'
@@ -61,7 +61,7 @@ t.test('SECURITY.md, which the README leads to, names tests and verifications th
   t.ok(rows.length > 20)
   for (const cell of rows) t.match(cell, /\.test\.ts`|`verify /, 'a defence that nothing holds')
   for (const [, name] of page.matchAll(/`verify ([a-z-]+)`/g)) {
-    t.ok(existsSync(join(root, 'packages', 'verification', 'src', name as string)), `verify ${name}`)
+    t.ok(existsSync(join(root, 'packages', 'verification', 'src', 'runs', name as string)), `verify ${name}`)
   }
   const paths = [...page.matchAll(/`([\w-]+(?:\/[\w.-]+)+)`|\]\(([^):#]+)\)/g)].map(
     ([, path, link]) => path ?? link,

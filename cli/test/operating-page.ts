@@ -24,6 +24,6 @@ export const disasters = [
   'The wrong volume is mounted',
   'The packages are lost',
   'A package is withdrawn from its registry',
-  'The disk is full',
   'An upgrade turns out to be bad a day later',
+  'A full disk',
 ] as const

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import type { Test } from 'tap'
 
-export const server = process.env.APP_TEST_DATABASE_URL
+const server = process.env.APP_TEST_DATABASE_URL
 export const skip = server === undefined && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
 
 /** A schema of the test's own on the server, and those that are made beside it; gone when the test ends. */

@@ -18,6 +18,7 @@ export {
   type ModuleData,
   type Move,
   makeFolder,
+  modeOf,
   parseJson,
   parsePostgresUrl,
   postgresData,
@@ -41,12 +42,13 @@ export {
   writeDurably,
   writeNewDurably,
 } from '@mortise/storage'
-export { Application, type ApplicationOptions } from './application.ts'
+export { Application } from './application.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
   assertHostSettings,
   type Config,
+  configFile,
   moduleSettings,
   nameOfDatabaseSetting,
   ownIssuer,
@@ -77,10 +79,7 @@ export { inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
 export {
-  type ControlAnswer,
-  type ControlRequest,
   callRunningHost,
-  type HeldWrites,
   holdWrites,
 } from './control/call-running-host.ts'
 export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
@@ -90,7 +89,6 @@ export type { PendingSetting } from './control/pending-settings.ts'
 export { tellingWaits } from './control/silence.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { showPulse } from './control/workers/show-pulse.ts'
-export type { WorkerFailure } from './control/workers/worker-messages.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
 export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
@@ -100,11 +98,10 @@ export type {
   FailedChoice,
   FailedReaction,
   ReactionsState,
-  SubscriptionState,
 } from './events/failed-reactions.ts'
 export { openStorage } from './events/open-storage.ts'
 export { leaveRecord, readWaiting } from './events/waiting-records.ts'
-export { createHost, type HostParts } from './generations/create-host.ts'
+export { createHost } from './generations/create-host.ts'
 export {
   type Generation,
   type Generations,
@@ -112,10 +109,9 @@ export {
   readGenerations,
   recordGeneration,
 } from './generations/generation-records.ts'
-export { type ProbedModule, type ProbeReport, probe } from './generations/probe.ts'
+export { type ProbeReport, probe } from './generations/probe.ts'
 export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
 export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
-export { createServer } from './http/server.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
@@ -124,7 +120,6 @@ export { isLock } from './modules/is-lock.ts'
 export { lentPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
-  configFile,
   differenceOf,
   emptyLock,
   Lock,
@@ -142,7 +137,6 @@ export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export {
-  type ApplicationToken,
   assertUnneeded,
   auditTrail,
   copyDatabase,

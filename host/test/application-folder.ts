@@ -3,17 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Manifest } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { secretFile } from '../src/config/config.ts'
+import { configFile, secretFile } from '../src/config/config.ts'
 import { newIdentity, writeIdentity } from '../src/config/identity.ts'
 import { hashTree } from '../src/modules/hash-tree.ts'
-import {
-  configFile,
-  emptyLock,
-  type LockedModule,
-  readLock,
-  storedModule,
-  writeLock,
-} from '../src/modules/lock.ts'
+import { emptyLock, type LockedModule, readLock, storedModule, writeLock } from '../src/modules/lock.ts'
 
 /** A folder of the test's own, gone when it ends. */
 export async function temporaryFolder(t: Test): Promise<string> {

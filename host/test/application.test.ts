@@ -6,9 +6,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { Application } from '../src/application.ts'
+import { configFile } from '../src/config/config.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { controlSocket } from '../src/control/control-socket.ts'
-import { configFile, readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import { readLock, storedModule, writeLock } from '../src/modules/lock.ts'
 import {
   applicationFolder,
   type FixtureModule,

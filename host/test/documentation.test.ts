@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { DAY, Manifest } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
@@ -8,8 +8,7 @@ import { GUEST_LIFETIME } from '../src/callers/guests.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { checkSettings, variableOf } from '../src/config/settings.ts'
 import { MAX_DATA } from '../src/events/emission.ts'
-import { MOST_KEYS } from '../src/http/limits/window-counter.ts'
-import { hostProblems } from '../src/http/problems.ts'
+import { MOST_KEYS } from '../src/http/limits/rate-limits.ts'
 import { ANSWER_LIFETIME } from '../src/requests/idempotency-records.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -84,29 +83,6 @@ t.test('writing-a-module.md has every key of the manifest, and no other', async 
   )
 })
 
-t.test('errors.md has every problem of the host and of the modules, and no other', async (t) => {
-  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
-  const documented = page.map(([status, name, title]) => `${status} ${name} ${title}`)
-  const known = Object.entries(hostProblems.definitions).map(
-    ([name, { status, title }]) => `${status} ${code(name)} ${title}`,
-  )
-  const modules = (await readdir(new URL('packages', root))).filter((name) => name.startsWith('api-'))
-  for (const module of modules) {
-    const source = await read(`packages/${module}/src/problems.ts`)
-    const registry = /defineProblems\('.+', \{\n([\s\S]+?)\n\}\)/.exec(source)?.[1] ?? ''
-    const lines = registry.split('\n')
-    const found = [...registry.matchAll(/'?([a-z-]+)'?: \{ status: (\d{3}), title: ['"](.+)['"] \}/g)]
-    t.equal(found.length, lines.length, `every problem of ${module} is read`)
-    known.push(...found.map(([, name, status, title]) => `${status} ${code(name as string)} ${title}`))
-  }
-  t.same(documented.sort(), known.sort())
-})
-
-t.test('errors.md says of every problem what to do', async (t) => {
-  const page = rowsOf(await read('docs/errors.md')).filter(([status]) => /^\d{3}$/.test(status as string))
-  for (const [, name, , advice] of page) t.match(advice, /\w{3,}/, `${name}`)
-})
-
 t.test('operating.md says for how long everything is kept', async (t) => {
   const section = (await read('docs/operating.md'))
     .split(/^### /m)
@@ -124,7 +100,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
       `${rateLimit.properties.maxNewGuests.default} new ones`,
     ],
     'a cart': [`${carts?.[1]} days`, `${carts?.[2]} days`, `${carts?.[3]} lines`],
-    'the answer to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
+    'the response to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
     'an event': [`${events.properties.retentionDays.default} days`, `${MAX_DATA / 1024} KiB`],
     'a webhook': [`${ofEvents.webhooksPerCaller.default} a caller`],
     'an ended delivery': [`${ofEvents.webhookDeliveryDays.default} days`],

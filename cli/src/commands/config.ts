@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { wrongConfigCall } from '../failures/index.ts'
 import { changeApplication } from '../install/change-application.ts'
 import { isServed } from '../installed-state.ts'
 import { changeSetting } from '../settings/change-setting.ts'
@@ -33,12 +33,7 @@ export const config: Command = {
     if (action === 'unset' && key !== undefined && value === undefined) {
       return await change(await application(), `config unset ${key}`, key, undefined, terminal)
     }
-    throw new Failure(
-      'usage',
-      'usage',
-      'This is not how "app config" is called.',
-      'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
-    )
+    throw wrongConfigCall()
   },
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { Failure } from '../failure.ts'
+import { findingsLeft } from '../failures/index.ts'
 import { busyWith, whileLocked } from '../install/command-lock.ts'
 
 export const doctor: Command = {
@@ -24,12 +24,7 @@ export const doctor: Command = {
     terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'All is well.')
     const left = findings.filter(({ severity, fixed }) => severity !== 'info' && !fixed)
     if (left.length === 0) return
-    throw new Failure(
-      'unexpected',
-      'findings-left',
-      left.length === 1 ? 'One finding needs seeing to.' : `${left.length} findings need seeing to.`,
-      fix ? 'Do what each of them says.' : 'Do what each of them says; "app doctor --fix" mends what it can.',
-    )
+    throw findingsLeft({ count: left.length })
   },
 }
 

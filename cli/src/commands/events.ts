@@ -2,7 +2,7 @@ import { beginRecord } from '../audit/begin-record.ts'
 import type { Command } from '../command.ts'
 import { askDatabase } from '../data/ask-database.ts'
 import { withUser } from '../database-in-use.ts'
-import { Failure } from '../failure.ts'
+import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
 import {
   type ChosenReaction,
   discardReactions,
@@ -45,27 +45,23 @@ export const events: Command = {
     const limit = numberOption('--limit', options.limit)
     const all = options.all === true
     if (action === undefined) {
-      if (all || options.module !== undefined) throw misused('--all and --module go with replay or discard.')
+      if (all || options.module !== undefined)
+        throw wrongEventsCall({ problem: '--all and --module go with replay or discard.' })
       return await show(directory, limit ?? 20, terminal)
     }
-    if (limit !== undefined) throw misused('--limit goes with the list, which "app events" shows.')
+    if (limit !== undefined)
+      throw wrongEventsCall({ problem: '--limit goes with the list, which "app events" shows.' })
     if (action === 'replay') {
-      if ((event === undefined) !== all) throw misused('"replay" takes either an event or --all.')
+      if ((event === undefined) !== all)
+        throw wrongEventsCall({ problem: '"replay" takes either an event or --all.' })
       return await replay(directory, await choice(), terminal)
     }
-    if (action !== 'discard') throw misused(`There is "replay" and "discard", and no "${action}".`)
-    if (event === undefined || all) throw misused('"discard" takes one event, and no --all.')
+    if (action !== 'discard')
+      throw wrongEventsCall({ problem: `There is "replay" and "discard", and no "${action}".` })
+    if (event === undefined || all)
+      throw wrongEventsCall({ problem: '"discard" takes one event, and no --all.' })
     return await discard(directory, { ...(await choice()), event }, terminal)
   },
-}
-
-function misused(what: string): Failure {
-  return new Failure(
-    'usage',
-    'usage',
-    what,
-    'Write app events, app events replay <event>, app events replay --all or app events discard <event>.',
-  )
 }
 
 async function show(directory: string, limit: number, terminal: Terminal): Promise<void> {
@@ -112,7 +108,7 @@ async function replay(directory: string, choice: FailedChoice, terminal: Termina
       reactions: await replayReactions(directory, choice),
     })),
   )
-  if (choice.event !== undefined) assertSome(reactions, choice)
+  if (choice.event !== undefined) assertSome(reactions, choice.event, choice.module)
   const lock = await readLock(directory)
   const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
     const why = whyIdle(lock, module)
@@ -137,21 +133,16 @@ async function discard(
       reactions: await discardReactions(directory, choice, record),
     })),
   )
-  assertSome(reactions, choice)
+  assertSome(reactions, choice.event, choice.module)
   terminal.result({ discarded: reactions }, `Given up:\n${listed(reactions)}`)
 }
 
 const listed = (reactions: readonly ChosenReaction[]) =>
   table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
 
-function assertSome(reactions: readonly ChosenReaction[], { event, module }: FailedChoice): void {
+function assertSome(reactions: readonly ChosenReaction[], event: string, module?: string): void {
   if (reactions.length > 0) return
-  throw new Failure(
-    'notFound',
-    'no-failed-reaction',
-    `${module ?? 'No module'} has ${module === undefined ? '' : 'not '}failed on an event ${event}.`,
-    'See those on which one has: app events',
-  )
+  throw module === undefined ? noFailedEvent({ event }) : noEventFailedBy({ module, event })
 }
 
 /** The id of a module that reacts to events, or has done so. */
@@ -159,12 +150,7 @@ async function moduleOf(directory: string, name: string): Promise<string> {
   const id = installedId(await readLock(directory), name) ?? name
   const { subscriptions } = await readReactions(directory, 1)
   if (subscriptions.some(({ module }) => module === id)) return id
-  throw new Failure(
-    'notFound',
-    'no-such-module',
-    `No module "${name}" reacts to events, or has done so.`,
-    'See those that do: app events',
-  )
+  throw noReactingModule({ name })
 }
 
 async function asked<Answer>(directory: string, ask: () => Promise<Answer>): Promise<Answer> {

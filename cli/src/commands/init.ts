@@ -3,7 +3,7 @@ import { findApplication } from '../application.ts'
 import { completeApplication, newSecretNote } from '../application-folder.ts'
 import { assertOwner } from '../assert-owner.ts'
 import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { namedTwice } from '../failures/index.ts'
 
 export const init: Command = {
   name: 'init',
@@ -17,12 +17,7 @@ export const init: Command = {
 
   async run({ arguments: [dir], options, terminal }) {
     if (dir !== undefined && options.dir !== undefined) {
-      throw new Failure(
-        'usage',
-        'usage',
-        `The folder is named twice: ${dir} and --dir ${options.dir}.`,
-        'Name it once.',
-      )
+      throw namedTwice({ what: 'folder', first: dir, second: `--dir ${options.dir}` })
     }
     const directory = resolve(dir ?? (options.dir as string | undefined) ?? '.')
     assertOwner(directory)

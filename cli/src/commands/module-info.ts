@@ -1,5 +1,5 @@
 import type { Call, Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../failures/index.ts'
 import { describeElsewhere, describeModule } from '../install/describe-module.ts'
 import { planText } from '../install/plan.ts'
 

@@ -3,7 +3,7 @@ import { YES } from '../ask-before-loss.ts'
 import type { Command } from '../command.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
-import { Failure } from '../failure.ts'
+import { noGenerationNumber } from '../failures/index.ts'
 import { inTemporaryFolder } from '../host.ts'
 import { changeApplication, planChange } from '../install/change-application.ts'
 import { dropText } from '../install/plan-undo.ts'
@@ -88,5 +88,5 @@ const nothingToDo = (to: number) => `Nothing to do: what generation ${to} had is
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new Failure('usage', 'usage', `"${text}" is no generation.`, 'Give a number of "app module-history".')
+  throw noGenerationNumber({ text })
 }

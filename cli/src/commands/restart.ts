@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import { callRunningHost } from '../host.ts'
 import { whileLocked } from '../install/command-lock.ts'
 import { assertInForce } from '../install/in-force.ts'
@@ -19,16 +19,12 @@ export const restart: Command = {
       ),
     )
     if (answer === undefined) {
-      throw new Failure('notFound', 'not-running', 'No host runs this application.', 'Start it: app start')
+      throw notRunning()
     }
     const { workers, reason } = answer.body as { workers?: number; reason?: string }
     if (answer.status !== 200 || workers === undefined) {
-      throw new Failure(
-        answer.status === 409 ? 'refused' : 'unexpected',
-        'not-restarted',
-        `The host was not restarted: ${reason ?? `it answered ${answer.status}`}.`,
-        'It serves as before. Mend what it says; one without --workers is stopped and started again.',
-      )
+      const because = { reason: reason ?? `it answered ${answer.status}` }
+      throw answer.status === 409 ? restartRefused(because) : restartFailed(because)
     }
     terminal.result({ workers }, `Replaced ${workers} processes.`)
   },

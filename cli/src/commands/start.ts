@@ -4,7 +4,18 @@ import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../ap
 import type { Command } from '../command.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { withUser } from '../database-in-use.ts'
-import { Failure, failureOf } from '../failure.ts'
+import {
+  cannotListen,
+  type Failure,
+  failureOf,
+  hostStorageFailed,
+  needsPostgres,
+  noPort,
+  noWorkers,
+  portInUse,
+  workersFailed,
+  workersFailedAlike,
+} from '../failures/index.ts'
 import {
   Application,
   BrokenStorageError,
@@ -137,7 +148,7 @@ async function untilStopped(
   try {
     await running.closed
   } catch (error) {
-    if (error instanceof WorkerEndedError) throw workersFailed(error)
+    if (error instanceof WorkerEndedError) throw stoppedWorking(error)
     throw storageFailed(error)
   }
 }
@@ -145,13 +156,7 @@ async function untilStopped(
 /** An error of a host whose disk fails, as that; any other as it is. */
 function storageFailed(error: unknown): unknown {
   if (!(error instanceof BrokenStorageError)) return error
-  return new Failure(
-    'fatal',
-    'storage-failed',
-    `The host stopped, since it cannot trust its database any more: ${error.message}`,
-    'Check the disk, then start it again: what was acknowledged is in the database.',
-    { cause: error },
-  )
+  return hostStorageFailed({ reason: error.message, cause: error })
 }
 
 /** What a worker of `startWorkers` does. Its parent says what goes wrong. */
@@ -182,12 +187,7 @@ async function startWorkers(
   signal: AbortSignal,
 ): Promise<WorkerPool> {
   if ((await readConfig(directory)).databaseFile !== undefined) {
-    throw new Failure(
-      'refused',
-      'one-process',
-      'Several processes need PostgreSQL: one SQLite file is served by one process.',
-      'Start it without --workers, or name a PostgreSQL in "database" or APP_DATABASE.',
-    )
+    throw needsPostgres()
   }
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
   try {
@@ -202,36 +202,27 @@ async function startWorkers(
   } catch (error) {
     if (signal.aborted) throw error
     if (error instanceof WorkerEndedError)
-      throw error.failure ? failureOf(error.failure) : workersFailed(error)
+      throw error.failure ? failureOf(error.failure) : stoppedWorking(error)
     throw await withUser(directory, error)
   }
 }
 
-function workersFailed(error: WorkerEndedError): Failure {
-  return new Failure(
-    'unexpected',
-    'workers-failed',
-    `The host stopped, since its processes end again and again: ${error.message}`,
-    error.failure?.hint ?? 'Look into its log for why, mend that, then start it again.',
-    { cause: error },
-  )
+function stoppedWorking(error: WorkerEndedError): Failure {
+  const advice = error.failure?.hint
+  const because = { reason: error.message, cause: error }
+  return advice === undefined ? workersFailed(because) : workersFailedAlike({ ...because, advice })
 }
 
 function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
-  throw new Failure('usage', 'usage', `"${text}" is no port.`, 'Give a number from 0 to 65535.')
+  throw noPort({ text })
 }
 
 function workersOf(text = '1'): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
-  throw new Failure(
-    'usage',
-    'usage',
-    `"${text}" is no number of processes.`,
-    'Give a number from 1 to 999; one per core is enough.',
-  )
+  throw noWorkers({ text })
 }
 
 const unusable: Readonly<Record<string, string>> = {
@@ -253,13 +244,7 @@ async function startOn(
     if (error === signal.reason) throw error
     const { code, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE') {
-      throw new Failure(
-        'unexpected',
-        'port-in-use',
-        `Port ${at.port} of ${at.address} is taken by another program.`,
-        'Stop what listens there, or choose another one: app start --port 8080',
-        { cause: error },
-      )
+      throw portInUse({ port: at.port as number, address: at.address as string, cause: error })
     }
     if (
       syscall &&
@@ -267,13 +252,7 @@ async function startOn(
       code &&
       Object.hasOwn(unusable, code)
     ) {
-      throw new Failure(
-        'unexpected',
-        'cannot-listen',
-        `The address cannot be listened on: ${unusable[code]}.`,
-        'Choose another --host or --port.',
-        { cause: error },
-      )
+      throw cannotListen({ reason: unusable[code] as string, cause: error })
     }
     throw await withUser(directory, storageFailed(error))
   }

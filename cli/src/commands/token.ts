@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { beginRecord } from '../audit/begin-record.ts'
 import { deliverRecords } from '../audit/deliver-records.ts'
 import type { Command } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
 import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '../host.ts'
 
 export const token: Command = {
@@ -37,17 +37,9 @@ async function mint(request: Parameters<typeof mintApplicationToken>[0]): Promis
   } catch (error) {
     const { directory } = request
     if (error instanceof ConfigError && !existsSync(secretFile(directory)) && !process.env.APP_SECRET) {
-      throw new Failure(
-        'usage',
-        'no-secret',
-        `There is no secret to sign with: neither ${secretFile(directory)} nor APP_SECRET is there.`,
-        `Make one: app init ${directory}`,
-        { cause: error },
-      )
+      throw noSecretToSignWith({ file: secretFile(directory), directory, cause: error })
     }
     if (!(error instanceof TypeError)) throw error
-    const { message } = error
-    const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
-    throw new Failure('usage', 'usage', sentence, 'See "app token --help" for examples.', { cause: error })
+    throw wrongToken({ problem: capitalised(error.message), cause: error })
   }
 }

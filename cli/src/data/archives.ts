@@ -2,7 +2,7 @@ import { constants, existsSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { findApplication } from '../application.ts'
-import { Failure } from '../failure.ts'
+import { archiveFailed } from '../failures/index.ts'
 import { makeFolder, readConfig } from '../host.ts'
 import { assertRoom, sizeOf } from '../install/take-snapshot.ts'
 
@@ -26,13 +26,7 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
     const { databaseFile } = await readConfig(directory)
     if (databaseFile !== undefined) await assertRoom(folder, 2 * (await sizeOf(databaseFile)))
   } catch (error) {
-    throw new Failure(
-      'refused',
-      'archive-failed',
-      `Data would be dropped, and the archive that goes before cannot be written to ${folder}: ${(error as Error).message}`,
-      'Nothing was changed. Make room, or let this user write there, then try again.',
-      { cause: error },
-    )
+    throw archiveFailed({ folder, reason: (error as Error).message, cause: error })
   }
 }
 

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { requestRefused } from '../failures/index.ts'
 import { callRunningHost, StillNeededError, StorageBusyError } from '../host.ts'
 
 export interface DatabaseRequest {
@@ -51,10 +51,5 @@ export async function askHost<Answer>({
   if (answer === undefined || answer.status === 200) return answer?.body as Answer | undefined
   const { reason, stillNeeded } = answer.body as { reason?: string; stillNeeded?: boolean }
   if (stillNeeded) throw new StillNeededError(reason)
-  throw new Failure(
-    'unexpected',
-    'host-refused',
-    `The running host did not do it: ${reason ?? `it answered ${answer.status}`}.`,
-    'Give the same command again when what it says is over: it goes on where this one stopped.',
-  )
+  throw requestRefused({ reason: reason ?? `it answered ${answer.status}` })
 }

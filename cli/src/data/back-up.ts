@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { Failure } from '../failure.ts'
+import { noSecretToBackUp } from '../failures/index.ts'
 import {
   configFile,
   copyDatabaseBeside,
@@ -96,10 +96,5 @@ async function untilRestored(directory: string): Promise<void> {
 async function readSecret(directory: string): Promise<string> {
   const secret = await readOptionalText(secretFile(directory))
   if (secret !== undefined) return secret
-  throw new Failure(
-    'notFound',
-    'no-secret',
-    `There is no secret: ${secretFile(directory)} is missing.`,
-    'Leave --with-secret out where the secret comes from APP_SECRET.',
-  )
+  throw noSecretToBackUp({ file: secretFile(directory) })
 }

@@ -3,7 +3,16 @@ import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import { askBeforeLoss } from '../ask-before-loss.ts'
-import { Failure } from '../failure.ts'
+import {
+  databaseOverridden,
+  moveBusy,
+  moveInterrupted,
+  moveTargetUnreachable,
+  nothingToMove,
+  notMovable,
+  notOnSqlite,
+  wrongMoveTarget,
+} from '../failures/index.ts'
 import {
   type ApplicationState,
   acquireFileLock,
@@ -64,9 +73,9 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   const { databaseFile: file, database } = config
   const nothing = { to: name, former: '', tables: [], heldFor: 0, running: null }
   if (database === url) return { ...nothing, moved: false }
-  if (file === undefined) throw notSqlite()
-  if (process.env.APP_DATABASE !== undefined) throw overridden()
-  if (!existsSync(file)) throw noData(url)
+  if (file === undefined) throw notOnSqlite()
+  if (process.env.APP_DATABASE !== undefined) throw databaseOverridden()
+  if (!existsSync(file)) throw nothingToMove({ url: withoutPassword(url) })
   await agreed(terminal, yes)
   const former = (await readConfigText(directory)).text
   const next = setInJson(former, ['database'], url)
@@ -128,7 +137,7 @@ async function whileHeld<Result>(
   }
   const lock = acquireFileLock(databaseLockFile(file))
   // A host that was started a moment ago.
-  if (lock === undefined) throw busy()
+  if (lock === undefined) throw moveBusy()
   try {
     return await work((former, next) => switchAlone(directory, former, next))
   } finally {
@@ -148,12 +157,12 @@ async function switchByHost(directory: string, former: string, next: string): Pr
   // It may have ended after it had done it.
   if ((await readFile(configFile(directory), 'utf8')) === next) return
   const { reason = 'it has ended' } = (answer?.body ?? {}) as { reason?: string }
-  throw interrupted(`the running host did not switch: ${reason}`)
+  throw moveInterrupted({ reason: `the running host did not switch: ${reason}` })
 }
 
 async function switchAlone(directory: string, former: string, next: string): Promise<void> {
   if (await replaceFile(await realpath(configFile(directory)), former, next)) return
-  throw interrupted('app.config.json has changed meanwhile')
+  throw moveInterrupted({ reason: 'app.config.json has changed meanwhile' })
 }
 
 async function runningHost(directory: string): Promise<number | null> {
@@ -168,12 +177,7 @@ function targetOf(to: string | undefined): { url: string; name: string } {
     }
     return { url: to, name: parsePostgresUrl(to).name }
   } catch (error) {
-    throw new Failure(
-      'usage',
-      'usage',
-      `--to ${(error as Error).message}.`,
-      'Write app migrate-data --to "postgres://user@host/database?schema=shop".',
-    )
+    throw wrongMoveTarget({ problem: (error as Error).message })
   }
 }
 
@@ -190,70 +194,14 @@ async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> 
     return await work()
   } catch (error) {
     if (error instanceof MigrationError || (error instanceof DatabaseError && error.kind === 'foreign-key')) {
-      throw new Failure(
-        'refused',
-        'not-movable',
-        `The data cannot be moved: ${error.message}.`,
-        'The application goes on with SQLite. Mend what it says, then give the same command again.',
-        { cause: error },
-      )
+      throw notMovable({ reason: error.message, cause: error })
     }
-    if (error instanceof StorageUnreachableError) throw unreachable(error)
-    if (error instanceof DatabaseError) throw interrupted(error.message, error)
+    if (error instanceof StorageUnreachableError) {
+      throw moveTargetUnreachable({ reason: error.message, cause: error })
+    }
+    if (error instanceof DatabaseError) throw moveInterrupted({ reason: error.message, cause: error })
     throw error
   }
 }
 
-function unreachable(cause: StorageUnreachableError): Failure {
-  return new Failure(
-    'unexpected',
-    'database-unreachable',
-    cause.message.charAt(0).toUpperCase() + cause.message.slice(1),
-    'The application goes on with SQLite. Start that server, or correct --to: host, user, password, certificate.',
-    { cause },
-  )
-}
-
-function interrupted(reason: string, cause?: Error): Failure {
-  return new Failure(
-    'unexpected',
-    'move-interrupted',
-    `The data have not been moved: ${reason}.`,
-    'The application goes on with SQLite. Give the same command again: it goes on where this one stopped.',
-    { cause },
-  )
-}
-
-const notSqlite = () =>
-  new Failure(
-    'refused',
-    'not-on-sqlite',
-    'The database of this application is a PostgreSQL already, and only what is in SQLite is moved.',
-    'Nothing was changed. From one PostgreSQL to another: app backup <file>, app config set database <url>, then app restore <file>.',
-  )
-
-const overridden = () =>
-  new Failure(
-    'refused',
-    'database-overridden',
-    'APP_DATABASE is set and wins over app.config.json, which is to name the new database.',
-    'Write its value into app.config.json ("app config set database …"), unset it, and restart the host.',
-  )
-
 const withoutPassword = (url: string) => url.replace(/^([^/]*\/\/[^:@/?]*):[^@/]*@/, '$1@')
-
-const noData = (url: string) =>
-  new Failure(
-    'refused',
-    'no-data',
-    'There is no SQLite database yet, so there is nothing to move.',
-    `Have the application begin there, with the password in PGPASSWORD: app config set database "${withoutPassword(url)}"`,
-  )
-
-const busy = () =>
-  new Failure(
-    'busy',
-    'busy',
-    'A host has just started on this application, or stops.',
-    'Give the same command again: it goes on where this one stopped.',
-  )

@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
+import { notPurgeable } from '../failures/index.ts'
 import {
   assertUnneeded,
   copyDatabase,
@@ -128,7 +128,7 @@ async function rehearse(directory: string, ids: readonly string[]) {
         order.push(id)
         tables.push(...purged.tables)
       }
-      if (refusals.length === left.size) throw notPurgeable(refusals[0] as MigrationError)
+      if (refusals.length === left.size) throw refused(refusals[0] as MigrationError)
       for (const id of order) left.delete(id)
     }
     return { order, tables }
@@ -141,7 +141,7 @@ async function tryOnPostgres(url: string, modules: readonly string[]): Promise<v
   try {
     await (await postgresData()).tryPurge(url, modules)
   } catch (error) {
-    throw error instanceof MigrationError ? notPurgeable(error) : error
+    throw error instanceof MigrationError ? refused(error) : error
   }
 }
 
@@ -154,15 +154,7 @@ async function tryPurge(storage: Storage, id: string): Promise<ModuleData | Migr
   }
 }
 
-function notPurgeable(cause: MigrationError): Failure {
-  return new Failure(
-    'refused',
-    'not-purgeable',
-    `The data cannot be dropped: ${cause.message}.`,
-    'Nothing was changed. Mend what it says, or remove the module without --purge.',
-    { cause },
-  )
-}
+const refused = (cause: MigrationError) => notPurgeable({ reason: cause.message, cause })
 
 /** The ids of modules that are installed, or were once, under these names. */
 async function idsOf(directory: string, lock: Lock, names: readonly string[]): Promise<string[]> {

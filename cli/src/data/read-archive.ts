@@ -3,7 +3,7 @@ import { closeSync, createReadStream, openSync, writeSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
-import { Failure } from '../failure.ts'
+import { archiveIsBundle, badArchive, noArchive } from '../failures/index.ts'
 import { isBundle } from '../install/bundle-file.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
@@ -19,7 +19,7 @@ const LARGEST_TEXT = 64 * 1024 * 1024
  */
 export async function readArchive(file: string, folder: string): Promise<ArchiveManifest> {
   await assertGzip(file)
-  if (await isBundle(file)) throw ofModules(file)
+  if (await isBundle(file)) throw archiveIsBundle({ file })
   const { bavail, bsize } = await statfs(folder)
   const reader = new Reader(folder, bavail * bsize)
   const parser = new Parser({ strict: true })
@@ -50,7 +50,7 @@ export async function readArchive(file: string, folder: string): Promise<Archive
     })
     return reader.finish()
   } catch (error) {
-    throw refused(file, (error as Error).message, error as Error)
+    throw badArchive({ file, reason: (error as Error).message, cause: error })
   } finally {
     stream.destroy()
     reader.close()
@@ -148,37 +148,13 @@ class Reader {
 async function assertGzip(file: string): Promise<void> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message
-    throw new Failure(
-      'notFound',
-      'no-archive',
-      `${file} cannot be read: ${reason}.`,
-      'Nothing was changed. Name a file that "app backup", "app module-rollback" or "app module-remove --purge" has written.',
-    )
+    throw noArchive({ file, reason })
   })
   try {
     const start = Buffer.alloc(2)
     await handle.read(start, 0, 2, 0).catch(() => {})
-    if (start[0] !== 0x1f || start[1] !== 0x8b) throw refused(file, 'it is no gzipped tarball')
+    if (start[0] !== 0x1f || start[1] !== 0x8b) throw badArchive({ file, reason: 'it is no gzipped tarball' })
   } finally {
     await handle.close()
   }
-}
-
-function ofModules(file: string): Failure {
-  return new Failure(
-    'refused',
-    'bad-archive',
-    `${file} cannot be restored: it is a bundle, which has modules and no data.`,
-    `Nothing was changed. Install it: app module-install ${file}`,
-  )
-}
-
-function refused(file: string, reason: string, cause?: Error): Failure {
-  return new Failure(
-    'refused',
-    'bad-archive',
-    `${file} cannot be restored: ${reason}.`,
-    'Nothing was changed. Take another archive.',
-    cause ? { cause } : {},
-  )
 }

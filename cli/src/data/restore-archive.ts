@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { askBeforeLoss } from '../ask-before-loss.ts'
 import { beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
+import { badArchive, noSecretInArchive } from '../failures/index.ts'
 import {
   configFile,
   damageOf,
@@ -72,7 +72,7 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
   await chmod(folder, 0o700)
   const manifest = await terminal.during('Verifying', () => readArchive(file, folder))
   const damage = damageOf(join(folder, DATA))
-  if (damage !== undefined) throw refused(file, `its database is damaged: ${damage}`)
+  if (damage !== undefined) throw badArchive({ file, reason: `its database is damaged: ${damage}` })
   if (manifest.kind === 'module') return await restorePurged(restore, folder, manifest)
   return await restoreApplication(restore, folder, manifest)
 }
@@ -84,12 +84,7 @@ async function restoreApplication(
 ): Promise<Restored> {
   const { directory, file, command, withConfig, withSecret, terminal, yes } = restore
   if (withSecret && !Object.hasOwn(parts, SECRET)) {
-    throw new Failure(
-      'refused',
-      'bad-archive',
-      `${file} holds no secret: it was made without --with-secret.`,
-      'Nothing was changed. Leave --with-secret out: .app/secret stays as it is.',
-    )
+    throw noSecretInArchive({ file })
   }
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
@@ -132,7 +127,7 @@ async function readParts(file: string, folder: string, directory: string, withCo
     const place = databaseFile === undefined ? { url: database } : { file: resolve(directory, database) }
     return { archivedLock, database: place }
   } catch (error) {
-    throw refused(file, (error as Error).message.replaceAll(`${folder}/`, ''))
+    throw badArchive({ file, reason: (error as Error).message.replaceAll(`${folder}/`, '') })
   }
 }
 
@@ -167,7 +162,7 @@ async function asRefusal<Result>(file: string, work: () => Promise<Result>): Pro
   try {
     return await work()
   } catch (error) {
-    throw error instanceof MigrationError ? refused(file, error.message) : error
+    throw error instanceof MigrationError ? badArchive({ file, reason: error.message }) : error
   }
 }
 
@@ -175,12 +170,3 @@ const missingIn = (directory: string, lock: Lock) =>
   [...lockedPackages(lock)].flatMap(([name, locked]) =>
     existsSync(storedModule(directory, locked)) ? [] : [name],
   )
-
-function refused(file: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'bad-archive',
-    `${file} cannot be restored: ${reason}.`,
-    'Nothing was changed. Take another archive.',
-  )
-}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BegunRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
+import { databaseServed, hostRunning } from '../failures/index.ts'
 import {
   acquireFileLock,
   callRunningHost,
@@ -113,23 +113,13 @@ export async function whileNoHost<Result>(
   try {
     return await work(await postgresData())
   } catch (error) {
-    throw error instanceof StorageBusyError ? hostRunning(error) : error
+    throw error instanceof StorageBusyError ? databaseServed({ reason: error.message, cause: error }) : error
   }
 }
 
 /** @throws {Failure} where a host runs */
 export async function assertStopped(directory: string): Promise<void> {
   if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) throw hostRunning()
-}
-
-function hostRunning(cause?: Error): Failure {
-  return new Failure(
-    'refused',
-    'host-running',
-    `A host runs this application, and data are restored only into one that is stopped${cause ? `: ${cause.message}` : ''}.`,
-    'Nothing was changed. Stop it, then run the command again.',
-    { cause },
-  )
 }
 
 /** What a restoration that was killed before it was decided has put beside its place. */

@@ -1,7 +1,13 @@
 import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { Failure } from '../failure.ts'
+import {
+  lossNotConfirmed,
+  noRoomForSnapshot,
+  noSnapshot,
+  notConfirmed,
+  snapshotUnusable,
+} from '../failures/index.ts'
 import {
   type DatabaseContents,
   damageOf,
@@ -74,7 +80,7 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   const { directory, command, target, names } = restoration
   const database = placeOfDatabase(await readConfig(directory))
   const snapshot = await findSnapshot(directory, names)
-  if (snapshot === undefined) throw noSnapshot(target.generation)
+  if (snapshot === undefined) throw noSnapshot({ generation: target.generation })
   const { at } = snapshot
   const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
   const present = await readLock(directory)
@@ -91,7 +97,7 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
     (error) => {
       if (!(error instanceof MigrationError)) throw error
-      throw unusable(snapshot.file, error.message, 'Restore a backup: app restore')
+      throw snapshotUnusable({ file: snapshot.file, reason: error.message })
     },
   )
   await pruneStore(directory, lock)
@@ -124,10 +130,10 @@ async function copied(directory: string, { file, bytes }: Snapshot): Promise<str
     await assertRoom(folder, bytes)
     await copyFile(file, copy, constants.COPYFILE_FICLONE)
   } catch (error) {
-    throw unusable(file, (error as Error).message, 'Make room for it, then try again.')
+    throw noRoomForSnapshot({ file, reason: (error as Error).message })
   }
   const damage = damageOf(copy)
-  if (damage !== undefined) throw unusable(file, `it is damaged: ${damage}`, 'Restore a backup: app restore')
+  if (damage !== undefined) throw snapshotUnusable({ file, reason: `it is damaged: ${damage}` })
   return copy
 }
 
@@ -135,7 +141,7 @@ function contentsOf(file: string): DatabaseContents {
   try {
     return readFileContents(file)
   } catch (error) {
-    throw unusable(file, (error as Error).message, 'Check the disk, or restore a backup: app restore')
+    throw snapshotUnusable({ file, reason: (error as Error).message })
   }
 }
 
@@ -168,32 +174,9 @@ function ago(milliseconds: number): string {
 
 /** Says what is lost before anything else, so that nobody stops a host for what they do not want. @throws {Failure} */
 async function agreed({ directory, terminal, yes }: SnapshotRestoration, loss: string): Promise<void> {
-  if (!yes && !terminal.interactive) throw declined(loss, 'If that may be lost, add --yes.')
+  if (!yes && !terminal.interactive) throw lossNotConfirmed({ loss })
   terminal.note(loss)
   await assertStopped(directory)
   if (yes || (await terminal.confirm('Put the snapshot back?'))) return
-  throw declined('', 'Answer y, or add --yes.')
-}
-
-function declined(loss: string, hint: string): Failure {
-  const message = `Nothing was changed: it was not confirmed. ${loss}`
-  return new Failure('refused', 'declined', message, hint)
-}
-
-function noSnapshot(generation: number): Failure {
-  return new Failure(
-    'refused',
-    'no-snapshot',
-    `Generation ${generation} cannot be gone back to: no snapshot is left of a database that fits it.`,
-    'Nothing was changed. Snapshots are kept for the last five generations. Restore a backup that was made before: app restore',
-  )
-}
-
-function unusable(file: string, reason: string, hint: string): Failure {
-  return new Failure(
-    'refused',
-    'snapshot-unusable',
-    `The snapshot ${file} cannot be put back: ${reason}.`,
-    `Nothing was changed. ${hint}`,
-  )
+  throw notConfirmed()
 }

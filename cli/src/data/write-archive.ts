@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { create } from 'tar'
-import { Failure } from '../failure.ts'
+import { fileExists, noFolder } from '../failures/index.ts'
 import { publish } from '../host.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
@@ -44,7 +44,7 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
     return size
   } catch (error) {
     const { path = file, code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw exists(file)
+    if (code === 'EEXIST') throw fileExists({ file })
     throw Object.assign(error as Error, { path })
   } finally {
     await rm(temporary, { force: true })
@@ -62,19 +62,14 @@ async function removeLeft(file: string): Promise<void> {
 export async function assertFolder(file: string): Promise<void> {
   const folder = await stat(dirname(file)).catch(() => undefined)
   if (folder?.isDirectory() !== true) {
-    throw new Failure(
-      'notFound',
-      'no-folder',
-      `${file} cannot be written: there is no folder ${dirname(file)}.`,
-      'Make it first, or name another file.',
-    )
+    throw noFolder({ file, folder: dirname(file) })
   }
 }
 
 /** @throws {Failure} where the folder is missing (3), or the file exists (4) */
 export async function assertFree(file: string): Promise<void> {
   await assertFolder(file)
-  if ((await stat(file).catch(() => undefined)) !== undefined) throw exists(file)
+  if ((await stat(file).catch(() => undefined)) !== undefined) throw fileExists({ file })
 }
 
 async function measurePart(file: string): Promise<ArchivePart> {
@@ -85,13 +80,4 @@ async function measurePart(file: string): Promise<ArchivePart> {
     bytes += chunk.length
   }
   return { bytes, sha256: hash.digest('hex') }
-}
-
-function exists(file: string): Failure {
-  return new Failure(
-    'refused',
-    'file-exists',
-    `${file} exists already, and is not overwritten.`,
-    'Name another file, or move that one away.',
-  )
 }

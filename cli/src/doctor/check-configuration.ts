@@ -1,5 +1,5 @@
 import { loadOwnEnvFile } from '../environment.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../failures/index.ts'
 import {
   type Config,
   ConfigError,

@@ -5,6 +5,7 @@ import {
   callRunningHost,
   controlSocket,
   IdentityError,
+  modeOf,
   readConfig,
   readIdentity,
   secretFile,
@@ -78,13 +79,4 @@ async function socketTrouble(directory: string): Promise<Trouble[]> {
       },
     },
   ]
-}
-
-async function modeOf(file: string): Promise<number | undefined> {
-  try {
-    return (await stat(file)).mode & 0o777
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { Failure } from '../failure.ts'
+import { Failure } from '../failures/index.ts'
 import {
   differenceOf,
   type LockedPackage,

@@ -1,5 +1,5 @@
 import { asFailure } from '../explain.ts'
-import type { Failure } from '../failure.ts'
+import type { Failure } from '../failures/index.ts'
 import { HostSilentError, LockError, NewerHostError, readLock } from '../host.ts'
 import { lostLock, restoreLock } from '../install/lost-lock.ts'
 import { checkConfiguration } from './check-configuration.ts'

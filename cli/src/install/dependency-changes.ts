@@ -2,7 +2,7 @@ import type { Dependency } from './dependency-list.ts'
 import { sizeOf } from './size-of.ts'
 
 /** A dependency, and what it is to those of the version before. */
-export interface PlannedDependency extends Dependency {
+interface PlannedDependency extends Dependency {
   /** Null where the version before has the same. */
   readonly change: 'added' | 'changed' | null
   /** The version that it takes the place of. */

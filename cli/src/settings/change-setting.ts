@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type BegunRecord, beginRecord } from '../audit/begin-record.ts'
-import { Failure } from '../failure.ts'
+import { emptySettingGroup, Failure, settingGroup, settingNeeded, settingRefused } from '../failures/index.ts'
 import { configFile, readConfig, readLock } from '../host.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply-change.ts'
 import { readInstalled } from '../install/installed-packages.ts'
@@ -95,14 +95,8 @@ async function findOne(
   const { owner, settings, single } = await findSettings(directory, key)
   const [setting] = settings
   if (single && setting) return { owner, setting }
-  throw new Failure(
-    'usage',
-    'setting-group',
-    `"${key}" is no single setting.`,
-    settings.length === 0
-      ? 'There is none to change.'
-      : `Name one: ${settings.map((one) => one.key).join(', ')}.`,
-  )
+  if (settings.length === 0) throw emptySettingGroup({ key })
+  throw settingGroup({ key, settings: settings.map((one) => one.key).join(', ') })
 }
 
 /** What the file has, although no schema knows it (any more), can be taken away like a setting. */
@@ -168,12 +162,6 @@ async function tryOut(directory: string, id: string, { json }: ConfigText): Prom
 }
 
 function wrongSetting(clauses: readonly string[], value: string | undefined): Failure {
-  return new Failure(
-    'usage',
-    'invalid-setting',
-    `app.config.json would be wrong: ${clauses.join('; ')}.`,
-    value === undefined
-      ? 'Nothing was changed. Set it to another value instead.'
-      : 'Nothing was changed. Give it such a value; "app config get" shows the present ones and the defaults.',
-  )
+  const problems = clauses.join('; ')
+  return value === undefined ? settingNeeded({ problems }) : settingRefused({ problems })
 }

@@ -1,4 +1,11 @@
-import { Failure } from '../failure.ts'
+import {
+  type Failure,
+  misspeltOwner,
+  misspeltSetting,
+  noSettings,
+  noSuchOwner,
+  unknownSetting,
+} from '../failures/index.ts'
 import {
   configSchema,
   type Lock,
@@ -44,7 +51,7 @@ export async function findSettings(directory: string, key: string): Promise<Foun
     ? { owner: host, path: parts }
     : await findModule(directory, lock, parts[0] === 'modules' ? parts.slice(1) : parts, key)
   const settings = settingsBelow(owner, path)
-  if (settings === undefined) throw unknownSetting(owner, key)
+  if (settings === undefined) throw unknown(owner, key)
   const [first] = settings
   const single = settings.length === 1 && first?.path.length === owner.path.length + path.length
   return { owner, settings, single }
@@ -76,12 +83,9 @@ async function findModule(directory: string, lock: Lock, parts: readonly string[
   }
   const known = [...Object.keys(lock.modules), ...Object.keys(hostProperties)]
   const [near] = nearest(parts[0] as string, known)
-  throw new Failure(
-    'notFound',
-    'not-installed',
-    `"${key}" names nothing: "${parts[0]}" is neither an installed module nor a setting of the host.`,
-    near ? `Did you mean ${[near, ...parts.slice(1)].join('.')}?` : 'See "app config get" for all there are.',
-  )
+  const name = parts[0] as string
+  if (near === undefined) throw noSuchOwner({ key, name })
+  throw misspeltOwner({ key, name, near: [near, ...parts.slice(1)].join('.') })
 }
 
 const moduleOwner = (id: string, schema: SettingsOwner['schema']): SettingsOwner => ({
@@ -90,18 +94,10 @@ const moduleOwner = (id: string, schema: SettingsOwner['schema']): SettingsOwner
   schema,
 })
 
-function unknownSetting(owner: SettingsOwner, key: string): Failure {
+function unknown(owner: SettingsOwner, key: string): Failure {
   const known = (settingsBelow(owner, []) ?? []).map((setting) => setting.key)
   const [near] = nearest(key, known)
-  const whose = owner.module ?? 'the host'
-  return new Failure(
-    'usage',
-    'unknown-setting',
-    `"${key}" is no setting of ${whose}.`,
-    known.length === 0
-      ? `${whose} takes no settings.`
-      : near
-        ? `Did you mean ${near}?`
-        : `It has ${known.join(', ')}.`,
-  )
+  const names = { key, owner: owner.module ?? 'the host' }
+  if (known.length === 0) return noSettings(names)
+  return near ? misspeltSetting({ ...names, near }) : unknownSetting({ ...names, settings: known.join(', ') })
 }

@@ -30,7 +30,7 @@ export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Se
 }
 
 /** Whether a setting is one of several that stand in an object of their own. */
-export const isGroup = (schema: Schema) => schema.properties !== undefined
+const isGroup = (schema: Schema) => schema.properties !== undefined
 
 /** The value as it may be shown: what the schema calls `writeOnly` is secret. */
 export function shown(value: unknown, schema: Schema): unknown {

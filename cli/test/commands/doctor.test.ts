@@ -330,7 +330,7 @@ t.test('on a terminal each finding stands with what to do', async (t) => {
   const { exitCode, stdout, stderr } = await runApp('doctor', '--dir', directory)
   t.equal(exitCode, 1)
   t.match(stdout, /^error: secret-mode\n {2}.*can be read by others.*\n {2}Run chmod 600/)
-  t.match(stderr, /One finding needs seeing to/)
+  t.match(stderr, /Findings that need seeing to: 1\./)
 })
 
 t.test('every finding is in docs/errors.md, and no other', async (t) => {

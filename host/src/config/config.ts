@@ -7,7 +7,6 @@ import {
   readOptionalText,
 } from '@mortise/storage'
 import type { Static, TSchema } from '@sinclair/typebox'
-import { configFile } from '../modules/lock.ts'
 import { configSchema } from './config-schema.ts'
 import {
   ConfigError,
@@ -33,6 +32,7 @@ export interface Config extends Static<typeof configSchema> {
   readonly unknownVariables: readonly string[]
 }
 
+export const configFile = (directory: string) => join(directory, 'app.config.json')
 export const secretFile = (directory: string) => join(directory, '.app', 'secret')
 
 /** Read elsewhere: by `readSecret` below, and by the test suites. */

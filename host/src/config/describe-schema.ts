@@ -19,8 +19,10 @@ export function describeSchema(schema: Described): string {
       return schema.format
         ? `a string of the form ${schema.format}`
         : `a string${count(schema, 'Length', 'character')}`
-    case 'array':
-      return `an array${count(schema, 'Items', 'item')}`
+    case 'array': {
+      const example = Array.isArray(schema.examples) ? `, such as ${JSON.stringify(schema.examples[0])}` : ''
+      return `an array${count(schema, 'Items', 'item')}${example}`
+    }
     case 'object':
       return 'an object'
     case 'boolean':

@@ -1,7 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import { checkedSchemas } from './check-schema.ts'
-import { formats, settingReason } from './setting-reason.ts'
+import { nearest } from './nearest.ts'
+import { type SchemaError, schemaErrors } from './schema-errors.ts'
+import { settingFormats } from './setting-formats.ts'
 
 /** Text by name, as process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -75,12 +77,12 @@ export function checkSettings(
   if (validate(target)) return
   const ofVariables = new Set<string>()
   const ofFile = new Set<string>()
-  for (const error of withoutBranches(validate.errors ?? [])) {
-    const key = [...path, ...keyOf(error)]
+  for (const error of schemaErrors(validate.errors, { noun: 'setting', formats: settingFormats })) {
+    const key = [...path, ...error.path]
     const variable = variables.find((name) =>
       key.some((_, end) => variableOf(key.slice(0, end + 1)) === name),
     )
-    const reason = settingReason(error)
+    const reason = reasonOf(error)
     if (variable) ofVariables.add(`${variable} ("${key.join('.')}") ${reason}`)
     else ofFile.add(`"${key.join('.')}" ${reason}`)
   }
@@ -102,27 +104,17 @@ function validatorOf(schema: TSchema): ValidateFunction {
       strict: false,
       verbose: true,
     })
-    for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, test)
+    for (const [name, { test }] of Object.entries(settingFormats)) ajv.addFormat(name, test)
     validate = ajv.compile(schema)
     validators.set(schema, validate)
   }
   return validate
 }
 
-/** What each branch of a union lacks says less than the union itself. */
-function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
-  return errors.filter(({ schemaPath }) =>
-    unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)),
-  )
-}
-
-function keyOf({ instancePath, keyword, params }: ErrorObject): string[] {
-  const path = instancePath.split('/').slice(1)
-  const key = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  if (keyword === 'additionalProperties') key.push(params.additionalProperty)
-  if (keyword === 'required') key.push(params.missingProperty)
-  return key
+/** Why, and which one is meant where it is unknown. */
+function reasonOf({ path, reason, known }: SchemaError): string {
+  const [near] = known === undefined ? [] : nearest(path.at(-1) as string, known)
+  return near === undefined ? reason : `${reason}: did you mean "${near}"?`
 }
 
 function parsed(text: string): unknown {

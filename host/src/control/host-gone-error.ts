@@ -9,14 +9,13 @@ export class HostGoneError extends Error {
 export class HostSilentError extends HostGoneError {
   override readonly name = 'HostSilentError'
   readonly pid: number | undefined
-  /** What to do, a sentence. */
-  readonly hint: string
+  /** Whether its process is stopped, and goes on once it is woken. */
+  readonly isStopped: boolean
 
   constructor({ pid, state }: HostProcess) {
     super(`the running host${pid === undefined ? '' : ` (process ${pid})`} does not answer: ${whyOf[state]}`)
     this.pid = pid
-    const target = pid ?? 'its process'
-    this.hint = `${state === 'stopped' ? `Wake it (kill -CONT ${target}), or end it` : 'Wait for it, or end it'} and start it again: kill -9 ${target}, then app start. What it has acknowledged is in the database.`
+    this.isStopped = state === 'stopped'
   }
 }
 

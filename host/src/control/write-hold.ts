@@ -2,8 +2,8 @@ import { readFile, realpath } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { replaceFile, type Storage } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
+import { configFile } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
-import { configFile } from '../modules/lock.ts'
 
 /** How long a holder may give no sign of life, in seconds in which this process runs. */
 const SILENCE = 30

@@ -1,7 +1,7 @@
 import { byEngine, type Emission, type Sql, type Step, sql } from '@mortise/module-sdk'
-import { Ajv, type ValidateFunction } from 'ajv'
-import addFormats from 'ajv-formats'
-import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
+import { checkSchema } from '../config/check-schema.ts'
+import { firstError } from '../config/first-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 
 /** The most that the data of an event may have, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -26,25 +26,15 @@ export function insertion(event: Emission['event']): Sql {
   })
 }
 
-/** Of each schema, compiled when the first such event is emitted. */
-const validators = new WeakMap<object, ValidateFunction>()
-let ajv: Ajv | undefined
+/** The schemas of events that have been emitted. */
+const checked = new WeakSet<object>()
 
 function toJson({ type, data, schema }: Emission['event']): string {
-  let validate = validators.get(schema)
-  if (validate === undefined) {
-    checkSchema(schema)
-    ajv ??= addFormats.default(new Ajv({ ...checkedSchemas, strict: false, addUsedSchema: false }))
-    validate = ajv.compile(schema)
-    // The compiler keeps every schema that it has seen, and modules come and go.
-    ajv.removeSchema(schema)
-    validators.set(schema, validate)
-  }
-  if (!validate(data)) {
-    const [error] = validate.errors ?? []
-    throw new TypeError(
-      `the data of the event ${type} are not what its schema says: ${error?.instancePath || 'they'} ${error?.message}`,
-    )
+  if (!checked.has(schema)) checkSchema(schema)
+  checked.add(schema)
+  const wrong = firstError(schema, data)
+  if (wrong) {
+    throw new TypeError(`the data of the event ${type} are not what its schema says: ${clauseOf(wrong)}`)
   }
   const json = JSON.stringify(data)
   if (Buffer.byteLength(json) <= MAX_DATA) return json

@@ -16,7 +16,7 @@ import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { Shares } from '../http/limits/shares.ts'
 import { paging } from '../http/paging.ts'
 import { problemDetails } from '../http/problem-details.ts'
-import { requestBodies } from '../http/request-bodies.ts'
+import { requestBodies } from '../http/request-body.ts'
 import { securityHeaders } from '../http/security-headers.ts'
 import { unknownRoutes } from '../http/unknown-routes.ts'
 import { validation } from '../http/validation.ts'
@@ -28,15 +28,11 @@ import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { ModuleReactions } from '../modules/module-reactions.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type Lent, registerModule } from '../modules/register-module.ts'
-import { byteLimit } from '../requests/byte-limit.ts'
 import { Claims } from '../requests/claims.ts'
-import { forwardedShares } from '../requests/forwarded-shares.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
-import { addressLimit, callerLimit } from '../requests/rate-limit.ts'
-import { requestLog } from '../requests/request-log.ts'
-import { type RequestTimesOptions, requestTimes } from '../requests/request-times.ts'
-import { tracing } from '../requests/trace-requests.ts'
+import { requestLog, tracing } from '../requests/observe-requests.ts'
+import { addressLimit, byteLimit, callerLimit, forwardedShares } from '../requests/rate-limit.ts'
 import { transaction } from '../requests/transaction.ts'
 import { claimRoute } from '../routes/claim-route.ts'
 import { docsPage } from '../routes/docs-page.ts'
@@ -45,9 +41,9 @@ import { health } from '../routes/health.ts'
 import { type MetricsOptions, metrics } from '../routes/metrics.ts'
 import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
-import { RequestDurations } from '../telemetry/request-durations.ts'
+import { RequestDurations } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
-import { type AnswerCountingOptions, answerCounting } from './answer-counting.ts'
+import { type AnswerCountingOptions, answerCounting, type ModuleWatch } from './generations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -67,9 +63,9 @@ export interface HostParts {
   readonly logger: FastifyBaseLogger
   readonly tokens: TokenVerifier
   /** Those of the process; an instance without counts for nobody. */
-  readonly metrics?: RequestTimesOptions & Pick<MetricsOptions, 'read'>
+  readonly metrics?: Pick<AnswerCountingOptions, 'requests'> & Pick<MetricsOptions, 'read'>
   /** Those of this instance; without, nothing of it is counted. */
-  readonly counting?: AnswerCountingOptions | undefined
+  readonly counting?: ModuleWatch | undefined
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
   /** Those of the process; without, each address may have any number of requests at once. */
@@ -119,8 +115,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   try {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
-    await app.register(requestTimes, { requests })
-    if (parts.counting) await app.register(answerCounting, parts.counting)
+    await app.register(answerCounting, { requests, watch: parts.counting })
     await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)

@@ -50,7 +50,7 @@ export async function recordGeneration(
 }
 
 /** A generation that was in force; only its number is known. */
-export interface UnreadableGeneration {
+interface UnreadableGeneration {
   readonly generation: number
   readonly file: string
   readonly error: unknown

@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { isStream } from '../requests/observe-requests.ts'
+import type { RequestDurations } from '../telemetry/metrics.ts'
 
 /** One Fastify instance and the requests that it has begun to answer. */
 class Generation {
@@ -161,3 +164,76 @@ export class Generations {
     }
   }
 }
+
+/** How many answers the routes of one module have given, and how many of them were its failures. */
+export interface Answers {
+  readonly all: number
+  readonly failed: number
+}
+
+/** So many failed answers at least: fewer are no trend. */
+const FEWEST = 5
+/** The share of failed answers that is still no reason to take a change back. */
+const TOLERATED = 0.05
+
+const none: Answers = { all: 0, failed: 0 }
+
+/** The answers of one generation, by module. */
+export class AnswerCounts {
+  readonly #byModule = new Map<string, Answers>()
+
+  count(module: string, isFailed: boolean): void {
+    const { all, failed } = this.of(module)
+    this.#byModule.set(module, { all: all + 1, failed: failed + (isFailed ? 1 : 0) })
+  }
+
+  of(module: string): Answers {
+    return this.#byModule.get(module) ?? none
+  }
+}
+
+/**
+ * Whether an answer is the failure of the module whose route gave it. 503 is not: the host gives it for the database, a
+ * full disk or its own end, and a module for what it depends on.
+ * @param problem the code of the problem that it is
+ */
+export const isModuleFailure = (status: number, problem: string | undefined): boolean =>
+  status >= 500 && status !== 503 && problem !== 'outcome-unknown'
+
+/** Whether a module fails more than it did: at least 5 answers, more than 5 % of all, and more than twice the former share. */
+export function failsMore(former: Answers, present: Answers): boolean {
+  if (present.failed < FEWEST) return false
+  return shareOf(present) > Math.max(TOLERATED, 2 * shareOf(former))
+}
+
+const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
+
+export interface AnswerCountingOptions {
+  readonly requests: RequestDurations
+  /** Who watches the modules. */
+  readonly watch?: ModuleWatch | undefined
+}
+
+export interface ModuleWatch {
+  readonly answers: AnswerCounts
+  /** Told the module of each answer that is its failure. */
+  readonly onFailure: (module: string) => void
+}
+
+/** Counts every answer by its route, and those of modules for their watch, other than 503. Streams are not counted. */
+export const answerCounting = fp<AnswerCountingOptions>(
+  async (app, { requests, watch }) => {
+    app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {
+      if (isStream(reply)) return done()
+      const { statusCode, elapsedTime } = reply
+      requests.observe(config, method, statusCode, elapsedTime)
+      if (watch && config.module !== undefined && statusCode !== 503) {
+        const isFailed = isModuleFailure(statusCode, problem)
+        watch.answers.count(config.module, isFailed)
+        if (isFailed) watch.onFailure(config.module)
+      }
+      done()
+    })
+  },
+  { name: 'answer-counting', fastify: '5.x' },
+)

@@ -60,7 +60,7 @@ export interface ProbeFailure {
 }
 
 /** How long loading and registering all modules may take, in milliseconds. */
-export const PROBE_TIMEOUT = 20_000
+const PROBE_TIMEOUT = 20_000
 
 /** No processes, no writing but to the scratch folder: Node refuses what is not allowed here. */
 const limits = [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, run, sql } from '@mortise/module-sdk'
-import { StillNeededError, type Storage } from '@mortise/storage'
+import { now, StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { nameOfHost, type ServingHost, servesAlike } from './serving-host.ts'
 
@@ -16,10 +16,8 @@ const SILENCE = 25_000
 const FOLLOW_TIMEOUT = 30_000
 const FOLLOW_INTERVAL = 500
 
-/** The database's clock: those of several machines differ. */
-const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 /** What is later than now was written before that clock was put back. */
-const isThere = sql`seen_at BETWEEN ${NOW} - ${SILENCE} AND ${NOW} + ${SILENCE}`
+const isThere = sql`seen_at BETWEEN ${now} - ${SILENCE} AND ${now} + ${SILENCE}`
 
 /**
  * Tells the other hosts of a PostgreSQL what this one serves, and this one what they do: a row each in mortise_host,
@@ -63,7 +61,7 @@ export class RollCall {
       await this.#database.transaction(function* () {
         yield* run(sql`
           INSERT INTO mortise_host (id, machine, pid, url, version, generation, modules, seen_at)
-          VALUES (${id}, ${machine}, ${pid}, ${url}, ${version}, ${generation}, ${served}, ${NOW})
+          VALUES (${id}, ${machine}, ${pid}, ${url}, ${version}, ${generation}, ${served}, ${now})
           ON CONFLICT (id) DO UPDATE SET
             version = excluded.version, generation = excluded.generation, modules = excluded.modules, seen_at = excluded.seen_at`)
         yield* run(sql`DELETE FROM mortise_host WHERE NOT (${isThere})`)

@@ -14,7 +14,7 @@ export interface ServingHost {
   readonly modules: Readonly<Record<string, ServedModule>>
 }
 
-export interface ServedModule {
+interface ServedModule {
   readonly version: string
   readonly tree: string
   readonly state: 'active' | 'failed'

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Lock } from '../modules/lock.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
-import { type AnswerCounts, failsMore } from './answer-counts.ts'
+import { type AnswerCounts, failsMore } from './generations.ts'
 import { LoopWatch, limits } from './loop-watch.ts'
 import { type Change, takeBack } from './take-back.ts'
 

@@ -13,10 +13,11 @@ import {
   replaceFile,
   writeDurably,
 } from '@mortise/storage'
+import { configFile } from '../config/config.ts'
 import type { OperatorRecord } from '../events/audit-trail.ts'
 import { leaveRecord } from '../events/waiting-records.ts'
 import { isLock } from '../modules/is-lock.ts'
-import { configFile, type Lock, readLock, writeLock } from '../modules/lock.ts'
+import { type Lock, readLock, writeLock } from '../modules/lock.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** What a switch has changed. It can be sent to a thread. */

@@ -5,7 +5,7 @@ import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
-import { invalidQuery, type Query } from './query-string.ts'
+import { invalidQuery, type Query } from './request-head.ts'
 
 /** What Fastify hands a validator compiler: one part of a request of one route. */
 export interface RoutePart {

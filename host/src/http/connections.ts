@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import type { Problem } from '@mortise/module-sdk'
-import type { AddressList } from './limits/address-list.ts'
+import type { AddressList, Problem } from '@mortise/module-sdk'
 import type { Shares } from './limits/shares.ts'
-import { SpareConnections } from './spare-connections.ts'
+import { problemBytes } from './refuse-connection.ts'
 import { busy, tooManyConnections } from './too-many.ts'
 
 export interface ConnectionsOptions {
@@ -23,6 +22,8 @@ export type Excess = 'all' | 'share'
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #open = new Set<Socket>()
+  /** Those beyond a limit. */
+  readonly excess = new WeakMap<Socket, Excess>()
   #taken = 0
   /** The server itself drops more. */
   readonly #beyondAll = new SpareConnections(Number.POSITIVE_INFINITY, busy)
@@ -68,15 +69,17 @@ export class Connections {
       if (excess === undefined) this.#taken -= 1
       giveBack?.()
     })
-    if (excess === 'all') this.#beyondAll.add(socket)
-    if (excess === 'share') this.#beyondShare.add(socket)
+    if (excess === undefined) return undefined
+    this.excess.set(socket, excess)
+    const spare = excess === 'all' ? this.#beyondAll : this.#beyondShare
+    spare.add(socket)
     return excess
   }
 
-  /** A request has come on it. */
-  ask(socket: Socket): Excess | undefined {
-    if (this.#beyondShare.ask(socket)) return 'share'
-    return this.#beyondAll.ask(socket) ? 'all' : undefined
+  /** A request has come on one beyond a limit. */
+  ask(socket: Socket): void {
+    this.#beyondShare.ask(socket)
+    this.#beyondAll.ask(socket)
   }
 
   /** What a connection is answered whose address has its share, on its first request and on those sent with it. */
@@ -92,3 +95,55 @@ export class Connections {
 
 /** How many connections beyond the others are taken, for `/health/*` alone. */
 const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxConnections / 10))
+
+/** How long such a connection may stay without a request, in milliseconds. */
+const SPARE_TIME = 2_000
+
+/** Connections beyond a limit: one request each, which is refused unless it asks for health. */
+class SpareConnections {
+  readonly #most: number
+  readonly #refusal: (socket: Socket) => Problem
+  readonly #open = new Set<Socket>()
+  /** Those without a request, the oldest first, each with the timer that ends it. */
+  readonly #silent = new Map<Socket, NodeJS.Timeout>()
+
+  /**
+   * @param most that are open at once: the oldest without a request makes room for the next one
+   * @param refusal what it is answered then
+   */
+  constructor(most: number, refusal: (socket: Socket) => Problem) {
+    this.#most = most
+    this.#refusal = refusal
+  }
+
+  add(socket: Socket): void {
+    if (this.#open.size >= this.#most) {
+      const [oldest = socket] = this.#silent.keys()
+      this.#refuse(oldest)
+      if (oldest === socket) return
+    }
+    this.#open.add(socket)
+    this.#silent.set(socket, setTimeout(() => this.#refuse(socket), SPARE_TIME).unref())
+    socket.once('close', () => {
+      this.#forget(socket)
+      this.#open.delete(socket)
+    })
+  }
+
+  /** A request has come on a connection, one of these maybe. */
+  ask(socket: Socket): void {
+    this.#forget(socket)
+  }
+
+  #refuse(socket: Socket): void {
+    this.#forget(socket)
+    this.#open.delete(socket)
+    socket.write(problemBytes(this.#refusal(socket)))
+    socket.destroySoon()
+  }
+
+  #forget(socket: Socket): void {
+    clearTimeout(this.#silent.get(socket))
+    this.#silent.delete(socket)
+  }
+}

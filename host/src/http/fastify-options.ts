@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import {
   errorCodes,
   type FastifyBaseLogger,
@@ -11,9 +10,7 @@ import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator } from './build-validator.ts'
 import { hostProblems } from './problems.ts'
-import { parseQuery } from './query-string.ts'
-import { requestId } from './request-id.ts'
-import { requestTarget } from './request-target.ts'
+import { parseQuery, requestId, rewriteUrl } from './request-head.ts'
 import { sendProblem } from './send-problem.ts'
 
 export interface HttpOptions {
@@ -33,8 +30,8 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    genReqId: (request) => requestId(request as IncomingMessage),
-    rewriteUrl: (request) => requestTarget(request.url as string),
+    genReqId: requestId as FastifyServerOptions['genReqId'] & {},
+    rewriteUrl,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
     schemaController: {
       compilersFactory: { buildValidator: buildValidator as never, buildSerializer },

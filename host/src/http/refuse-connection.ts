@@ -1,10 +1,9 @@
 import { METHODS, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
-import { isKnownVersion, unknownTransferEncoding, unknownVersion } from './check-head.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
-import { requestId } from './request-id.ts'
+import { isKnownVersion, requestId, unknownTransferEncoding, unknownVersion } from './request-head.ts'
 import { type RequestLine, requestLine } from './request-line.ts'
 import { constantHeaders } from './security-headers.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
-import { requestId } from './request-id.ts'
+import { requestId } from './request-head.ts'
 import { constantHeaders } from './security-headers.ts'
 
 /**

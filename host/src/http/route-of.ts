@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { traceIdIn } from './trace-parent.ts'
+import { traceIdIn } from './request-head.ts'
 
 export interface RouteTaken {
   readonly module?: string

@@ -7,11 +7,11 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { Admission, Response } from './admission.ts'
-import { checkHead } from './check-head.ts'
 import { Connections, type ConnectionsOptions } from './connections.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
+import { checkHead } from './request-head.ts'
 import { respondProblem } from './respond-problem.ts'
 import { StalledAnswers } from './stalled-answers.ts'
 
@@ -48,8 +48,11 @@ export function createServer(options: ServerOptions): {
   const isHealth = ({ url = '' }: IncomingMessage) => url.startsWith(`${basePath}/health/`)
 
   const admit: RequestListener = (request, response) => {
-    const excess = connections.ask(request.socket)
-    if (excess !== undefined) response.shouldKeepAlive = false
+    const excess = connections.excess.get(request.socket)
+    if (excess !== undefined) {
+      connections.ask(request.socket)
+      response.shouldKeepAlive = false
+    }
     const problem = checkHead(request)
     if (problem) respondProblem(problem, request, response)
     else if (isHealth(request)) listener(request, response)

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { assertTagged } from './conditional-requests.ts'
-import { hasTag } from './entity-tag.ts'
+import { assertTagged, hasTag } from './conditional-requests.ts'
 
 /** Shorter ones gain nothing. */
 const LEAST_COMPRESSED = 1024

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import findMyWay from 'find-my-way'
-import { pathOf } from '../telemetry/path-of.ts'
 import { hostProblems } from './problems.ts'
+import { pathOf } from './request-head.ts'
 
 export interface UnknownRoutesOptions {
   /** In front of every path; '' for none. */

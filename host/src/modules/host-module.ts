@@ -26,7 +26,7 @@ export interface FailedModule extends Installed {
 }
 
 /** An installed module that the operator has switched off. */
-export interface DisabledModule extends Installed {
+interface DisabledModule extends Installed {
   readonly state: 'disabled'
 }
 

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { firstError } from '../config/first-error.ts'
 import { NewerHostError } from '../config/newer-host-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { hostVersion } from '../config/version.ts'
 
@@ -63,7 +64,6 @@ export const emptyLock: Lock = { lockVersion: 1, generation: 0, modules: {} }
 
 /** Where things are in an application folder. */
 export const lockFile = (directory: string) => join(directory, 'modules.lock.json')
-export const configFile = (directory: string) => join(directory, 'app.config.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
 /** All packages that a lock names, by the names that people know them by: ids of modules, and `host`. */
@@ -128,8 +128,8 @@ export async function readLock(directory: string): Promise<Lock> {
       `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLock.lockVersion}`,
     )
   }
-  const wrong = Value.Errors(Lock, lock).First()
-  if (wrong) throw new LockError(directory, `is no lock: "${wrong.path}" ${wrong.message}`)
+  const wrong = firstError(Lock, lock)
+  if (wrong) throw new LockError(directory, `is no lock: ${clauseOf(wrong)}`)
   return lock as Lock
 }
 

@@ -2,11 +2,12 @@ import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk'
 import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
 import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
+import { firstError } from '../config/first-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
 export interface ModulePackage {
@@ -42,11 +43,8 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
 }
 
 function checkManifest(value: unknown, name: string): Manifest {
-  const wrong = Value.Errors(Manifest, value).First()
-  if (wrong) {
-    const key = `mortise${wrong.path.replaceAll('/', '.')}`
-    throw new ManifestError(`${name}: "${key}" in package.json is wrong: ${wrong.message}`)
-  }
+  const wrong = firstError(Manifest, value)
+  if (wrong) throw new ManifestError(`${name}: in package.json, ${clauseOf(wrong, ['mortise'])}`)
   const manifest = value as Manifest
   const ranges = { host: manifest.host, ...manifest.requires, ...manifest.optional }
   for (const [key, range] of Object.entries(ranges)) {

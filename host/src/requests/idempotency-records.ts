@@ -13,13 +13,25 @@ import {
 import { isRefusal } from '@mortise/storage'
 import type { NotedUser } from '../callers/noted-user.ts'
 import { hostProblems } from '../http/problems.ts'
-import type { Decided } from './decided.ts'
 
 // Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.
 // Whoever claims a key that somebody else has claimed and not committed waits for that transaction's end: on SQLite
 // in the queue of writes, on PostgreSQL at the primary key.
 //
 // An answer that is also the data of an event is kept there alone: `deleteOldest` leaves such events.
+
+/** The answer to a write as it was decided in its transaction: what is sent after the commit, to the byte. */
+export interface Decided {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined for no body. */
+  readonly text: string | undefined
+  /** The id of an event of the same transaction whose data are `text`, to the byte. */
+  readonly event?: string | undefined
+  /** Whether it was decided for an earlier request with the same Idempotency-Key. */
+  readonly replayed: boolean
+}
 
 /** For how long an answer is kept, in milliseconds. */
 export const ANSWER_LIFETIME = DAY

@@ -1,12 +1,14 @@
 import { Socket } from 'node:net'
 import { addressKey, type Problem } from '@mortise/module-sdk'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { guestOf } from '../callers/callers.ts'
-import { isRead } from '../http/is-read.ts'
-import type { LimitName, RateLimits } from '../http/limits/rate-limits.ts'
-import { type Allowance, WINDOW } from '../http/limits/window-counter.ts'
+import { guestOf, provenId } from '../callers/callers.ts'
+import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http/limits/rate-limits.ts'
+import type { Shares } from '../http/limits/shares.ts'
 import { hostProblems } from '../http/problems.ts'
+import { onBodyRead } from '../http/request-body.ts'
+import { isRead } from '../http/request-head.ts'
+import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -114,3 +116,107 @@ export function refused(reason: string, { seconds }: Allowance): Problem {
     headers: { 'retry-after': String(seconds) },
   })
 }
+
+/**
+ * Holds each address and each caller to so many bytes of bodies: what strangers can have stored. A body that says its
+ * length is counted before it is read; a chunked one once it has been read, before it is looked at, and as far as it was
+ * read where it is too large or breaks off. Those of GET and HEAD are always refused, and not counted. To be
+ * registered after `callerLimit`, and before the routes.
+ */
+export const byteLimit = fp<Pick<RateLimitOptions, 'limits'>>(
+  async (app, { limits }) => {
+    if (limits === undefined) return
+    app.addHook('onRoute', (route) => {
+      if ([route.method].flat().every(isRead)) return
+      route.preParsing = [
+        (request, reply, payload, done) => {
+          const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+          if (isOwn(request)) return done(null, payload)
+          if (coding === undefined) hold(limits, request, reply, Number(length ?? 0))
+          else holdChunked(limits, request, reply)
+          done(null, payload)
+        },
+        ...[route.preParsing ?? []].flat(),
+      ]
+    })
+  },
+  { name: 'byte-limit', fastify: '5.x', dependencies: ['caller-limit', 'request-bodies'] },
+)
+
+function holdChunked(limits: RateLimits, request: FastifyRequest, reply: FastifyReply): void {
+  const { socket, routeOptions } = request
+  const before = socket.bytesRead
+  let isCounted = false
+  onBodyRead(request, (bytes) => {
+    isCounted = true
+    hold(limits, request, reply, bytes)
+  })
+  // What came with the head is missing here: 64 KiB at most.
+  reply.raw.once('close', () => {
+    if (!isCounted) take(limits, request, Math.min(socket.bytesRead - before, routeOptions.bodyLimit))
+  })
+}
+
+/** Takes the bytes and says so in the answer. @throws {Problem} `rate-limited`, where nothing is counted */
+function hold(limits: RateLimits, request: FastifyRequest, reply: FastifyReply, bytes: number): void {
+  // What is too large for any request is 413, unread.
+  if (bytes === 0 || bytes > request.routeOptions.bodyLimit) return
+  let problem: Error | undefined
+  for (const [name, allowance] of take(limits, request, bytes)) {
+    const { max } = limits.counters[name]
+    append(reply, 'ratelimit-policy', `"${name}";q=${max};w=${WINDOW / 1000};qu="content-bytes"`)
+    append(reply, 'ratelimit', inWords(name, allowance))
+    if (!allowance.isSpent) continue
+    const reason = `The body has ${bytes} bytes, more than is left of the ${max} that ${whose[name]} may send in a minute.`
+    problem = refused(`${reason} Send less at once.`, allowance)
+  }
+  if (problem !== undefined) throw problem
+}
+
+/** Counts for the address and the caller, or, where one of them has too little left, for none; answers what is left. */
+function take(limits: RateLimits, request: FastifyRequest, bytes: number): [ByteLimit, Allowance][] {
+  const address = addressKey(request.ip)
+  const caller = provenId(request)
+  const ofAddress = limits.take('address-bytes', address, bytes)
+  if (ofAddress.isSpent || caller === undefined) return [['address-bytes', ofAddress]]
+  const ofCaller = limits.take('caller-bytes', caller, bytes)
+  const returned = ofCaller.isSpent ? bytes : 0
+  if (returned > 0) limits.giveBack('address-bytes', address, returned)
+  return [
+    ['address-bytes', { ...ofAddress, remaining: ofAddress.remaining + returned }],
+    ['caller-bytes', ofCaller],
+  ]
+}
+
+type ByteLimit = keyof typeof whose
+
+const whose = { 'caller-bytes': 'anybody', 'address-bytes': 'any address' } as const
+
+const append = (reply: FastifyReply, name: string, item: string) =>
+  reply.header(name, `${reply.getHeader(name)}, ${item}`)
+
+export interface ForwardedSharesOptions {
+  /** What each address has of connections, and of requests that a proxy forwards. */
+  readonly shares: Shares | undefined
+}
+
+/**
+ * Holds each address for which a trusted proxy forwards to its share: the proxy's connections are not limited, so its
+ * requests are, from their head to the end of their answer.
+ */
+export const forwardedShares = fp<ForwardedSharesOptions>(
+  async (app, { shares }) => {
+    if (shares === undefined) return
+    app.addHook('onRequest', (request, reply, done) => {
+      const { ip, socket } = request
+      // Without an address to forward for it is the proxy's own.
+      if (ip === socket.remoteAddress || request.routeOptions.config.unlimited === true || isOwn(request))
+        return done()
+      const giveBack = shares.take(ip)
+      if (giveBack === undefined) throw tooManyAtOnce(shares.most)
+      reply.raw.once('close', giveBack)
+      done()
+    })
+  },
+  { name: 'forwarded-shares', fastify: '5.x' },
+)

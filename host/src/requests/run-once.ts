@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
-import type { Decided } from './decided.ts'
-import { type Claim, claim, isKept, keep, release } from './idempotency-records.ts'
+import { type Claim, claim, type Decided, isKept, keep, release } from './idempotency-records.ts'
 
 /** For how long the outcome of a lost COMMIT is looked for, and how often, in milliseconds. */
 const LOOK_FOR = 5_000

@@ -7,15 +7,12 @@ import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
-import { assertCompared, isCompared } from '../http/conditional-requests.ts'
-import { entityTag, isResource } from '../http/entity-tag.ts'
+import { assertCompared, entityTag, isCompared, isResource, serialize } from '../http/conditional-requests.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
-import { isRead } from '../http/is-read.ts'
-import { bytesOf } from '../http/request-bodies.ts'
+import { bytesOf } from '../http/request-body.ts'
+import { isRead } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
-import { serialize } from '../http/serialize.ts'
-import { type Decided, isSuccess } from './decided.ts'
-import type { Claim } from './idempotency-records.ts'
+import type { Claim, Decided } from './idempotency-records.ts'
 import { runOnce } from './run-once.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
@@ -62,6 +59,10 @@ interface WithReply extends FastifyRequest {
   /** Null while a transaction runs, and from the commit on. */
   [kReply]?: FastifyReply | null
   [kKey]?: string | null
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
 }
 
 type Steps = () => Transaction<Answer>

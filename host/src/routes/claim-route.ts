@@ -7,7 +7,7 @@ import { type GuestOptions, guestOf } from '../callers/callers.ts'
 import { compareNothing } from '../http/conditional-requests.ts'
 import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems } from '../http/problems.ts'
-import { takeNoBody } from '../http/request-bodies.ts'
+import { takeNoBody } from '../http/request-body.ts'
 import type { Claims } from '../requests/claims.ts'
 
 export interface ClaimRouteOptions extends GuestOptions {

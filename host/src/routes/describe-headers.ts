@@ -1,5 +1,5 @@
-import { isSuccess } from '../requests/decided.ts'
 import { isKept } from '../requests/idempotency-records.ts'
+import { isSuccess } from '../requests/transaction.ts'
 import { hostTag } from './describe-route.ts'
 import {
   type JsonSchema,

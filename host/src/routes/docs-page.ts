@@ -21,8 +21,9 @@ const assets = {
 }
 
 /**
- * `GET /docs`: the interactive page. It serves the files of swagger-ui itself, since @fastify/swagger-ui's
- * routes know neither access nor base path, and add redirects and copies of the document.
+ * `GET /docs`: the interactive page. It serves the files of swagger-ui itself: the routes of @fastify/swagger-ui take
+ * no access, compress nothing, and add a redirect and two copies of the document. swagger-ui-dist, which has the
+ * files alone, brings a package with an install script.
  */
 export const docsPage = fp<DocsPageOptions>(
   async (app, { application }) => {

@@ -7,7 +7,7 @@ import type { Guests } from '../callers/guests.ts'
 import { compareNothing } from '../http/conditional-requests.ts'
 import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems } from '../http/problems.ts'
-import { takeNoBody } from '../http/request-bodies.ts'
+import { takeNoBody } from '../http/request-body.ts'
 
 export interface GuestRoutesOptions {
   readonly database: Database

@@ -1,9 +1,9 @@
+import { AddressList } from '@mortise/module-sdk'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
 import type { TokenVerifier } from '../callers/tokens.ts'
 import { assertTagged } from '../http/conditional-requests.ts'
-import { AddressList } from '../http/limits/address-list.ts'
 import { type MetricFamily, textFormat, toText } from '../telemetry/metric-family.ts'
 
 export interface MetricsOptions {

@@ -29,7 +29,7 @@ export interface EventOperation {
   readonly responses: Readonly<Record<string, Response>>
 }
 
-export interface Parameter {
+interface Parameter {
   readonly in: string
   readonly name: string
   readonly required?: boolean

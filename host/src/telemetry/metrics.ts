@@ -1,7 +1,6 @@
 import type { StorageObserver } from '@mortise/storage'
-import { Histogram } from './histogram.ts'
-import { counter, type MetricFamily } from './metric-family.ts'
-import { RequestDurations } from './request-durations.ts'
+import type { FastifyContextConfig } from 'fastify'
+import { counter, type MetricFamily, type Sample } from './metric-family.ts'
 
 /** In seconds: a commit is one wait for the disk. */
 const COMMIT_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
@@ -45,6 +44,105 @@ export class Metrics implements StorageObserver {
         'Work that PostgreSQL was given again, since it met others',
         this.#retries,
       ),
+    ]
+  }
+}
+
+/** In seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+type RouteConfig = FastifyContextConfig & { readonly url?: string }
+
+/** How long the requests of one route and method took, by the class of their status. */
+class RouteDurations {
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #classes: (Histogram | undefined)[] = []
+
+  constructor(labels: Readonly<Record<string, string>>) {
+    this.#labels = labels
+  }
+
+  observe(status: number, milliseconds: number): void {
+    const first = Math.trunc(status / 100)
+    this.#classes[first] ??= new Histogram(BOUNDS)
+    this.#classes[first].observe(milliseconds / 1000)
+  }
+
+  samples() {
+    return this.#classes.flatMap(
+      (histogram, first) => histogram?.samples({ ...this.#labels, status: `${first}xx` }) ?? [],
+    )
+  }
+}
+
+/**
+ * How long requests took, by route pattern, never by path: what callers send makes no figures of its own. Those of
+ * a route stay when its module goes, and are continued when it comes back.
+ */
+export class RequestDurations {
+  readonly #byName = new Map<string, RouteDurations>()
+  /** The same by the route's config, which each generation has anew. */
+  readonly #byConfig = new WeakMap<object, Map<string, RouteDurations>>()
+
+  /** @param config of the route; that of what no route answers has no `url` */
+  observe(config: RouteConfig, method: string, status: number, milliseconds: number): void {
+    const durations = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
+    durations.observe(status, milliseconds)
+  }
+
+  family(): MetricFamily {
+    return {
+      name: 'mortise_request_duration_seconds',
+      help: 'How long requests took, by route',
+      type: 'histogram',
+      merge: 'sum',
+      samples: [...this.#byName.values()].flatMap((durations) => durations.samples()),
+    }
+  }
+
+  #remember(config: RouteConfig, method: string): RouteDurations {
+    const { module = 'host', url: route = 'unknown' } = config
+    const name = `${module} ${method} ${route}`
+    const durations = this.#byName.get(name) ?? new RouteDurations({ method, route, module })
+    this.#byName.set(name, durations)
+    const methods = this.#byConfig.get(config) ?? new Map()
+    this.#byConfig.set(config, methods.set(method, durations))
+    return durations
+  }
+}
+
+/** Counts values by size. Called on the way of every request: a value costs a few comparisons. */
+export class Histogram {
+  readonly #bounds: readonly number[]
+  /** By bound; the last one is of what is larger than all. */
+  readonly #counts: Float64Array
+  #sum = 0
+
+  /** @param bounds the largest value of each bucket, ascending */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = new Float64Array(bounds.length + 1)
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds
+    let index = 0
+    while (index < bounds.length && value > (bounds[index] as number)) index += 1
+    ;(this.#counts[index] as number) += 1
+    this.#sum += value
+  }
+
+  samples(labels: Readonly<Record<string, string>> = {}): Sample[] {
+    let count = 0
+    const buckets = Array.from(this.#counts, (own, index) => {
+      count += own
+      const le = String(this.#bounds[index] ?? '+Inf')
+      return { suffix: '_bucket', labels: { ...labels, le }, value: count }
+    })
+    return [
+      ...buckets,
+      { suffix: '_sum', labels, value: this.#sum },
+      { suffix: '_count', labels, value: count },
     ]
   }
 }

@@ -18,7 +18,6 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
-import { pathOf } from './path-of.ts'
 import { settlesWithin } from './settles-within.ts'
 import { ToldExporter } from './told-exporter.ts'
 import type { Tracing } from './tracing.ts'
@@ -119,7 +118,7 @@ function describe(span: Span, { id, method, url, protocol, routeOptions }: Fasti
   const { url: route, config } = routeOptions
   span.updateName(route === undefined ? method : `${method} ${route}`)
   span.setAttributes({
-    'url.path': pathOf(url),
+    'url.path': url.split(/[?#]/, 1)[0],
     'url.scheme': protocol,
     'mortise.module': config.module ?? 'host',
     'mortise.request_id': id,

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { createTokenVerifier, type TokenVerifier } from '../../src/callers/tokens.ts'
 import type { RemoteIssuer, SigningAlgorithm } from '../../src/config/token-issuer.ts'
 
-export const issuer = 'https://login.example/'
+const issuer = 'https://login.example/'
 export const audience = 'shop'
 export const seconds = () => Math.floor(Date.now() / 1000)
 export const good = () => ({ iss: issuer, aud: audience, sub: 'ann', exp: seconds() + 7200 })

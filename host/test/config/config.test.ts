@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import {
+  configFile,
   moduleSettings,
   ownIssuer,
   placeOfDatabase,
@@ -10,7 +11,6 @@ import {
   tokenIssuers,
 } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/settings.ts'
-import { configFile } from '../../src/modules/lock.ts'
 import { applicationFolder, temporaryFolder } from '../application-folder.ts'
 
 t.test('an empty folder has all defaults', async (t) => {
@@ -30,7 +30,7 @@ t.test('a wrong setting is named with its file and its variable', async (t) => {
       /^APP_SERVER_PORT \("server\.port"\) must be an integer from 0 to 65535; .*app\.config\.json: "basePath"/,
   })
   await t.rejects(readConfig(await temporaryFolder(t), { APP_CORS_ORIGINS: 'https://a.example' }), {
-    message: 'APP_CORS_ORIGINS ("cors.origins") must be a list, written as JSON: ["https://shop.example"]',
+    message: 'APP_CORS_ORIGINS ("cors.origins") must be an array, such as ["https://shop.example"]',
   })
 })
 
@@ -56,10 +56,10 @@ t.test('issuers that no schema finds wrong are named like any other setting', as
       /"auth.issuers.0.claims.scope"\) must be the name of a claim/,
     ],
     [[{ ...remote, claims: { scope: '/a~2' } }], /must be the name of a claim, or a JSON Pointer/],
-    [[{ ...remote, claims: { roles: 'x' } }], /"auth.issuers.0.claims.roles"\) is not a setting/],
-    [[{ ...remote, scopes: { staff: 'admin' } }], /"auth.issuers.0.scopes.staff"\) must be a list/],
+    [[{ ...remote, claims: { roles: 'x' } }], /"auth.issuers.0.claims.roles"\) is no known setting/],
+    [[{ ...remote, scopes: { staff: 'admin' } }], /"auth.issuers.0.scopes.staff"\) must be an array/],
     [[{ ...remote, scopes: { staff: ['a b'] } }], /"auth.issuers.0.scopes.staff.0"\) must be a scope/],
-    [[{ ...remote, algorithms: ['HS256'] }], /must be one of RS256, PS256, ES256, EdDSA/],
+    [[{ ...remote, algorithms: ['HS256'] }], /must be "RS256", "PS256", "ES256" or "EdDSA"/],
     [[{ ...remote, typ: '' }], /"auth.issuers.0.typ"\) must not be empty/],
   ]
   for (const [issuers, message] of wrong)
@@ -141,7 +141,7 @@ t.test('a module gets its own settings, checked, with defaults and overrides', a
   t.same(moduleSettings(config, 'note', schema as never), { greeting: 'hi', times: 2 })
   t.same(config.modules.note, { times: 2 }, 'what the file says is left alone')
   t.throws(() => moduleSettings({ ...config, modules: {} }, 'note', schema as never), {
-    message: '"modules.note.times" is missing',
+    message: '"modules.note.times" is required',
   })
   t.throws(() => moduleSettings(config, 'note', undefined), { message: /takes none/ })
   t.same(moduleSettings({ ...config, modules: {} }, 'note', undefined), {})

@@ -42,7 +42,7 @@ t.test('every wrong key is named, with what it must be', async (t) => {
   } catch (error) {
     const { message } = error as Error
     t.match(message, '"modules.x.name" must be a string')
-    t.match(message, '"modules.x.ratelimit" is not a setting: did you mean "rateLimit"?')
+    t.match(message, '"modules.x.ratelimit" is no known setting: did you mean "rateLimit"?')
     t.match(message, '"modules.x.rateLimit.max" must be an integer of at least 0')
     t.match(message, '"modules.x.origins.0" must be an origin')
   }
@@ -60,14 +60,14 @@ function messageOf(setting: TSchema, value: unknown): string {
 
 t.test('what a setting must be is said in words, once', async (t) => {
   for (const [setting, value, message] of [
-    [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 'loud', 'must be one of fatal, error'],
-    [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 3, 'must be one of fatal, error'],
+    [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 'loud', 'must be "fatal" or "error"'],
+    [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 3, 'must be "fatal" or "error"'],
     [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', 'must be "a" or "b"'],
     [Type.Literal(0, { description: 'there is no other yet' }), 5, 'must be 0: there is no other yet'],
-    [Type.String({ minLength: 1 }), '', 'must not be empty'],
-    [Type.Array(Type.String(), { minItems: 1 }), [], 'must not be empty'],
+    [Type.String({ minLength: 1 }), '', 'must be a string of at least 1 character'],
+    [Type.Array(Type.String(), { minItems: 1 }), [], 'must be an array of at least 1 item'],
     [Type.String({ minLength: 3 }), 'x', 'must be a string of at least 3 characters'],
-    [Type.String({ pattern: '^x', description: 'an x' }), 'y', 'must match ^x (an x)'],
+    [Type.String({ pattern: '^x', description: 'an x' }), 'y', 'must match the pattern ^x (an x)'],
     [
       Type.String({ format: 'base-path' }),
       'api/',
@@ -75,7 +75,7 @@ t.test('what a setting must be is said in words, once', async (t) => {
     ],
     [Type.Integer({ minimum: 0, maximum: 65_535 }), 'abc', 'must be an integer from 0 to 65535'],
     [Type.Boolean(), 'yes', 'must be true or false'],
-    [Type.Array(Type.String(), { examples: [['a']] }), 'a', 'must be a list, written as JSON: ["a"]'],
+    [Type.Array(Type.String(), { examples: [['a']] }), 'a', 'must be an array, such as ["a"]'],
   ] as const) {
     t.equal(messageOf(setting, value), `"key" ${message}`)
   }
@@ -87,9 +87,9 @@ t.test('an unknown setting is told with the one that may be meant', async (t) =>
     { additionalProperties: false },
   )
   const unknown = (key: string) => () => checkSettings({ basePath: '', name: '', [key]: '' }, schema)
-  t.throws(unknown('basepath'), { message: '"basepath" is not a setting: did you mean "basePath"?' })
+  t.throws(unknown('basepath'), { message: '"basepath" is no known setting: did you mean "basePath"?' })
   t.throws(unknown('nmae'), { message: /did you mean "name"/ })
-  t.throws(unknown('colour'), { message: '"colour" is not a setting: remove it or mend its spelling' })
+  t.throws(unknown('colour'), { message: '"colour" is no known setting' })
 })
 
 t.test('a variable is blamed for what it says, and the file for the rest', async (t) => {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
+import { configFile } from '../../src/config/config.ts'
 import { callRunningHost, holdWrites } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
-import { configFile } from '../../src/modules/lock.ts'
 import { applicationFolder } from '../application-folder.ts'
 
 /** An application; `post` writes a guest, which answers 201. */

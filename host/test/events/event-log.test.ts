@@ -126,7 +126,7 @@ testOnEngines('data that are not what was declared undo the transaction', async 
   const wrong = { on: 'some day' }
   await t.rejects(
     storage.transaction(() => emit('note.dated', { subject: 'a', data: wrong })),
-    { message: /data of the event note.dated are not .* \/on must match format/ },
+    { message: /data of the event note.dated are not .* "on" must be a string of the form date/ },
   )
   await t.rejects(
     storage.transaction(() => add('x'.repeat(270_000))),

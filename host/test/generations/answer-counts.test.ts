@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AnswerCounts, failsMore, isModuleFailure } from '../../src/generations/answer-counts.ts'
+import { AnswerCounts, failsMore, isModuleFailure } from '../../src/generations/generations.ts'
 
 const of = (failed: number, all: number) => ({ failed, all })
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { AddressList } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
-import { AddressList } from '../../src/http/limits/address-list.ts'
 import { Shares } from '../../src/http/limits/shares.ts'
 import { answersIn, listen } from './exchange.ts'
 

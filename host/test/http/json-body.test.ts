@@ -1,7 +1,7 @@
 import type { Problem } from '@mortise/module-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseJsonBody } from '../../src/http/json-body.ts'
+import { parseJsonBody } from '../../src/http/request-body.ts'
 
 /** The pointer of the one error of what `body` is refused with. */
 function pointer(body: string | Buffer): string {

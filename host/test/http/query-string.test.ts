@@ -1,5 +1,5 @@
 import t from 'tap'
-import { invalidQuery, parseQuery } from '../../src/http/query-string.ts'
+import { invalidQuery, parseQuery } from '../../src/http/request-head.ts'
 
 t.test('decodes names and values', async (t) => {
   t.strictSame(

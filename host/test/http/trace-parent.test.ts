@@ -1,5 +1,5 @@
 import t from 'tap'
-import { traceIdIn } from '../../src/http/trace-parent.ts'
+import { traceIdIn } from '../../src/http/request-head.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
 const parent = 'b7ad6b7169203331'

@@ -2,8 +2,7 @@ import fastify from 'fastify'
 import pino from 'pino'
 import t from 'tap'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
-import { requestLog } from '../../src/requests/request-log.ts'
-import { tracing } from '../../src/requests/trace-requests.ts'
+import { requestLog, tracing } from '../../src/requests/observe-requests.ts'
 
 t.test('the log names the trace that a request belongs to', async (t) => {
   const lines: string[] = []

@@ -15,7 +15,7 @@ import {
  * that an id alone opens nothing. An expired cart is as if it never was: `expires_at > now` wherever one is sought.
  */
 
-export interface CartRow {
+interface CartRow {
   id: string
   version: number
   createdAt: number

@@ -1,21 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { problemsInOpenapi, problemsInReadme } from '@mortise/module-testkit'
-import t from 'tap'
+import { testProblems } from '@mortise/module-testkit'
+import { type Test, test } from 'tap'
 import { problems } from '../src/problems.ts'
 import { cartHost } from './cart-host.ts'
 
-const registry = Object.entries(problems.definitions).map(([code, { status }]) => `${status} ${code}`)
-
-t.test('the README names every problem with its status, and no other', async (t) => {
-  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
-  t.same(problemsInReadme(readme), registry.toSorted())
-})
-
-t.test('the OpenAPI document names every problem at the routes that answer it', async (t) => {
-  const { app } = await cartHost(t)
-  const described = problemsInOpenapi((await app.inject('/openapi.json')).json())
-  t.same(
-    registry.filter((problem) => !described.has(problem)),
-    [],
-  )
-})
+testProblems<Test>(test, problems, new URL('../README.md', import.meta.url), cartHost)

@@ -27,7 +27,7 @@ export interface CostReport {
   readonly heard: Cost
 }
 
-export interface Cost {
+interface Cost {
   readonly throughput: Ratios
   readonly p99: Ratios
   /** CPU time of the host's process per request. */

@@ -1,4 +1,5 @@
 export { addressKey } from './address-key.ts'
+export { AddressList } from './address-list.ts'
 export { Answer, answer } from './answer.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export type { CartContract, CartQuantity } from './cart-contract.ts'

@@ -1,7 +1,7 @@
 export type TestEngine = 'sqlite' | 'postgres'
 
 /** Registers a test: `test` of `node:test`, tap or anything alike. */
-type Register<Test> = (name: string, work: (t: Test) => Promise<void>) => unknown
+export type Register<Test> = (name: string, work: (t: Test) => Promise<void>) => unknown
 
 /** The URL of a PostgreSQL server; without it, tests run on SQLite alone. */
 const server = process.env.APP_TEST_DATABASE_URL

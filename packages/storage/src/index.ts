@@ -5,7 +5,7 @@ export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-
 export { readOptionalText, readText } from './files/read-text.ts'
 export { replaceFile } from './files/replace-file.ts'
 export { syncPath } from './files/sync-path.ts'
-export { publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
+export { modeOf, publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
 export { inspectDatabase } from './inspect-database.ts'
 export type { DatabaseInspection } from './migrations/compare-migrations.ts'
 export { readMigrations } from './migrations/migration-files.ts'

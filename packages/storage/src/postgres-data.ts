@@ -1,6 +1,6 @@
 // What is done with the data of an application on PostgreSQL as a whole. The driver is loaded by whoever does it.
 
-export type { Move, MoveOptions } from './postgres/move.ts'
+export type { Move } from './postgres/move.ts'
 export type { Reconciled } from './postgres/reconcile.ts'
 
 export const postgresData = async () => ({

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../storage/test/postgres/start-postgres.ts'
+import type { Outcome, Verification } from './harness/verification.ts'
 import { record } from './record.ts'
 import type { Run } from './reliability-page.ts'
-import type { Outcome, Verification } from './verification.ts'
 import { verifications } from './verifications.ts'
 
 const usage = `Usage: npm run verify -- <name…|all> [--seed N] [--minutes M] [--json] [--record]

@@ -1,4 +1,4 @@
-import type { Outcome, Verification } from './verification.ts'
+import type { Outcome, Verification } from './harness/verification.ts'
 
 /** One run, as `npm run verify -- --json` prints it and `results/` keeps it. */
 export interface Run extends Outcome {
@@ -14,20 +14,21 @@ export interface Run extends Outcome {
 
 const HEAD = `# Reliability
 
-What the product promises when disks, clocks, networks, processes and callers fail, and how anyone can try it.
-Each section has the promise, the command that tries it, and the figures of its last recorded run.
+The promises of the product when disks, clocks, networks, processes and callers fail. Each section
+has the promise, the command that tries it, and the figures of the last recorded run.
 
 \`\`\`sh
 npm run verify -- all                              # a slice of each: some minutes
 npm run verify -- twins --minutes 10 --seed 7      # one of them, for longer
 \`\`\`
 
-The seed decides what is tried. What a kill or a cut meets depends on the machine too. A run ends with exit code 1
-where anything acknowledged is lost or done twice, where an answer is false, or where a limit does not hold.
-A run that this machine cannot try (no \`strace\`, no mounts) says so. CI runs the slice of each.
+The seed decides what a run tries; the moment of a kill or a cut depends on the machine too. A run
+ends with exit code 1 if an acknowledged write is lost or done twice, a response is false, or a
+limit does not hold. A run that this machine cannot try (no \`strace\`, no mounts) says so. CI runs
+the slice of each.
 
-[packages/verification](../packages/verification/README.md) says what each run does.
-This page is made from \`packages/verification/results\`: \`npm run verify -- NAME --minutes M --record\`.
+[packages/verification](../packages/verification/README.md) describes each run. To write this page
+from \`packages/verification/results\`: \`npm run verify -- NAME --minutes M --record\`.
 `
 
 /** The text of docs/reliability.md. */
@@ -37,15 +38,18 @@ export function reliabilityPage(
 ): string {
   const sections = Object.entries(verifications).map(([name, { promise }]) => {
     const run = runs.get(name)
-    return `\n## ${name}\n\n${promise}\n\n${run === undefined ? 'No run is recorded.\n' : figuresOf(run)}`
+    return `\n## ${name}\n\n${wrapped(promise)}\n\n${run === undefined ? 'No run is recorded.\n' : figuresOf(run)}`
   })
   return HEAD + sections.join('')
 }
+
+/** Words in lines of at most 100 characters. */
+const wrapped = (text: string) => text.replace(/(.{1,100})(?: |$)/g, '$1\n').trimEnd()
 
 function figuresOf({ name, seed, minutes, date, machine, figures, failures }: Run): string {
   const rows = Object.entries({ ...figures, failures: failures.length }).map(
     ([figure, count]) => `| ${figure} | ${count.toLocaleString('en')} |\n`,
   )
   const command = `npm run verify -- ${name} --seed ${seed} --minutes ${minutes}`
-  return `\`${command}\`, ${date}, ${machine}:\n\n| Figure | Count |\n|---|---|\n${rows.join('')}`
+  return `${wrapped(`\`${command}\`, ${date}, ${machine}:`)}\n\n| Figure | Count |\n|---|---|\n${rows.join('')}`
 }

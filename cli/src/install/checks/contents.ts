@@ -77,14 +77,15 @@ async function readDescription(directory: string, file: string): Promise<Record<
   const text = await readFile(path, 'utf8')
   if (text.startsWith('\ufeff')) return `its ${file} begins with a byte order mark`
   let value: unknown
+  let key: string | undefined
   try {
     value = JSON.parse(text)
+    key = duplicateKey(text)
   } catch (error) {
     return `its ${file} is not JSON: ${(error as Error).message}`
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return `its ${file} holds no object`
-  const key = duplicateKey(text)
   if (key === '__proto__') return `its ${file} has the key "__proto__"`
   if (key !== undefined) return `its ${file} has the key ${JSON.stringify(key)} twice in one object`
   return value as Record<string, unknown>

@@ -1,9 +1,20 @@
 import { endWithParent } from '@mortise/storage'
-import type { Application } from '../../application.ts'
+import type { ControlAnswer, ControlRequest } from '../call-running-host.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
+/** A worker, as its parent sees it. */
+interface Worker {
+  readonly url: string
+  silentWorkers: number
+  answer(request: ControlRequest): Promise<ControlAnswer>
+  leave(): Promise<void>
+  cut(): Promise<void>
+  close(): Promise<void>
+  stop(why: string, drainSeconds?: number): Promise<void>
+}
+
 /** Does what the parent says, once `application` serves. The process ends soon after its parent, however that ends. */
-export async function serveParent(application: Application): Promise<void> {
+export async function serveParent(application: Worker): Promise<void> {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(application, message)
     else if (message.type === 'silent') application.silentWorkers = message.count
@@ -21,10 +32,7 @@ export async function serveParent(application: Application): Promise<void> {
 /** Tells the parent why this process ends; resolves when it knows. */
 export const reportFailure = (failure: WorkerFailure): Promise<void> => tell({ type: 'failed', failure })
 
-async function answer(
-  application: Application,
-  { call, request }: ToWorker & { type: 'ask' },
-): Promise<void> {
+async function answer(application: Worker, { call, request }: ToWorker & { type: 'ask' }): Promise<void> {
   const answered = await application.answer(request).catch((error: Error) => ({
     status: 500,
     body: { reason: error.message },

@@ -26,7 +26,7 @@ const LONGEST_PAUSE = 10_000
 /** So many ends in a row, with nobody left who serves, end the parent. */
 const MOST_ENDS = 6
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** The application folder. */
   readonly directory: string
   /** How many processes are to serve. */

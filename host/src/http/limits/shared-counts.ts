@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
 import { type Database, many, run, sql } from '@mortise/module-sdk'
+import { now } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import type { LimitName, RateLimits } from './rate-limits.ts'
-import { type Untold, WINDOW, type WindowCounter } from './window-counter.ts'
+import { type LimitName, type RateLimits, type Untold, WINDOW, type WindowCounter } from './rate-limits.ts'
 
 /** How often the hosts of a database tell each other what they have counted, in milliseconds. */
 const INTERVAL = 2_000
 /** How many keys of a limit are told at a time. */
 const MOST_KEYS = 1_000
 
-/** The database's clock: those of several machines differ. */
-const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
-const MINUTE = sql`(${NOW} / ${WINDOW}::bigint)`
+const MINUTE = sql`(${now} / ${WINDOW}::bigint)`
 
 interface Told extends Untold {
   readonly counter: WindowCounter
@@ -53,10 +51,10 @@ export class SharedCounts {
   }
 
   async #share(): Promise<void> {
-    const now = this.#limits.now()
+    const time = this.#limits.now()
     const told = Object.entries(this.#limits.counters).flatMap(([name, counter]) =>
       counter
-        .untold(now, MOST_KEYS)
+        .untold(time, MOST_KEYS)
         .map((untold): Told => ({ ...untold, counter, id: idOf(name as LimitName, untold.key) })),
     )
     if (told.length === 0) return
@@ -68,7 +66,7 @@ export class SharedCounts {
         SELECT id, "window", count FROM json_to_recordset(${rows}::json) AS told (id text, "window" bigint, count bigint)
         ORDER BY id
         ON CONFLICT (id, minute) DO UPDATE SET count = mortise_rate.count + excluded.count
-        RETURNING id, count, ${NOW} AS now`)
+        RETURNING id, count, ${now} AS now`)
     })
     const totals = new Map(heard.map(({ id, count }) => [id, count]))
     for (const { counter, id, ...untold } of told) counter.told(untold, totals.get(id) ?? 0)

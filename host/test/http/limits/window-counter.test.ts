@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { WINDOW, WindowCounter } from '../../../src/http/limits/window-counter.ts'
+import { WINDOW, WindowCounter } from '../../../src/http/limits/rate-limits.ts'
 
 /** The beginning of some minute. */
 const START = 29_000_000 * WINDOW

@@ -44,7 +44,7 @@ export const EventQuery = Strict({
 export type EventQuery = Static<typeof EventQuery>
 
 /** CloudEvents 1.0, JSON format. */
-export const CloudEvent = Type.Object(
+const CloudEvent = Type.Object(
   {
     specversion: Type.Literal('1.0'),
     id: Id('event'),

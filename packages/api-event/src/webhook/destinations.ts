@@ -1,5 +1,6 @@
 import { lookup as resolveName } from 'node:dns/promises'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+import { AddressList } from '@mortise/module-sdk'
 
 type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
@@ -13,7 +14,7 @@ export interface DestinationOptions {
 }
 
 /** What is not public of IPv4, by IANA's registry of special-purpose addresses, multicast, and Azure's own host. */
-const special = networkList([
+const special = new AddressList([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -32,12 +33,12 @@ const special = networkList([
   '240.0.0.0/4',
 ])
 /** Public of IPv6 is what is in the first, and not in the second: there it leads to IPv4, or nowhere. */
-const unicast = networkList(['2000::/3'])
-const unicastSpecial = networkList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+const unicast = new AddressList(['2000::/3'])
+const unicastSpecial = new AddressList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 /** Names that are this machine's wherever they are looked up (RFC 6761, 6.3). */
 const isLocalhost = /(?:^|\.)localhost\.?$/
 /** IPv4, written as IPv6. */
-const mapped = networkList(['::ffff:0:0/96'])
+const mapped = new AddressList(['::ffff:0:0/96'])
 
 /**
  * Where webhooks may lead: to public addresses, and those that an operator has allowed. A name is looked up
@@ -49,13 +50,13 @@ const mapped = networkList(['::ffff:0:0/96'])
  */
 export class Destinations {
   readonly #plainHttp: boolean
-  readonly #networks: BlockList
+  readonly #networks: AddressList
   readonly #resolve: Resolve
 
   /** @throws {Error} for what is no network */
   constructor({ plainHttp, networks, resolve }: DestinationOptions) {
     this.#plainHttp = plainHttp
-    this.#networks = networkList(networks)
+    this.#networks = new AddressList(networks)
     this.#resolve = resolve ?? ((hostname) => resolveName(hostname, { all: true }))
   }
 
@@ -87,7 +88,7 @@ export class Destinations {
 
   #allows(text: string): boolean {
     const address = text.replace(/%.*/, '')
-    return isPublic(address) || isIn(this.#networks, address)
+    return isPublic(address) || this.#networks.has(address)
   }
 }
 
@@ -99,20 +100,6 @@ const refused =
   'leads to an address that is not public: whoever runs the application may allow it by the setting webhookNetworks'
 
 function isPublic(address: string): boolean {
-  if (isIP(address) === 4 || isIn(mapped, address)) return !isIn(special, address)
-  return isIn(unicast, address) && !isIn(unicastSpecial, address)
-}
-
-/** An IPv4 address that is written as IPv6 is in the networks of IPv4 as well. */
-const isIn = (networks: BlockList, address: string) =>
-  networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
-
-/** @throws {Error} for what is no network */
-function networkList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', length] = network.split('/')
-    list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
+  if (isIP(address) === 4 || mapped.has(address)) return !special.has(address)
+  return unicast.has(address) && !unicastSpecial.has(address)
 }

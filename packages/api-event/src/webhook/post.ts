@@ -15,7 +15,7 @@ export interface Outcome {
 }
 
 /** Within this many milliseconds there must be an answer, name, connection and all. */
-export const TIME_LIMIT = 15_000
+const TIME_LIMIT = 15_000
 /** Bytes of an answer that are read, and of its headers that are taken. */
 const RESPONSE_LIMIT = 4096
 const HEADER_LIMIT = 8192

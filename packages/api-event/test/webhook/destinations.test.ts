@@ -66,14 +66,19 @@ t.test('a public one is not, nor a name that nobody has looked up', async (t) =>
 })
 
 t.test('a network that is allowed may be reached, in whatever notation, and no other', async (t) => {
-  const some = new Destinations({ plainHttp: false, networks: ['10.0.0.0/8', 'fd12::/16'] })
-  for (const url of ['https://10.1.2.3/', 'https://[::ffff:10.1.2.3]/', 'https://[fd12::1]/'])
+  const some = new Destinations({ plainHttp: false, networks: ['10.0.0.0/8', 'fd12::/16', '192.168.0.7'] })
+  for (const url of [
+    'https://10.1.2.3/',
+    'https://[::ffff:10.1.2.3]/',
+    'https://[fd12::1]/',
+    'https://192.168.0.7/',
+  ])
     t.equal(some.refusal(new URL(url)), undefined, url)
   for (const url of ['https://11.1.2.3.nip.example/', 'https://93.184.215.14/'])
     t.equal(some.refusal(new URL(url)), undefined, url)
-  for (const url of ['https://127.0.0.1/', 'https://[fd13::1]/'])
+  for (const url of ['https://127.0.0.1/', 'https://[fd13::1]/', 'https://192.168.0.8/'])
     t.match(some.refusal(new URL(url)), /not public/, url)
-  for (const network of ['10.0.0.0/33', '10.0.0.0', 'shop.example/8', 'fd12::/129', ''])
+  for (const network of ['10.0.0.0/33', '10.0.0', 'shop.example/8', 'fd12::/129', ''])
     t.throws(() => new Destinations({ plainHttp: false, networks: [network] }), network)
 })
 

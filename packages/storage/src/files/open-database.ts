@@ -1,6 +1,6 @@
-import { accessSync, constants } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
+import { isWritable } from './is-writable.ts'
 
 /**
  * Opens a SQLite file, or `:memory:`. SQLite needs a folder for temporary files (a large sort, say): the process's first
@@ -8,16 +8,7 @@ import SqliteDatabase from 'better-sqlite3'
  */
 export function openDatabase(file: string, options?: SqliteDatabase.Options): SqliteDatabase.Database {
   // SQLite reads the variable once, when the first database is opened.
-  if (file !== ':memory:' && !isWritable(process.env.SQLITE_TMPDIR))
+  if (file !== ':memory:' && !isWritable(process.env.SQLITE_TMPDIR ?? ''))
     process.env.SQLITE_TMPDIR = dirname(resolve(file))
   return new SqliteDatabase(file, options)
-}
-
-function isWritable(folder: string | undefined): boolean {
-  try {
-    if (folder !== undefined) accessSync(folder, constants.W_OK | constants.X_OK)
-    return folder !== undefined
-  } catch {
-    return false
-  }
 }

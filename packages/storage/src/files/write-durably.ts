@@ -70,7 +70,8 @@ async function writeSynced(
   }
 }
 
-async function modeOf(file: string): Promise<number | undefined> {
+/** The permissions of a file; undefined where there is none. */
+export async function modeOf(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).mode & 0o777
   } catch (error) {

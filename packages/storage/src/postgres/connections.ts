@@ -106,29 +106,30 @@ export class Connections {
   async read(wanted: Sql): Promise<QueryResult> {
     const statement = this.statements.get(wanted)
     const work = (client: Client) => query(client, statement)
+    const onTransactions = () => this.withSession((_session, client) => work(client))
     for (;;) {
       this.#reachability.assert()
-      if (this.#readers.open === 0 && this.#pool.open === 0 && this.#pool.waiting > 0) return this.#lend(work)
+      if (this.#readers.open === 0 && this.#pool.open === 0 && this.#pool.waiting > 0) return onTransactions()
       try {
         return await this.#readers.run(work)
       } catch (error) {
         if (!isCrowded(error)) throw error
-        if (this.#readers.open === 0) return this.#lend(work)
+        if (this.#readers.open === 0) return onTransactions()
       }
     }
   }
 
   /**
-   * Lends a connection for one transaction, which is rolled back where `work` throws.
+   * Lends a connection of those for transactions; what was begun on it is rolled back where `work` throws.
    * @throws {DatabaseError} `busy` where none is free for long, `unavailable`
    */
-  async withSession<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+  async withSession<Result>(work: (session: Session, client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
     const client = await this.#pool.acquire()
     const session = new Session(client, this.statements)
     let broken = false
     try {
-      return await work(session)
+      return await work(session, client)
     } catch (error) {
       broken = isUseless(error) || !(await session.rollback())
       throw error
@@ -165,20 +166,6 @@ export class Connections {
     this.#watch.close()
     await this.#reachability.close()
     await Promise.all([this.#pool.end(), this.#readers.end()])
-  }
-
-  /** One read on a connection for transactions. */
-  async #lend<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.acquire()
-    let broken = false
-    try {
-      return await work(client)
-    } catch (error) {
-      broken = isUseless(error)
-      throw error
-    } finally {
-      this.#pool.release(client, broken)
-    }
   }
 
   /** Breaks what no answer comes on. */

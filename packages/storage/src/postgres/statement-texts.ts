@@ -2,7 +2,7 @@ import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
 import { refusedStatement } from '../port/refused-sql.ts'
 
 /** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
-export const COMPOSED_STATEMENTS = 500
+const COMPOSED_STATEMENTS = 500
 
 /** What the driver sends. One with a name is prepared once per connection. */
 export interface StatementText {

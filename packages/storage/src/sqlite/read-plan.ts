@@ -8,7 +8,7 @@ export interface Loop {
 }
 
 /** How many rows loops go through. */
-export type RowsOf = (loop: Loop) => number
+type RowsOf = (loop: Loop) => number
 
 /** How many rows a statement goes through at most. */
 export type ReadPlan = (rowsOf: RowsOf) => number

@@ -1,15 +1,6 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
 import { acquireFileLock, databaseLockFile } from '../files/file-lock.ts'
+import { isWritable } from '../files/is-writable.ts'
 
 /** How much of the log is in memory at a time, in bytes. */
 const PIECE = 1024 * 1024
@@ -72,14 +63,5 @@ function rewrite(handle: number): void {
     for (let written = 0; written < read; )
       written += writeSync(handle, piece, written, read - written, position + written)
     position += read
-  }
-}
-
-function isWritable(file: string): boolean {
-  try {
-    accessSync(file, constants.W_OK)
-    return true
-  } catch {
-    return false
   }
 }

@@ -13,12 +13,12 @@ import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { dialect } from './dialect.ts'
 
 /** A statement that was sent to another thread, where it is no `Sql` any more. */
-export interface CarriedSql {
+interface CarriedSql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
 }
 
-export const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
+const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
 
 /** A change of the schema as plain data. */
 export type SchemaChange =

@@ -153,7 +153,10 @@ testOnPostgres(
     while (counted.named < 16 || !counted.listens) counted = await count()
     t.strictSame(counted, { named: 16, listens: true })
     const page = await readFile(new URL('../../../../docs/scaling.md', import.meta.url), 'utf8')
-    t.match(page, /up to 19 connections: 4 for single reads, 12 for transactions, 1 that hears of events/)
+    t.match(
+      page,
+      /up to 19 connections: 4 for single reads, 12 for transactions, 1 that listens\sfor\sevents/,
+    )
   },
 )
 

@@ -2,7 +2,7 @@ import type { Storage } from '../../src/port/storage.ts'
 import type { temporaryMigrations } from '../temporary-migrations.ts'
 
 /** Migrations with all that the engines do in different ways. */
-export const SHOP = {
+const SHOP = {
   '001-shop.sql': `
     CREATE TABLE shop (id BIGINT PRIMARY KEY, parent BIGINT REFERENCES shop (id), name TEXT NOT NULL UNIQUE,
       large BIGINT, small INTEGER NOT NULL DEFAULT 1 CHECK (small <> 7), share DOUBLE PRECISION, data TEXT);

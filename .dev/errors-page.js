@@ -1,0 +1,68 @@
+// Writes the tables of docs/errors.md from the registries of problems and failures. What to do about a problem of the
+// API is the page's own: write it into the last column. `--check` writes nothing, and fails where the page differs.
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import * as failures from '../cli/src/failures/index.ts'
+import { exitCodes } from '../cli/src/failures/index.ts'
+import { hostProblems } from '../host/src/http/problems.ts'
+
+const file = new URL('../docs/errors.md', import.meta.url)
+const packages = new URL('../packages/', import.meta.url)
+
+const before = await readFile(file, 'utf8')
+let page = withTable(before, 'The host', (advice) => problemTable(hostProblems, advice))
+for (const name of (await readdir(packages)).filter((name) => name.startsWith('api-')).sort()) {
+  const { problems } = await import(new URL(`${name}/src/problems.ts`, packages).href)
+  page = withTable(page, `Module ${name}`, (advice) => problemTable(problems, advice))
+}
+page = withTable(page, 'Codes', failureTable)
+
+if (!process.argv.includes('--check')) await writeFile(file, page)
+else if (page !== before) {
+  console.error('docs/errors.md is not what the registries say: npm run errors-page')
+  process.exitCode = 1
+}
+
+/** @returns `text` with another table in the section of `heading`; `table` is given the rows that are there */
+function withTable(text, heading, table) {
+  const section = new RegExp(`^### ${heading}\n[^#]*?\n((?:\\|.*\n)+)`, 'm').exec(text)
+  if (section === null) throw new Error(`docs/errors.md has no table below "### ${heading}"`)
+  const [whole, rows] = section
+  return text.replace(whole, () => whole.slice(0, -rows.length) + table(rows))
+}
+
+function problemTable({ module, definitions }, rows) {
+  const advice = new Map(
+    Array.from(rows.matchAll(/^\| \d+ \| `(.+?)` \| .*? \| (.+) \|$/gm), ([, code, text]) => [code, text]),
+  )
+  return table(
+    ['Status', 'Code', 'Title', 'What to do'],
+    Object.entries(definitions).map(([code, { status, title }]) => {
+      if (!advice.has(code))
+        throw new Error(`docs/errors.md does not say what to do about ${code} of ${module}`)
+      return [status, `\`${code}\``, title, advice.get(code)]
+    }),
+  )
+}
+
+function failureTable() {
+  const entries = Object.values(failures).filter((entry) => typeof entry.hint === 'string')
+  const rows = entries.map(({ code, kind, message, hint }) => [
+    `\`${code}\``,
+    exitCodes[kind],
+    escaped(message),
+    escaped(hint),
+  ])
+  const text = ([code, exitCode, message]) => `${code} ${exitCode} ${message}`
+  rows.sort((a, b) => (text(a) < text(b) ? -1 : 1))
+  return table(['Code', 'Exit code', 'What happened', 'What to do'], rows)
+}
+
+/** As Markdown that shows the text as it is. */
+function escaped(text) {
+  return text.replace(/[<|*\\]/g, '\\$&')
+}
+
+function table(head, rows) {
+  const [first, ...others] = [head, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`)
+  return [first, `|${'---|'.repeat(head.length)}\n`, ...others].join('')
+}

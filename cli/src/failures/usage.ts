@@ -1,0 +1,87 @@
+import { defineFailure } from './define-failure.ts'
+
+export const wrongUsage = defineFailure(
+  'usage',
+  'usage',
+  '{problem}',
+  'See "app --help", or the --help of the command.',
+)
+
+export const missingCommand = defineFailure(
+  'usage',
+  'usage',
+  'A command is missing.',
+  'See "app --help" for all commands.',
+)
+
+export const noNumber = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no number for {option}.',
+  'Give an integer from 1 on.',
+)
+
+export const noSecondsToWait = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no number of seconds.',
+  'Write --wait, or --wait 30.',
+)
+
+export const noSecondsToSettle = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no number of seconds for --settle.',
+  'Give an integer from 0 to {longest}.',
+)
+
+export const noPort = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no port.',
+  'Give a number from 0 to 65535.',
+)
+
+export const noWorkers = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no number of processes.',
+  'Give a number from 1 to 999; one per core is enough.',
+)
+
+export const noGenerationNumber = defineFailure(
+  'usage',
+  'usage',
+  '"{text}" is no generation.',
+  'Give a number of "app module-history".',
+)
+
+export const namedTwice = defineFailure(
+  'usage',
+  'usage',
+  'The {what} is named twice: {first} and {second}.',
+  'Name it once.',
+)
+
+export const wrongConfigCall = defineFailure(
+  'usage',
+  'usage',
+  'This is not how "app config" is called.',
+  'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
+)
+
+export const wrongEventsCall = defineFailure(
+  'usage',
+  'usage',
+  '{problem}',
+  'Write app events, app events replay <event>, app events replay --all or app events discard <event>.',
+)
+
+export const wrongMoveTarget = defineFailure(
+  'usage',
+  'usage',
+  '--to {problem}.',
+  'Write app migrate-data --to "postgres://user@host/database?schema=shop".',
+)
+
+export const wrongToken = defineFailure('usage', 'usage', '{problem}', 'See "app token --help" for examples.')

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import type { FailureEntry } from '../../src/failures/define-failure.ts'
+import * as failures from '../../src/failures/index.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const source = join(root, 'cli', 'src')
+const entries = Object.entries(failures).filter(([, entry]) => 'hint' in Object(entry)) as unknown as [
+  string,
+  FailureEntry,
+][]
+
+/** Every file of the command outside the registry, by its path. */
+async function files(): Promise<[string, string][]> {
+  const names = (await readdir(source, { recursive: true })).filter(
+    (name) => name.endsWith('.ts') && !name.startsWith('failures/'),
+  )
+  return await Promise.all(
+    names.map(async (name): Promise<[string, string]> => [name, await readFile(join(source, name), 'utf8')]),
+  )
+}
+
+t.test('an entry fills the places of its texts', async (t) => {
+  const cause = new Error('EADDRINUSE')
+  const failure = failures.portInUse({ port: 80, address: '::1', cause })
+  t.match(failure, { code: 'port-in-use', exitCode: 1, cause })
+  t.equal(failure.message, 'Port 80 of ::1 is taken by another program.')
+  t.match(failures.missingFile({ path: '/$&/{path}' }).message, '/$&/{path} is missing.')
+})
+
+t.test('each entry is one failure, in sentences', async (t) => {
+  t.ok(entries.length > 90)
+  const texts = entries.map(([, { code, kind, message, hint }]) => `${code} ${kind} ${message} ${hint}`)
+  t.equal(new Set(texts).size, texts.length)
+  for (const [name, { code, message, hint }] of entries) {
+    t.match(code, /^[a-z]+(-[a-z]+)*$/, name)
+    t.match(message, /^["A-Z{-]|^app\.config\.json/, name)
+    t.match(hint, /^[A-Z{]/, name)
+  }
+})
+
+t.test('each entry is used', async (t) => {
+  const texts = (await files()).map(([, text]) => text)
+  for (const [name] of entries) {
+    const use = new RegExp(`\\b${name}\\b`)
+    t.ok(
+      texts.some((text) => use.test(text)),
+      name,
+    )
+  }
+})
+
+t.test('nothing outside the registry words a failure', async (t) => {
+  for (const [name, text] of await files()) {
+    if (!name.startsWith('install/')) t.notMatch(text, /new Failure\(/, name)
+  }
+})
+
+t.test('docs/errors.md is what the registries say', async (t) => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, '.dev', 'errors-page.js'), '--check'], {
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stderr)
+})

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Characters of a line of prose. */
+const WIDTH = 100
+const MOST_TERMS = 35
+
+/** Pages whose prose is not checked yet. */
+const unchecked = ['docs/architecture.md', 'docs/errors.md', 'docs/writing-a-module.md']
+
+/** Terms of our own that the glossary has another word for, and phrases that readers stumble over. */
+const banned = new RegExp(
+  [
+    String.raw`\b(whoever|whomever|of which|that there (is|are)|anew|amid|in force|goes on|somebody)\b`,
+    String.raw`\b(answer(s|ed|ing)?|tells?|told|lends?|lent|mend(s|ed|ing)?|former|reactions?|roll ?call|ear|gate)\b`,
+  ].join('|'),
+  'gi',
+)
+
+async function namesBelow(folder: string): Promise<string[]> {
+  const names = await readdir(join(root, folder), { recursive: true })
+  return names.map((name) => join(folder, name)).filter((name) => !name.includes('node_modules'))
+}
+
+/** The documentation: text by path. */
+async function pages(): Promise<[path: string, text: string][]> {
+  const packages = await readdir(join(root, 'packages'))
+  const readmes = packages.map((name) => `packages/${name}/README.md`)
+  const names = ['README.md', 'SECURITY.md', 'cli/README.md', ...(await namesBelow('docs')), ...readmes]
+  const texts = names
+    .filter((name) => name.endsWith('.md'))
+    .map(async (name) => [name, await readFile(join(root, name), 'utf8').catch(() => '')] as [string, string])
+  return (await Promise.all(texts)).filter(([, text]) => text !== '')
+}
+
+const withoutBlocks = (text: string) => text.replace(/^ *```[\s\S]*?^ *```$/gm, '')
+const withoutCode = (text: string) => withoutBlocks(text).replace(/`[^`\n]+`/g, '')
+
+/** The first cells of the glossary. */
+async function terms(): Promise<string[]> {
+  const glossary = await readFile(join(root, 'docs/glossary.md'), 'utf8')
+  return Array.from(glossary.matchAll(/^\| ([a-z][a-z ]*) \| \S/gm), ([, term]) => term as string)
+}
+
+t.test('the glossary has few terms, in order', async (t) => {
+  const found = await terms()
+  t.ok(found.length > 20)
+  t.ok(found.length <= MOST_TERMS, `${found.length} terms`)
+  t.strictSame(found, [...new Set(found)].sort())
+})
+
+t.test('the other pages or the code use every term of the glossary', async (t) => {
+  const all = (await pages()).filter(([name]) => name !== 'docs/glossary.md').map(([, text]) => text)
+  const sources = [...(await namesBelow('host/src')), ...(await namesBelow('cli/src'))]
+  for (const name of sources.filter((name) => name.endsWith('.ts')))
+    all.push(await readFile(join(root, name), 'utf8'))
+  for (const term of await terms()) {
+    const use = new RegExp(`\\b${term.replace(' ', '\\s')}`, 'i')
+    t.ok(
+      all.some((text) => use.test(text)),
+      term,
+    )
+  }
+})
+
+t.test('the pages use none of the banned words', async (t) => {
+  for (const [name, text] of await pages()) {
+    if (unchecked.includes(name)) continue
+    t.strictSame(
+      [...withoutCode(text).matchAll(banned)].map(([word]) => word),
+      [],
+      name,
+    )
+  }
+})
+
+t.test('the prose of the pages has one width', async (t) => {
+  for (const [name, text] of await pages()) {
+    if (unchecked.includes(name)) continue
+    const prose = withoutBlocks(text)
+      .split('\n')
+      .filter((line) => !line.startsWith('|'))
+    t.strictSame(
+      prose.filter((line) => line.length > WIDTH),
+      [],
+      name,
+    )
+  }
+})
+
+t.test('the pages name no file that is not there', async (t) => {
+  for (const [name, text] of await pages()) {
+    const named = withoutBlocks(text).matchAll(/`((?:host|cli|packages|docs|\.ci)\/[\w./-]+)`/g)
+    t.strictSame(
+      Array.from(named, ([, path]) => path as string).filter((path) => !existsSync(join(root, path))),
+      [],
+      name,
+    )
+  }
+})

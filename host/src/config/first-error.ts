@@ -1,0 +1,22 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
+import { checkedSchemas } from './check-schema.ts'
+import { type SchemaError, schemaErrors } from './schema-errors.ts'
+
+/** Of each schema, compiled when it is first needed. */
+const validators = new WeakMap<object, ValidateFunction>()
+let ajv: Ajv | undefined
+
+/** The first place of `value` that `schema`, a JSON Schema, refuses; undefined where there is none. */
+export function firstError(schema: object, value: unknown): SchemaError | undefined {
+  let validate = validators.get(schema)
+  if (validate === undefined) {
+    const options = { ...checkedSchemas, strict: false, verbose: true, addUsedSchema: false }
+    ajv ??= addFormats.default(new Ajv(options))
+    validate = ajv.compile(schema)
+    // The compiler keeps every schema that it has seen, and modules come and go.
+    ajv.removeSchema(schema)
+    validators.set(schema, validate)
+  }
+  return validate(value) ? undefined : schemaErrors(validate.errors)[0]
+}

@@ -1,0 +1,87 @@
+import type { ErrorObject } from 'ajv'
+import { describeSchema } from './describe-schema.ts'
+
+/** A place of a value that its schema refuses. */
+export interface SchemaError {
+  /** The names and positions that lead to it. */
+  readonly path: readonly string[]
+  /** What is wrong, to stand after its name. */
+  readonly reason: string
+  /** Where the schema does not know the place: the names that it knows there. */
+  readonly known?: readonly string[]
+}
+
+export interface Wording {
+  /** What a property is called: `field` by default. */
+  readonly noun?: string
+  /** Whether a description stands for its pattern: callers of an API read no regular expressions. */
+  readonly hidesPatterns?: boolean
+  /** What is said of strings that have not the form that they should, by its name. */
+  readonly formats?: Readonly<Record<string, { readonly reason: string }>>
+}
+
+/** What a schema refuses, in words. The validator must be `verbose`. */
+export function schemaErrors(
+  errors: readonly ErrorObject[] | null | undefined,
+  wording: Wording = {},
+): SchemaError[] {
+  const all = errors ?? []
+  const unions = all.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return (
+    all
+      // What each branch of a union lacks says less than the union itself.
+      .filter(({ schemaPath }) => unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)))
+      .map((error) => ({ path: pathOf(error), ...reasonOf(error, wording) }))
+  )
+}
+
+function pathOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const path = instancePath.split('/').slice(1)
+  const names = path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'additionalProperties') names.push(params.additionalProperty)
+  if (keyword === 'required') names.push(params.missingProperty)
+  return names
+}
+
+function reasonOf(
+  { keyword, params, parentSchema = {}, message }: ErrorObject,
+  { noun = 'field', formats = {}, hidesPatterns = false }: Wording,
+): Omit<SchemaError, 'path'> {
+  const meaning: string | undefined = parentSchema.description
+  switch (keyword) {
+    case 'required':
+      return { reason: 'is required' }
+    case 'additionalProperties':
+      return { reason: `is no known ${noun}`, known: Object.keys(parentSchema.properties ?? {}) }
+    case 'const':
+      return { reason: `must be ${describeSchema(parentSchema)}${meaning ? `: ${meaning}` : ''}` }
+    case 'pattern':
+      if (hidesPatterns && meaning) return { reason: `must be ${meaning}` }
+      return { reason: `must match the pattern ${params.pattern}${meaning ? ` (${meaning})` : ''}` }
+    case 'uniqueItems':
+      return { reason: 'must not hold the same item twice' }
+    case 'format':
+    case 'type':
+      return { reason: formats[parentSchema.format]?.reason ?? `must be ${describeSchema(parentSchema)}` }
+    case 'enum':
+    case 'anyOf':
+    case 'oneOf':
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+    case 'minLength':
+    case 'maxLength':
+    case 'minItems':
+    case 'maxItems':
+      return { reason: `must be ${describeSchema(parentSchema)}` }
+    default:
+      return { reason: message ?? 'is wrong' }
+  }
+}
+
+/** One of them as a clause: `"server.port" must be an integer`. */
+export function clauseOf({ path, reason }: SchemaError, below: readonly string[] = []): string {
+  const key = [...below, ...path].join('.')
+  return key === '' ? `it ${reason}` : `"${key}" ${reason}`
+}

@@ -1,0 +1,224 @@
+import { isUtf8 } from 'node:buffer'
+import type { Problem } from '@mortise/module-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { hostProblems } from './problems.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [kBytes]: Buffer | null
+    [kOnRead]: ((bytes: number) => void) | null
+  }
+}
+
+const kBytes = Symbol('bytes of the body')
+const kOnRead = Symbol('what to do once the body has been read')
+
+/** The body as it was sent; null for an empty one. */
+export const bytesOf = (request: FastifyRequest): Buffer | null => request[kBytes]
+
+/** Calls with the length of the body once it has been read, and before it is looked at; what that throws is the answer. */
+export function onBodyRead(request: FastifyRequest, listener: (bytes: number) => void): void {
+  request[kOnRead] = listener
+}
+
+/**
+ * Bodies are JSON or nothing. An empty one is none, whatever the content type says; one that the route has
+ * no schema for, or of another type, is refused.
+ */
+export const requestBodies = fp(
+  async (app) => {
+    app.removeAllContentTypeParsers()
+    // Fastify looks at no body of these otherwise.
+    for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
+    app.decorateRequest(kBytes, null)
+    app.decorateRequest(kOnRead, null)
+
+    // Fastify looks for a parser where there is nothing to parse.
+    app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+      if (headers['content-type'] !== undefined && isEmpty(headers)) delete headers['content-type']
+      done()
+    })
+
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+      try {
+        request[kOnRead]?.(bytes.length)
+        done(null, parse(request, bytes))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+      request[kOnRead]?.(bytes.length)
+      if (bytes.length === 0) done(null, undefined)
+      else done(unsupported(`not as ${request.headers['content-type'] ?? 'a body without Content-Type'}`))
+    })
+  },
+  { name: 'request-bodies', fastify: '5.x' },
+)
+
+/** A `preValidation` hook: where there is nothing to send, sending nothing is as good as `{}`. */
+export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (request.body === undefined) request.body = {}
+  done()
+}
+
+const charsets = /;\s*charset\s*=\s*"?([^";\s]*)/gi
+
+function parse(request: FastifyRequest, bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  const { headers, routeOptions } = request
+  for (const [, charset] of (headers['content-type'] as string).matchAll(charsets)) {
+    if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`not in ${charset}`)
+  }
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
+  if (routeOptions.schema?.body === undefined) {
+    throw hostProblems.create('invalid-request', 'This route takes no body; send none.', {
+      members: { errors: [{ pointer: '', detail: 'must be empty' }] },
+    })
+  }
+  request[kBytes] = bytes
+  return parseJsonBody(bytes)
+}
+
+function isEmpty(headers: FastifyRequest['raw']['headers']): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding === undefined && (length === undefined || length === '0')
+}
+
+function unsupported(what: string) {
+  return hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
+}
+
+/** Far above what a request means; code that walks a body by recursion is safe below it. */
+const MAX_DEPTH = 100
+
+/**
+ * Parses a JSON body (RFC 8259) and refuses what JSON.parse mends silently: invalid UTF-8, duplicate keys,
+ * `__proto__`, lone surrogates. And NUL, which PostgreSQL cannot store.
+ *
+ * @throws {Problem} `invalid-request`, pointing at the place
+ */
+export function parseJsonBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalid('', 'must be UTF-8')
+  const text = bytes.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const position = /at position (\d+)/.exec((error as Error).message)?.[1]
+    throw invalid('', position ? `must be JSON: it is not at position ${position}` : 'must be JSON')
+  }
+  return refuseAmbiguous(text).hasEscapedKey ? buildJson(text) : value
+}
+
+/** An object or array that the scan is in. */
+interface Level {
+  /** The keys so far; undefined for an array. */
+  readonly keys: Set<string> | undefined
+  /** The key or index that the scan is at. */
+  at: string | number
+  expectsKey: boolean
+}
+
+/** `text` must be valid JSON. Iterative: its depth is the sender's choice. */
+function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
+  const levels: Level[] = []
+  let hasEscapedKey = false
+  for (let index = 0; index < text.length; index++) {
+    const level = levels.at(-1)
+    switch (text[index]) {
+      case '{':
+      case '[': {
+        if (levels.length === MAX_DEPTH) {
+          throw invalid('', `must not be nested deeper than ${MAX_DEPTH} levels`)
+        }
+        const isObject = text[index] === '{'
+        levels.push({ keys: isObject ? new Set() : undefined, at: 0, expectsKey: isObject })
+        break
+      }
+      case '}':
+      case ']':
+        levels.pop()
+        break
+      case ',':
+        if (level?.keys) level.expectsKey = true
+        else if (level) (level.at as number)++
+        break
+      case '"': {
+        const end = endOfString(text, index)
+        const string = decodeString(text.slice(index, end))
+        if (level?.keys && level.expectsKey) {
+          readKey(string, level, level.keys, levels)
+          hasEscapedKey ||= string.length !== end - index - 2
+        } else refuseUnstorable(string, levels)
+        index = end - 1
+        break
+      }
+    }
+  }
+  return { hasEscapedKey }
+}
+
+/** Where the string literal that begins at `start` is over. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index + 1
+}
+
+function decodeString(literal: string): string {
+  return literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1)
+}
+
+function refuseUnstorable(text: string, levels: readonly Level[]): void {
+  if (!text.isWellFormed()) throw invalid(pointerOf(levels), 'must not contain lone surrogates')
+  if (text.includes('\0')) throw invalid(pointerOf(levels), 'must not contain NUL')
+}
+
+function readKey(key: string, level: Level, keys: Set<string>, levels: readonly Level[]): void {
+  level.at = key
+  level.expectsKey = false
+  refuseUnstorable(key, levels)
+  if (key === '__proto__') throw invalid(pointerOf(levels), 'is no known field')
+  if (keys.has(key)) throw invalid(pointerOf(levels), 'must be given once')
+  keys.add(key)
+}
+
+function pointerOf(levels: readonly Level[]): string {
+  return levels
+    .map(({ at }) => `/${String(at).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+}
+
+function invalid(pointer: string, detail: string): Problem {
+  return hostProblems.create('invalid-request', 'The body cannot be read; see errors.', {
+    members: { errors: [{ pointer, detail }] },
+  })
+}
+
+const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/g
+
+/**
+ * Makes the value of `text`, valid JSON without duplicate keys, without letting JSON.parse near a key: V8 takes one
+ * that ends in an escape for another that ends in a backslash, once it has seen that (nodejs/node#63785). Slower.
+ */
+export function buildJson(text: string): unknown {
+  const root: unknown[] = []
+  const levels: (unknown[] | Record<string, unknown>)[] = [root]
+  let key: string | undefined
+  for (const [token] of text.matchAll(tokens)) {
+    const level = levels.at(-1)
+    if (token === '}' || token === ']') levels.pop()
+    else if (!Array.isArray(level) && key === undefined) key = JSON.parse(token)
+    else {
+      const value = token === '{' ? {} : token === '[' ? [] : JSON.parse(token)
+      if (Array.isArray(level)) level.push(value)
+      else if (level && key !== undefined) level[key] = value
+      key = undefined
+      if (token === '{' || token === '[') levels.push(value)
+    }
+  }
+  return root[0]
+}

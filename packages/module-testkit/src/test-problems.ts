@@ -1,0 +1,57 @@
+import { deepEqual } from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import type { Problems } from '@mortise/module-sdk'
+import type { TestHost } from './create-test-host.ts'
+import type { Register } from './on-engines.ts'
+
+/** The part of an OpenAPI document that is read here. */
+interface DescribedRoutes {
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedRoute>>>>
+}
+
+interface DescribedRoute {
+  readonly responses?: Readonly<Record<string, { readonly description: string }>>
+}
+
+/**
+ * Registers two tests: the README lists all problems of a module and no others, in a table whose rows begin with
+ * status and code; the OpenAPI document names each at the routes that answer it.
+ * @param hostOf makes a host that serves the module
+ */
+export function testProblems<Test extends object>(
+  test: Register<Test>,
+  { definitions }: Pick<Problems<string>, 'definitions'>,
+  readme: URL,
+  hostOf: (t: Test) => Promise<Pick<TestHost, 'app'>>,
+): void {
+  const problems = Object.entries(definitions).map(([code, { status }]) => `${status} ${code}`)
+
+  test('the README names every problem with its status, and no other', async () => {
+    deepEqual(inReadme(await readFile(readme, 'utf8')), problems.toSorted())
+  })
+
+  test('the OpenAPI document names every problem at the routes that answer it', async (t) => {
+    const { app } = await hostOf(t)
+    const described = inOpenapi((await app.inject('/openapi.json')).json())
+    deepEqual(
+      problems.filter((problem) => !described.has(problem)),
+      [],
+    )
+  })
+}
+
+function inReadme(text: string): string[] {
+  const rows = text.matchAll(/^\| (\d{3}) +\| `([a-z-]+)` +\|/gm)
+  return Array.from(rows, ([, status, code]) => `${status} ${code}`).sort()
+}
+
+function inOpenapi({ paths }: DescribedRoutes): Set<string> {
+  const routes = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const answers = routes.flatMap(({ responses = {} }) => Object.entries(responses))
+  return new Set(
+    answers.flatMap(([status, { description }]) =>
+      Array.from(description.matchAll(/`([a-z-]+)`/g), ([, code]) => `${status} ${code}`),
+    ),
+  )
+}

@@ -1,0 +1,34 @@
+import { ownSchema } from '../../harness/own-schema.ts'
+import { outcome, repeat } from '../../harness/repeat.ts'
+import type { Verification } from '../../harness/verification.ts'
+import { hasNginx } from './nginx.ts'
+import { runBalance } from './run-balance.ts'
+
+export const balance: Verification = {
+  promise:
+    'Several hosts on one PostgreSQL lose and duplicate nothing while callers switch between them and a module changes on each.',
+  run: (options) =>
+    repeat(options, async (seed) => {
+      const { minutes, signal, onProgress } = options
+      const schema = ownSchema(await options.postgres())
+      const size =
+        minutes === 0 ? { hosts: 2, clients: 8, nginx: false } : { hosts: 3, clients: 64, nginx: hasNginx() }
+      try {
+        const report = await runBalance({
+          database: schema.url,
+          rounds: 1,
+          seed,
+          signal,
+          onProgress,
+          ...size,
+        })
+        const { requests, busy, changes, purchases, failures } = report
+        return outcome({ requests, 'asked to try again': busy, changes, purchases }, failures, [
+          'changes',
+          'purchases',
+        ])
+      } finally {
+        await schema.drop()
+      }
+    }),
+}

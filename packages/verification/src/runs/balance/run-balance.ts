@@ -1,0 +1,192 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { configFile, mintToken } from '@mortise/host'
+import { Host, runApp } from '../../harness/app-command.ts'
+import { prepareApplication } from '../../harness/prepare-application.ts'
+import { Random } from '../../harness/random.ts'
+import { Acknowledged } from './acknowledged.ts'
+import { prepareChanges } from './changes.ts'
+import { type Balancer, startNginx } from './nginx.ts'
+import { Shopper } from './shopper.ts'
+
+export interface BalanceOptions {
+  /** The URL of an empty schema, or of one that a run has had. */
+  readonly database: string
+  readonly hosts: number
+  readonly clients: number
+  /** How often the third module lives and goes, on every host. */
+  readonly rounds: number
+  readonly seed: number
+  /** nginx in front; otherwise the clients take the hosts in turn. */
+  readonly nginx: boolean
+  /** Ends the run after the command that is under way. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (text: string) => void
+}
+
+export interface BalanceReport {
+  readonly requests: number
+  readonly seconds: number
+  /** The longest that an answer took, in milliseconds. */
+  readonly slowest: number
+  /** How many answers were 503 `busy`, after which the same was asked again. */
+  readonly busy: number
+  readonly changes: number
+  readonly purchases: number
+  /** What went wrong; empty where all is well. */
+  readonly failures: readonly string[]
+}
+
+/** So many shoppers share a cart, of half of them; the others have one each. */
+const SHARING = 4
+/** A run says what is wrong in so many lines at most. */
+const FAILURES_TOLD = 50
+
+/**
+ * Several hosts, each with a folder of its own, on one PostgreSQL: shoppers ask them in turn while a third module is
+ * changed on each. No request may fail; at the end carts and purchases are exactly those that were acknowledged.
+ */
+export async function runBalance(options: BalanceOptions): Promise<BalanceReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-balance-'))
+  const run = new Balance(folder, options)
+  try {
+    return await run.run()
+  } finally {
+    await run.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+class Balance {
+  readonly #folder: string
+  readonly #options: BalanceOptions
+  readonly #failures: string[] = []
+  readonly #directories: string[] = []
+  #hosts: readonly Host[] = []
+  #shoppers: readonly Shopper[] = []
+  #balancer: Balancer | undefined
+
+  constructor(folder: string, options: BalanceOptions) {
+    this.#folder = folder
+    this.#options = options
+  }
+
+  async run(): Promise<BalanceReport> {
+    const { clients, rounds } = this.#options
+    const application = await this.#prepare()
+    const target = await this.#serve()
+    const callers = await this.#callers(clients, application)
+    this.#shoppers = callers.map(
+      ({ token, acknowledged }, number) =>
+        new Shopper({
+          target,
+          token,
+          acknowledged,
+          random: new Random(this.#options.seed * 1000 + number),
+          onFailure: (text) => this.#fail(text),
+        }),
+    )
+    const begun = performance.now()
+    for (const shopper of this.#shoppers) shopper.start()
+    const changes = await this.#change(rounds)
+    await Promise.all(this.#shoppers.map((shopper) => shopper.stop()))
+    const seconds = (performance.now() - begun) / 1000
+    const requests = this.#shoppers.reduce((sum, shopper) => sum + shopper.requests, 0)
+    const busy = this.#shoppers.reduce((sum, shopper) => sum + shopper.busy, 0)
+    const slowest = Math.max(...this.#shoppers.map((shopper) => shopper.slowest))
+    const purchases = await this.#compare(callers)
+    return { requests, seconds, slowest, busy, changes, purchases, failures: this.#failures }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#shoppers.map((shopper) => shopper.stop()))
+    await this.#balancer?.stop()
+    await Promise.all(this.#hosts.map((host) => host.stop()))
+  }
+
+  #fail(text: string): void {
+    if (this.#failures.length === FAILURES_TOLD) return
+    this.#failures.push(text)
+    this.#options.onProgress?.(`failed: ${text}`)
+  }
+
+  /** One application, and a copy of it for each host, as if rolled out to several machines. */
+  async #prepare() {
+    const first = join(this.#folder, 'host-1')
+    const application = await prepareApplication(first, ['@mortise/api-cart', '@mortise/api-purchase'])
+    const config = JSON.parse(await readFile(configFile(first), 'utf8'))
+    await writeFile(configFile(first), JSON.stringify({ ...config, database: this.#options.database }))
+    for (let number = 1; number <= this.#options.hosts; number++) {
+      const directory = join(this.#folder, `host-${number}`)
+      if (number > 1) await cp(first, directory, { recursive: true })
+      this.#directories.push(directory)
+    }
+    return application
+  }
+
+  /** @returns where each request goes */
+  async #serve(): Promise<() => string> {
+    this.#hosts = await Promise.all(this.#directories.map((directory) => Host.start(directory)))
+    const ports = this.#hosts.map(({ port }) => port)
+    if (this.#options.nginx) {
+      this.#balancer = await startNginx(join(this.#folder, 'nginx'), ports)
+      const { url } = this.#balancer
+      return () => url
+    }
+    let turn = 0
+    return () => `http://127.0.0.1:${ports[turn++ % ports.length]}`
+  }
+
+  /** One for each client; of half of them, several clients are the same. */
+  async #callers(clients: number, { issuer, secret }: { issuer: string; secret: string }) {
+    const make = async (number: number) => {
+      const subject = `shopper-${this.#options.seed}-${Date.now()}-${number}`
+      const token = await mintToken({ issuer, secret: Buffer.from(secret), subject, expiresIn: '1d' })
+      return { token, acknowledged: new Acknowledged() }
+    }
+    const known = new Map<number, ReturnType<typeof make>>()
+    return await Promise.all(
+      Array.from({ length: clients }, (_, client) => {
+        const number = client < clients / 2 ? Math.floor(client / SHARING) : client
+        const caller = known.get(number) ?? make(number)
+        known.set(number, caller)
+        return caller
+      }),
+    )
+  }
+
+  /** The life of a third module, on one host after the other. @returns how many commands that were */
+  async #change(rounds: number): Promise<number> {
+    const commands = await prepareChanges(this.#folder)
+    let done = 0
+    for (let round = 1; round <= rounds; round++) {
+      for (const argv of commands) {
+        for (const directory of this.#directories) {
+          if (this.#options.signal?.aborted) return done
+          const { exitCode, said } = await runApp(directory, argv)
+          if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
+          done += 1
+        }
+      }
+      this.#options.onProgress?.(`round ${round} of ${rounds}: ${this.#failures.length} failures`)
+    }
+    return done
+  }
+
+  /** @returns how many purchases there are */
+  async #compare(callers: readonly { readonly acknowledged: Acknowledged }[]): Promise<number> {
+    let purchases = 0
+    const seen = new Set<Acknowledged>()
+    for (const [number, { acknowledged }] of callers.entries()) {
+      if (seen.has(acknowledged)) continue
+      seen.add(acknowledged)
+      const shopper = this.#shoppers[number] as Shopper
+      const ids = await shopper.purchases()
+      const wrong = [...acknowledged.compareCart(await shopper.cart()), ...acknowledged.comparePurchases(ids)]
+      for (const text of wrong) this.#fail(`client ${number}: ${text}`)
+      purchases += ids.length
+    }
+    return purchases
+  }
+}

@@ -1,0 +1,146 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Random } from '../../harness/random.ts'
+import type { Acknowledged } from './acknowledged.ts'
+
+export interface ShopperOptions {
+  /** Where the next request goes. */
+  readonly target: () => string
+  /** The JWT of the caller; several shoppers may be the same one. */
+  readonly token: string
+  readonly acknowledged: Acknowledged
+  readonly random: Random
+  /** Hears of everything that goes wrong. */
+  readonly onFailure: (text: string) => void
+}
+
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers
+  readonly body: any
+}
+
+/** Milliseconds between two requests of a shopper, at most: the load, not its peak, is of interest. */
+const PAUSE = 150
+
+const products = Array.from({ length: 20 }, (_, number) => `tea-${number}`)
+
+/** A caller who adds to a cart, buys, and looks at both: whichever host answers, it must be there. */
+export class Shopper {
+  readonly #options: ShopperOptions
+  #stopped = false
+  #running: Promise<void> | undefined
+  requests = 0
+  /** How often a host had too much to write at once, which has changed nothing: the request was sent again. */
+  busy = 0
+  /** The longest that an answer took, in milliseconds. */
+  slowest = 0
+
+  constructor(options: ShopperOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Resolves when the last answer is there. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async cart(): Promise<{ product: string; quantity: number }[]> {
+    return (await this.#ask(200, 'GET', '/cart')).body.items
+  }
+
+  /** The ids of all purchases of the caller. */
+  async purchases(): Promise<string[]> {
+    const ids: string[] = []
+    for (let page = 1; ; page++) {
+      const { data, total } = (await this.#ask(200, 'GET', `/purchase?page=${page}&rpp=100`)).body
+      ids.push(...data.map(({ id }: { id: string }) => id))
+      if (ids.length >= total || data.length === 0) return ids
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { random, onFailure } = this.#options
+    const kinds = [
+      [5, () => this.#add()],
+      [2, () => this.#buy()],
+      [3, () => this.#look()],
+      [1, () => this.#readThird()],
+    ] as const
+    while (!this.#stopped) {
+      const kind = random.weighted(kinds)
+      await kind().catch((error: Error) => onFailure(error.message))
+      await setTimeout(random.between(0, PAUSE))
+    }
+  }
+
+  async #add(): Promise<void> {
+    const { random, acknowledged } = this.#options
+    const product = products[random.between(0, products.length - 1)] as string
+    const { status, body } = await this.#fetch('POST', '/cart/item', { product, quantity: 1 })
+    if (status !== 200 && status !== 201) throw wrong('POST /cart/item', status, body)
+    acknowledged.added(product, 1)
+  }
+
+  async #buy(): Promise<void> {
+    const { random, acknowledged } = this.#options
+    const items = products
+      .slice(0, random.between(1, 3))
+      .map((product) => ({ product, quantity: random.between(1, 9) }))
+    const { id } = (await this.#ask(201, 'POST', '/purchase', { items })).body
+    acknowledged.purchased(id)
+    const bought = (await this.#ask(200, 'GET', `/purchase/${id}`)).body
+    if (bought.items.length !== items.length)
+      throw new Error(`${id} has ${bought.items.length} lines of ${items.length}`)
+  }
+
+  async #look(): Promise<void> {
+    const items = await this.cart()
+    if (new Set(items.map(({ product }) => product)).size < items.length)
+      throw new Error('a cart has two lines of one product')
+  }
+
+  /** The module that comes and goes: served, or not there. */
+  async #readThird(): Promise<void> {
+    const { status, body } = await this.#fetch('GET', '/tally')
+    if (status !== 200 && status !== 404) throw wrong('GET /tally', status, body)
+  }
+
+  async #ask(wanted: number, method: string, path: string, sent?: object): Promise<Answer> {
+    const { status, body } = await this.#fetch(method, path, sent)
+    if (status !== wanted) throw wrong(`${method} ${path}`, status, body)
+    return { status, body }
+  }
+
+  async #fetch(method: string, path: string, sent?: object): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#fetchOnce(method, path, sent)
+      if (answer.status !== 503 || answer.body.code !== 'busy') return answer
+      this.busy += 1
+    }
+  }
+
+  async #fetchOnce(method: string, path: string, sent?: object): Promise<Answer> {
+    const begun = performance.now()
+    this.requests += 1
+    const response = await fetch(`${this.#options.target()}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#options.token}`,
+        ...(sent && { 'content-type': 'application/json' }),
+      },
+      ...(sent && { body: JSON.stringify(sent) }),
+    })
+    const text = await response.text()
+    this.slowest = Math.max(this.slowest, performance.now() - begun)
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, body: isJson ? JSON.parse(text) : text }
+  }
+}
+
+const wrong = (what: string, status: number, body: unknown) =>
+  new Error(`${what} answered ${status} ${JSON.stringify(body).slice(0, 300)}`)

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ownSchema } from '../../harness/own-schema.ts'
+import { Random } from '../../harness/random.ts'
+import { outcome, repeat } from '../../harness/repeat.ts'
+import type { Verification } from '../../harness/verification.ts'
+import { runHanging } from './run-hanging.ts'
+
+/** How often a process is stopped in one round. */
+const STEPS = 3
+
+export const hanging: Verification = {
+  promise:
+    'A host, a worker or a command that is stopped for a while, or permanently, blocks no other command and loses no acknowledged purchase. All processes serve one generation afterwards.',
+  run: (options) =>
+    repeat(options, async (seed) => {
+      const random = new Random(seed)
+      // The slice has no time for what takes ten seconds to be noticed.
+      const isSlice = options.minutes === 0
+      const schema = !isSlice && seed % 2 === 1 ? ownSchema(await options.postgres()) : undefined
+      const directory = await mkdtemp(join(tmpdir(), 'mortise-hanging-'))
+      try {
+        const round = { directory, random, database: schema?.url, steps: isSlice ? 1 : STEPS, isSlice }
+        const { figures, failures } = await runHanging(round)
+        // The command of a slice may end before it is stopped.
+        return outcome(figures, failures, [
+          'purchases acknowledged',
+          ...(isSlice ? [] : ['processes stopped']),
+        ])
+      } finally {
+        await rm(directory, { recursive: true, force: true })
+        await schema?.drop()
+      }
+    }),
+}

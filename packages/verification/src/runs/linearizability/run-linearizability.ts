@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HostGroup } from '../../harness/host-group.ts'
+import { ownSchema } from '../../harness/own-schema.ts'
+import { Random } from '../../harness/random.ts'
+import { fireAtClaim } from './fire-at-claim.ts'
+import type { Edit } from './plant.ts'
+import { runRound } from './run-round.ts'
+
+export interface LinearizabilityOptions {
+  readonly rounds: number
+  readonly seed: number
+  /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
+  readonly database?: string | undefined
+  /** Planted in the hosts. */
+  readonly edits?: readonly Edit[]
+  /** In every so manieth round a host is killed, and at as many claims. */
+  readonly killEvery?: number
+  readonly onProgress?: (text: string) => void
+}
+
+export interface LinearizabilityReport {
+  /** Ends with the first that fails. */
+  readonly rounds: number
+  readonly operations: number
+  /** Operations without an answer. */
+  readonly unanswered: number
+  readonly claims: number
+  /** Claims amid additions, with a host killed. */
+  readonly claimsUnderFire: number
+  readonly kills: number
+  /** Of the first round that failed. */
+  readonly failure: string | undefined
+}
+
+/** Rounds of 16 clients on fresh carts, until one fails. */
+export async function runLinearizability(options: LinearizabilityOptions): Promise<LinearizabilityReport> {
+  const { database, edits = [] } = options
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-linearizability-'))
+  const schema = database === undefined ? undefined : ownSchema(database)
+  let hosts: HostGroup | undefined
+  try {
+    hosts = await HostGroup.start({
+      folder,
+      modules: ['@mortise/api-cart'],
+      databases: schema === undefined ? [] : [schema.url, schema.url, schema.url],
+      file: new URL('planted-host.ts', import.meta.url),
+      options: { edits },
+    })
+    return await runRounds(hosts, options)
+  } finally {
+    await hosts?.stop()
+    await schema?.drop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function runRounds(
+  hosts: HostGroup,
+  { rounds, seed, killEvery = 5, onProgress }: LinearizabilityOptions,
+): Promise<LinearizabilityReport> {
+  const seeds = new Random(seed)
+  const report = { rounds: 0, operations: 0, unanswered: 0, claims: 0, claimsUnderFire: 0, kills: 0 }
+  while (report.rounds < rounds) {
+    report.rounds += 1
+    const kills = report.rounds % killEvery === 0
+    const { failure, ...figures } = await runRound({ hosts, seed: seeds.between(0, 2 ** 31), kills })
+    report.operations += figures.operations
+    report.unanswered += figures.unanswered
+    report.claims += figures.claims
+    if (failure !== undefined) return { ...report, failure }
+    if (!kills) continue
+    const lost = await fireAtClaim(hosts, seeds.between(0, 2 ** 31))
+    report.claimsUnderFire += 1
+    report.kills += 2
+    if (lost !== undefined) return { ...report, failure: lost }
+    if (report.rounds % 50 === 0)
+      onProgress?.(`${report.rounds} rounds, ${report.operations} operations, all is well`)
+  }
+  return { ...report, failure: undefined }
+}

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Random } from '../../harness/random.ts'
+import { type Answer, CrowdConnection } from './crowd-connection.ts'
+
+export interface CrowdOptions {
+  readonly port: number
+  readonly seed: number
+  /** One caller with a connection of their own for each. */
+  readonly tokens: readonly string[]
+  readonly milliseconds: number
+  /** The share of callers who wait as Retry-After says. */
+  readonly patient: number
+}
+
+export interface CrowdReport {
+  readonly served: number
+  readonly shed: number
+  /** Latencies of what was served, in milliseconds: the median, the slowest of a hundred, and the slowest. */
+  readonly latency: readonly [number, number, number]
+  /** By caller: how many additions were acknowledged, and how many may have been done. */
+  readonly added: readonly (readonly [acknowledged: number, unknown: number])[]
+  /** Answers that should not be, by what they are. */
+  readonly wrong: Readonly<Record<string, number>>
+}
+
+/** In this part of the time all callers come. */
+const ARRIVAL = 0.2
+
+/** A process that is many callers at once: each sends its next request when the last one is answered. */
+process.once('message', async (options: CrowdOptions) => {
+  process.send?.(await run(options))
+})
+process.once('disconnect', () => process.exit())
+
+async function run({ port, seed, tokens, milliseconds, patient }: CrowdOptions): Promise<CrowdReport> {
+  const end = performance.now() + milliseconds
+  const latencies: number[] = []
+  const wrong: Record<string, number> = {}
+  let shed = 0
+  const note = (text: string) => {
+    wrong[text] = (wrong[text] ?? 0) + 1
+  }
+
+  async function caller(token: string, index: number): Promise<readonly [number, number]> {
+    const random = new Random(seed * 10_000 + index)
+    const connection = new CrowdConnection(port)
+    const isPatient = random.chance(patient)
+    let acknowledged = 0
+    let unknown = 0
+    await pause(random.next() * milliseconds * ARRIVAL)
+    while (performance.now() < end) {
+      const writes = random.chance(0.4)
+      const begun = performance.now()
+      let answer: Answer
+      try {
+        answer = await connection.ask(writes ? addition(token, random.between(1, 9)) : reading(token))
+      } catch {
+        note('a connection that ended without an answer')
+        if (writes) unknown += 1
+        await pause(10)
+        continue
+      }
+      const { status, head, body } = answer
+      if (status === 200 || status === 201) {
+        latencies.push(performance.now() - begun)
+        if (writes) acknowledged += 1
+      } else if (status === 503) {
+        shed += 1
+        const seconds = Number(/\r\nretry-after: (\d+)/.exec(head)?.[1])
+        if (!(seconds >= 1)) note('a 503 without Retry-After')
+        if (!head.includes('\r\ncontent-type: application/problem+json')) note('a 503 that is no problem')
+        if (isPatient) await pause(Math.max(0, Math.min(seconds * 1000, end - performance.now())))
+      } else {
+        note(`${status} ${body.slice(0, 80)}`)
+      }
+    }
+    connection.close()
+    return [acknowledged, unknown]
+  }
+
+  const added = await Promise.all(tokens.map(caller))
+  latencies.sort((one, other) => one - other)
+  const at = (share: number) => Math.round(latencies[Math.floor(share * (latencies.length - 1))] ?? 0)
+  return { served: latencies.length, shed, latency: [at(0.5), at(0.99), at(1)], added, wrong }
+}
+
+const reading = (token: string) => `GET /cart HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`
+
+function addition(token: string, product: number): string {
+  const body = `{"product":"p${product}","quantity":1}`
+  return `POST /cart/item HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}

@@ -1,0 +1,278 @@
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type CuttableProxy, startProxy } from '../../../../storage/test/postgres/proxy.ts'
+import {
+  freePort,
+  startPostgres,
+  type TestPostgres,
+} from '../../../../storage/test/postgres/start-postgres.ts'
+import { Child } from '../../harness/child.ts'
+import { hostServer } from '../../harness/host-group.ts'
+import { mintUsers } from '../../harness/mint-users.ts'
+import { prepareApplication } from '../../harness/prepare-application.ts'
+import { Random } from '../../harness/random.ts'
+import { type Fault, faults } from './faults.ts'
+import { WatchedHost } from './watched-host.ts'
+import { Writer } from './writer.ts'
+
+/**
+ * What happens to the database: it is killed and started again, or killed and its synchronous standby promoted, or one
+ * of the faults.
+ */
+export const kinds = ['restart', 'promote', ...(Object.keys(faults) as (keyof typeof faults)[])] as const
+type Kind = (typeof kinds)[number]
+
+export interface ChaosOptions {
+  /** Asked before each round but the first. */
+  readonly isOver: (rounds: number) => boolean
+  /** Who write at once, half of them at each of two hosts. */
+  readonly clients: number
+  readonly seed: number
+  /** Hears of every round, and of every failure. */
+  readonly onProgress?: (text: string) => void
+}
+
+/** Of one round. Times are those of the slower host, in milliseconds. */
+export interface Round {
+  readonly kind: Kind
+  /** Until it said that it is not ready, where it had to. */
+  readonly notReady: number | undefined
+  /** From the fault being over until it was ready and had written. */
+  readonly recovery: number
+  /** Lines that a host has logged, at most. */
+  readonly lines: number
+}
+
+export interface ChaosReport {
+  readonly rounds: readonly Round[]
+  readonly acknowledged: number
+  /** Answered with 503. */
+  readonly refused: number
+  readonly unknown: number
+  readonly lost: number
+  readonly doubled: number
+  /** How long the slowest answer to a write took, in milliseconds. */
+  readonly slowest: number
+  readonly failures: readonly string[]
+}
+
+/** How long the hosts may take to notice, and to write again, in milliseconds. */
+const LIMIT = 5_000
+/** How long a caller may wait for an answer, whatever happens. */
+const ANSWER_LIMIT = 8_000
+/** How many requests of a caller come at once. */
+const CROWD = 10
+/** How many lines a host may log in a round. */
+const LINES_LIMIT = 25
+/** Fewer than two hosts would take. */
+const MAX_CONNECTIONS = 30
+
+/**
+ * Takes the database away from two hosts, again and again, while callers write. One host knows both addresses of the
+ * database, the other one address that moves.
+ */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const cleanUps: (() => unknown)[] = []
+  try {
+    return await new Chaos(options, (cleanUp) => cleanUps.unshift(cleanUp)).run()
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp()
+  }
+}
+
+class Chaos {
+  readonly #options: ChaosOptions
+  readonly #random: Random
+  readonly #onEnd: (cleanUp: () => unknown) => void
+  readonly #failures: string[] = []
+  #database: TestPostgres | undefined
+  /** What the standby of the next round listens on. */
+  #spare = 0
+  /** To the server that serves, to the other address of the first host, and the address that moves. */
+  #proxies: CuttableProxy[] = []
+  #hosts: WatchedHost[] = []
+
+  constructor(options: ChaosOptions, onEnd: (cleanUp: () => unknown) => void) {
+    this.#options = options
+    this.#random = new Random(options.seed)
+    this.#onEnd = onEnd
+  }
+
+  async run(): Promise<ChaosReport> {
+    this.#database = await startPostgres({ durable: true, maxConnections: MAX_CONNECTIONS })
+    this.#onEnd(async () => this.#database?.stop())
+    this.#spare = await freePort()
+    const spareUrl = Object.assign(new URL(this.#database.url), { port: this.#spare }).href
+    for (const url of [this.#database.url, spareUrl, this.#database.url]) {
+      this.#proxies.push(await startProxy({ teardown: this.#onEnd }, url))
+    }
+    await this.#startHosts()
+    const writers = this.#hosts.flatMap(({ writers }) => writers)
+    const rounds: Round[] = []
+    const first = this.#options.seed
+    do {
+      const kind = kinds[(first + rounds.length) % kinds.length] as Kind
+      for (const writer of writers) writer.start()
+      for (const host of this.#hosts) host.lines = 0
+      const times = await this.#round(kind)
+      await Promise.all(writers.map((writer) => writer.stop()))
+      await Promise.all(writers.map((writer) => writer.check()))
+      const lines = Math.max(...this.#hosts.map((host) => host.lines))
+      if (lines > LINES_LIMIT) this.#fail(`${kind}: a host logged ${lines} lines`)
+      rounds.push({ kind, lines, ...times })
+      this.#options.onProgress?.(
+        `round ${rounds.length}, ${kind}: not ready after ${times.notReady ?? '-'} ms, written again after ${times.recovery} ms, ${lines} lines, ${this.#failures.length} failures`,
+      )
+    } while (!this.#options.isOver(rounds.length))
+    const slowest = Math.round(Math.max(...writers.map((writer) => writer.slowest)))
+    if (slowest > ANSWER_LIMIT) this.#fail(`a write was answered after ${slowest} ms`)
+    return {
+      rounds,
+      acknowledged: this.#sum('acknowledged'),
+      refused: this.#sum('refused'),
+      unknown: this.#sum('unknown'),
+      lost: this.#sum('lost'),
+      doubled: this.#sum('doubled'),
+      slowest,
+      failures: this.#failures,
+    }
+  }
+
+  #sum(key: 'acknowledged' | 'refused' | 'unknown' | 'lost' | 'doubled'): number {
+    return this.#hosts.flatMap(({ writers }) => writers).reduce((total, writer) => total + writer[key], 0)
+  }
+
+  async #startHosts(): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), 'mortise-chaos-'))
+    this.#onEnd(() => rm(folder, { recursive: true, force: true }))
+    const directory = join(folder, 'application')
+    await mkdir(directory)
+    const application = await prepareApplication(directory, ['@mortise/api-cart', '@mortise/api-purchase'])
+    const tokens = await mintUsers(application, this.#options.clients)
+    const [serving, other, moving] = this.#proxies as [CuttableProxy, CuttableProxy, CuttableProxy]
+    const both = serving.url.replace(/@([^/]+)/, `@$1,${new URL(other.url).host}`)
+    for (const [index, database] of [both, moving.url].entries()) {
+      const own = join(folder, `host-${index}`)
+      await cp(directory, own, { recursive: true })
+      let host: WatchedHost | undefined
+      const child = new Child(hostServer, (line) => {
+        if (host) host.lines += 1
+        // Why it cannot start, say.
+        if (!line.startsWith('{')) process.stderr.write(`${line}\n`)
+      })
+      this.#onEnd(() => child.stop())
+      const environment = { APP_LOG_LEVEL: 'info' }
+      const { url } = await child.ask<{ url: string }>({ directory: own, database, environment })
+      const writers = tokens
+        .filter((_, number) => number % 2 === index)
+        .map((token, number) => {
+          const random = new Random(this.#options.seed * 1000 + index * 500 + number)
+          return new Writer({ url, token, random, onFailure: (text) => this.#fail(text) })
+        })
+      this.#onEnd(() => Promise.all(writers.map((writer) => writer.stop())))
+      const watched = new WatchedHost(url, writers, (text) => this.#fail(text))
+      host = watched
+      this.#onEnd(() => watched.stop())
+      this.#hosts.push(watched)
+    }
+  }
+
+  async #round(kind: Kind): Promise<Pick<Round, 'notReady' | 'recovery'>> {
+    const begun = performance.now()
+    await this.#eventually(`${kind}: wrote before`, (host) => host.hasWrittenSince(begun))
+    await pause(this.#random.between(0, 400))
+    return kind === 'restart' || kind === 'promote'
+      ? this.#kill(kind === 'promote')
+      : this.#trouble(kind, faults[kind])
+  }
+
+  async #trouble(kind: Kind, fault: Fault): Promise<Pick<Round, 'notReady' | 'recovery'>> {
+    const { isOutage } = fault
+    const [database, proxies, random] = [this.#database as TestPostgres, this.#proxies, this.#random]
+    const begun = performance.now()
+    for (const host of this.#hosts) host.wasReady = true
+    const before = this.#sum('refused')
+    const end = await fault.begin({ database, proxies, random })
+    let notReady: number | undefined
+    try {
+      if (isOutage) {
+        await this.#eventually(`${kind}: said that it is not ready`, (host) => !host.ready)
+        notReady = Math.round(performance.now() - begun)
+        await pause(random.between(0, 1_000))
+      } else {
+        const since = performance.now()
+        await this.#crowd(kind)
+        await this.#eventually(`${kind}: wrote meanwhile`, (host) => host.hasWrittenSince(since))
+      }
+    } finally {
+      await end()
+    }
+    const recovery = await this.#recovery(kind)
+    if (isOutage) return { notReady, recovery }
+    if (this.#hosts.some((host) => !host.wasReady)) this.#fail(`${kind}: a host said that it is not ready`)
+    const refused = this.#sum('refused') - before
+    if (refused > 0) this.#fail(`${kind}: ${refused} writes were refused`)
+    return { notReady, recovery }
+  }
+
+  /** Many at once, who need more connections than there are. */
+  async #crowd(kind: Kind): Promise<void> {
+    const writers = this.#hosts.flatMap(({ writers }) => writers)
+    const looks = writers.flatMap((writer) => Array.from({ length: CROWD }, () => writer.look()))
+    const failed = (await Promise.all(looks)).filter((status) => status !== 200)
+    if (failed.length > 0)
+      this.#fail(`${kind}: ${failed.length} of ${looks.length} reads failed: ${failed[0]}`)
+  }
+
+  async #kill(isPromoted: boolean): Promise<Pick<Round, 'notReady' | 'recovery'>> {
+    const former = this.#database as TestPostgres
+    const standby = isPromoted ? await former.startStandby(this.#spare) : undefined
+    const begun = performance.now()
+    await former.kill()
+    const moving = this.#proxies.at(-1)
+    if (standby) {
+      this.#database = standby
+      this.#spare = Number(new URL(former.url).port)
+      this.#onEnd(() => former.stop())
+      // The address may move before the standby is promoted, or after.
+      if (this.#random.chance(0.5)) moving?.point(standby.url)
+    }
+    await this.#eventually('said that it is not ready', (host) => !host.ready)
+    const notReady = Math.round(performance.now() - begun)
+    await pause(this.#random.between(0, 1_000))
+    await (standby ? standby.promote() : former.restart())
+    if (standby) moving?.point(standby.url)
+    const recovery = await this.#recovery('killed')
+    if (standby) await former.stop()
+    return { notReady, recovery }
+  }
+
+  /** @returns how long the hosts took until they had written again, in milliseconds */
+  async #recovery(kind: string): Promise<number> {
+    const back = performance.now()
+    await this.#eventually(
+      `${kind}: was ready and wrote again`,
+      (host) => host.ready && host.hasWrittenSince(back),
+    )
+    return Math.round(performance.now() - back)
+  }
+
+  async #eventually(what: string, holds: (host: WatchedHost) => boolean): Promise<void> {
+    const begun = performance.now()
+    while (!this.#hosts.every(holds)) {
+      await pause(5)
+      if (performance.now() - begun < LIMIT) continue
+      for (const host of this.#hosts.filter((host) => !holds(host))) {
+        this.#fail(`${host.url} never ${what} within ${LIMIT} ms`)
+      }
+      return
+    }
+  }
+
+  #fail(text: string): void {
+    this.#failures.push(text)
+    this.#options.onProgress?.(`failed: ${text}`)
+  }
+}

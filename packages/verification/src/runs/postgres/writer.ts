@@ -1,0 +1,183 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Random } from '../../harness/random.ts'
+
+export interface WriterOptions {
+  /** Of its host. */
+  readonly url: string
+  /** Its JWT: it alone writes for this user. */
+  readonly token: string
+  readonly random: Random
+  readonly onFailure: (text: string) => void
+}
+
+/** So many of a product fill a line of the cart. */
+const LINE = 9_000
+const PAUSE_MS = 20
+
+interface Answer {
+  readonly status: number
+  readonly retryAfter: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the host answers
+  readonly body: any
+}
+
+/** A caller who fills its cart and purchases, one request after the other, and knows what must be there. */
+export class Writer {
+  readonly #options: WriterOptions
+  readonly #quantities = new Map<string, number>()
+  #purchases = 0
+  /** Of the purchases acknowledged since the last check. */
+  #fresh: string[] = []
+  #running: Promise<void> | undefined
+  #stopped = false
+  /** Writes that were acknowledged, and that were refused with 503. */
+  acknowledged = 0
+  refused = 0
+  /** Writes of which the host did not know whether they were done. */
+  unknown = 0
+  /** Writes that were acknowledged and are not there, and that are there twice or were refused. */
+  lost = 0
+  doubled = 0
+  /** How long the slowest answer to a write took, in milliseconds. */
+  slowest = 0
+  /** When the last one was acknowledged, by `performance.now()`. */
+  last = 0
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.#running = this.#run()
+  }
+
+  /** Resolves when the last answer is there. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  /** While it is stopped: everything that was acknowledged is there, and nothing else. */
+  async check(): Promise<void> {
+    const [cart, list] = [await this.#read('/cart'), await this.#read('/purchase?rpp=1')]
+    const found = new Map(cart.body.items.map(({ product, quantity }: never) => [product, quantity]))
+    for (const [product, quantity] of this.#quantities) {
+      const there = Number(found.get(product) ?? 0)
+      if (there !== quantity) {
+        this.#differs(there - quantity)
+        this.#fail(`the cart has ${found.get(product)} of ${product}, and ${quantity} were acknowledged`)
+      }
+    }
+    if (list.body.total !== this.#purchases) {
+      this.#differs(list.body.total - this.#purchases)
+      this.#fail(`there are ${list.body.total} purchases, and ${this.#purchases} were acknowledged`)
+    }
+    for (const id of this.#fresh.splice(0)) await this.#read(`/purchase/${id}`)
+  }
+
+  /** Asks for its purchases. @returns the status of the answer */
+  async look(): Promise<number> {
+    return (await this.#ask('/purchase?rpp=1')).status
+  }
+
+  #differs(by: number): void {
+    if (by < 0) this.lost -= by
+    else this.doubled += by
+  }
+
+  #fail(text: string): void {
+    this.#options.onFailure(`${this.#options.url}: ${text}`)
+  }
+
+  async #run(): Promise<void> {
+    const { random } = this.#options
+    while (!this.#stopped) {
+      try {
+        await (random.chance(0.5) ? this.#addToCart() : this.#purchase())
+      } catch (error) {
+        this.#fail(`a request failed: ${((error as Error).cause ?? error) as Error}`)
+      }
+      await pause(random.between(0, PAUSE_MS))
+    }
+  }
+
+  async #addToCart(): Promise<void> {
+    const product = `tea-${Math.floor(this.acknowledged / LINE)}`
+    const before = this.#quantities.get(product) ?? 0
+    const answer = await this.#post('/cart/item', { product, quantity: 1 })
+    const isDone = await this.#isDone(answer, async () => {
+      const { body } = await this.#read('/cart')
+      const line = body.items.find((item: { product: string }) => item.product === product)
+      return (line?.quantity ?? 0) - before
+    })
+    if (isDone) this.#quantities.set(product, before + 1)
+  }
+
+  async #purchase(): Promise<void> {
+    const answer = await this.#post('/purchase', { items: [{ product: 'tea', quantity: 2 }] })
+    const isDone = await this.#isDone(
+      answer,
+      async () => (await this.#read('/purchase?rpp=1')).body.total - this.#purchases,
+    )
+    if (!isDone) return
+    this.#purchases += 1
+    if (answer.status === 201) this.#fresh.push(answer.body.id)
+  }
+
+  /** Whether the write was done; where the host does not know, `more` looks how many there are more than before. */
+  async #isDone({ status, retryAfter, body }: Answer, more: () => Promise<number>): Promise<boolean> {
+    if (status === 200 || status === 201) {
+      this.acknowledged += 1
+      this.last = performance.now()
+      return true
+    }
+    if (status === 503 && retryAfter !== null) {
+      this.refused += 1
+      return false
+    }
+    if (body.code !== 'outcome-unknown') {
+      this.#fail(`a write was answered with ${status} ${JSON.stringify(body)}`)
+      return false
+    }
+    this.unknown += 1
+    const count = await more()
+    if (count !== 0 && count !== 1) this.#fail(`a write whose outcome was unknown was done ${count} times`)
+    return count === 1
+  }
+
+  /** Reads until the database is there. */
+  async #read(path: string): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#ask(path)
+      if (answer.status === 200) return answer
+      if (answer.status !== 503 || answer.retryAfter === null) {
+        this.#fail(`${path} was answered with ${answer.status} ${JSON.stringify(answer.body)}`)
+        return answer
+      }
+      await pause(PAUSE_MS)
+    }
+  }
+
+  async #post(path: string, body: object): Promise<Answer> {
+    const begun = performance.now()
+    const answer = await this.#ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    this.slowest = Math.max(this.slowest, performance.now() - begun)
+    return answer
+  }
+
+  async #ask(path: string, init: RequestInit = {}): Promise<Answer> {
+    const { url, token } = this.#options
+    const headers = { ...init.headers, authorization: `Bearer ${token}` }
+    const response = await fetch(`${url}${path}`, { ...init, headers })
+    return {
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      body: await response.json(),
+    }
+  }
+}

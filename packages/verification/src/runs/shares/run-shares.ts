@@ -1,0 +1,192 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { outcome } from '../../harness/repeat.ts'
+import type { Outcome, RunOptions } from '../../harness/verification.ts'
+import { probe, probeOnce } from '../overload/probe.ts'
+import { openStream } from '../streams/stream.ts'
+import { Attack, readersFrom } from './attack.ts'
+import { ShoppedHost } from './shopped-host.ts'
+import { Slowdown } from './slowdown.ts'
+
+/**
+ * How many times as long the slowest of a hundred requests of signed-in callers may take as in an idle host. That is a second
+ * host beside the attacked one, with the same callers at the same pace in the same seconds: whatever else the machine does slows
+ * both, where an idle moment before the attack would be of another machine. The attackers keep a pace, so that they cost what
+ * they keep of the host, not the cores that they share with it. A round has thousands of requests, and of the rounds the median
+ * counts. Where it is more, up to two more rounds are taken before that is said. On a machine without a CPU to spare the busier
+ * host waits longer for one: a ratio is divided by how many times its CPU time a piece of work took meanwhile.
+ */
+const MOST_RATIO = 2
+/** In a slice of a run, whose few requests say whether a defence is gone, and not how well it holds. */
+const MOST_RATIO_OF_A_SLICE = 4
+const ROUNDS_TO_JUDGE = 3
+/** What an address adds to the disk in a minute by the longest purchases, in bytes: docs/operating.md, "What strangers can store". */
+const MOST_GROWTH = 25 * 1024 * 1024
+/** A probe of health may take so much longer than the slowest one of the idle host meanwhile, in milliseconds; times the slowdown. */
+const PROBE = 1_000
+/** While all connections are taken, one without progress is ended after 3 s, and that is looked at once a second; times the slowdown. */
+const READER_PATIENCE = 6_000
+/** For how long callers shop while they are watched, in milliseconds. */
+const WINDOW = 4_000
+/** For how long they do before, until the hosts are warm, in milliseconds. */
+const WARMING = 1_500
+/** In which each of them sends a request, in milliseconds. */
+const AGAIN = 60
+
+/** Has strangers take all they can get of a host, while signed-in callers shop. @param directory an empty folder */
+export async function runShares(
+  directory: string,
+  { minutes, signal, onProgress }: Pick<RunOptions, 'minutes' | 'signal' | 'onProgress'>,
+): Promise<Outcome> {
+  const failures: string[] = []
+  const ratios: number[] = []
+  const latencies = { before: [] as number[], idle: [] as number[], attacked: [] as number[] }
+  const figures: Record<string, number> = { rounds: 0 }
+  const mostRatio = minutes > 0 ? MOST_RATIO : MOST_RATIO_OF_A_SLICE
+  const count = (name: string, more: number) => {
+    figures[name] = (figures[name] ?? 0) + more
+  }
+  const [host, twin] = (await Promise.all(
+    ['attacked', 'idle'].map((name) => ShoppedHost.start(join(directory, name))),
+  )) as [ShoppedHost, ShoppedHost]
+  const { url, visitor } = host
+  const attack = new Attack(host.port)
+  const slowdown = await Slowdown.start()
+  try {
+    const end = performance.now() + minutes * 60_000
+    await shop(WARMING)
+    latencies.before.push(...(await shop(WINDOW - WARMING))[0])
+    do await round()
+    while (
+      failures.length === 0 &&
+      !signal.aborted &&
+      (performance.now() < end || (median(ratios) > mostRatio && ratios.length < ROUNDS_TO_JUDGE))
+    )
+    return await judge()
+  } finally {
+    slowdown.stop()
+    await attack.end()
+    await Promise.all([host.kill(), twin.kill()])
+  }
+
+  async function round(): Promise<void> {
+    const { opened, refused } = await attack.begin()
+    count('guests’ streams opened', opened)
+    count('guests’ streams refused', refused)
+    await openOwnStream('150 guests have theirs')
+    const windows = [
+      await duringReaders('one address', readersFrom.one),
+      await duringReaders('14 addresses', readersFrom.many),
+    ]
+    const written = await attack.rest()
+    figures['longest purchases taken'] = written.taken
+    figures['longest purchases refused'] = written.refused
+    const [attacked, idle] = [windows.flatMap(([one]) => one), windows.flatMap(([, other]) => other)]
+    const slower = windows.reduce((sum, [, , times]) => sum + times, 0) / windows.length
+    ratios.push(p99(attacked) / p99(idle) / slower)
+    latencies.attacked.push(...attacked)
+    latencies.idle.push(...idle)
+    count('rounds', 1)
+    onProgress(
+      `p99 ${p99(attacked).toFixed(1)} ms under attack, ${p99(idle).toFixed(1)} ms in the idle host, slowdown ${slower.toFixed(1)}`,
+    )
+  }
+
+  /** @returns the latencies of callers, at the host and at its twin */
+  async function shop(milliseconds = WINDOW): Promise<readonly [readonly number[], readonly number[]]> {
+    const [called, calledTwin] = await Promise.all([host.shop(milliseconds), twin.shop(milliseconds)])
+    for (const [said, times] of Object.entries(called.wrong))
+      failures.push(`${times} requests of callers: ${said}`)
+    return [called.latencies, calledTwin.latencies]
+  }
+
+  async function openOwnStream(when: string): Promise<void> {
+    const opened = await openStream(url, visitor, () => {}).catch(({ message }: Error) => message)
+    if (typeof opened === 'string') failures.push(`${when}: of a signed-in user, ${opened}`)
+    else opened.drop()
+  }
+
+  /** @returns the latencies of callers meanwhile, at the host and at its twin, and the slowdown */
+  async function duringReaders(where: string, from: readonly string[]) {
+    const stop = new AbortController()
+    const health = probe(url, stop.signal)
+    const twinsHealth = probe(twin.url, stop.signal)
+    const visits = probe(url, stop.signal, ['/cart'], visitor)
+    // Their connections would have ended while the others came.
+    await shop(AGAIN)
+    const came = performance.now()
+    await slowdown.take()
+    await attack.bringReaders(from)
+    const [attacked, idle] = await shop()
+    const times = await slowdown.take()
+    const isServed = await getsConnection(came + READER_PATIENCE * times)
+    const took = Math.round(performance.now() - came)
+    if (isServed) await openOwnStream(`during readers at ${where}`)
+    else failures.push(`readers at ${where} have left nobody else a connection for ${took} ms`)
+    stop.abort()
+    const [probed, twins, visited] = await Promise.all([health, twinsHealth, visits])
+    await attack.takeReadersAway()
+    count('health probes', probed.length)
+    const slowest = Math.max(...twins.map(({ milliseconds }) => milliseconds))
+    const late = probed.filter(
+      ({ said, milliseconds }) => said !== 200 || milliseconds > slowest + PROBE * times,
+    )
+    if (late.length > 0)
+      failures.push(
+        `during readers at ${where} ${late.length} of ${probed.length} health probes were late or refused, such as ` +
+          `${late[0]?.path}: ${late[0]?.said} after ${late[0]?.milliseconds} ms, ${slowest} ms in the idle host`,
+      )
+    const refused = visited.filter(({ said }) => said !== 200)
+    count(`new connections refused during readers at ${where}`, refused.length)
+    if (refused.length > 0 && from.length === 1)
+      failures.push(`readers at ${where} have had ${refused.length} others refused: ${refused[0]?.said}`)
+    return [attacked, idle, times] as const
+  }
+
+  /** Whether a new connection of a signed-in caller is served, by then. */
+  async function getsConnection(until: number): Promise<boolean> {
+    while (performance.now() < until) {
+      const { said } = await probeOnce(url, '/cart', visitor)
+      if (said === 200) return true
+      await pause(100)
+    }
+    return false
+  }
+
+  /** Once the host has stopped, which writes all that is in the log of SQLite into its file. */
+  async function judge(): Promise<Outcome> {
+    const { allowances } = attack
+    await host.stop()
+    const growth = (await stat(host.database)).size / allowances
+    const ratio = median(ratios)
+    const ms = (latencies: readonly number[]) => Math.round(p99(latencies) * 10) / 10
+    Object.assign(figures, {
+      'requests under attack': latencies.attacked.length,
+      'p99 before the attack, ms': ms(latencies.before),
+      'p99 in the idle host, ms': ms(latencies.idle),
+      'p99 under attack, ms': ms(latencies.attacked),
+      'ratio of the two on a machine as slow, percent': Math.round(ratio * 100),
+      'disk growth by attacking address and minute, kB': Math.round(growth / 1_000),
+    })
+    if (ratio > mostRatio)
+      failures.push(
+        `the p99 of signed-in callers is ${ratio.toFixed(1)} times that in the idle host on such a machine`,
+      )
+    if (growth > MOST_GROWTH)
+      failures.push(
+        `an address adds ${Math.round(growth / 1_000)} kB a minute to the disk, of ${Math.round(MOST_GROWTH / 1_000)}`,
+      )
+    return outcome(figures, failures, ['requests under attack', 'longest purchases taken', 'health probes'])
+  }
+}
+
+function p99(latencies: readonly number[]): number {
+  const sorted = latencies.toSorted((one, other) => one - other)
+  return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? 0
+}
+
+function median(ratios: readonly number[]): number {
+  const sorted = ratios.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Verification } from '../../harness/verification.ts'
+import { runShares } from './run-shares.ts'
+
+/** Of the process that has most of them open, with some to spare. */
+const OPEN_FILES = 4_600
+
+export const shares: Verification = {
+  promise:
+    'Strangers who never read, hold streams open and send the longest writes block no other caller. The p99 of signed-in callers is at most twice that of an idle host, they get streams, and health probes get a response. An address adds no more to the disk than documented.',
+  async run(options) {
+    const skipped = await whyNot()
+    if (skipped !== undefined) return { figures: {}, failures: [], skipped }
+    const directory = await mkdtemp(join(tmpdir(), 'mortise-shares-'))
+    try {
+      return await runShares(directory, options)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  },
+}
+
+/** Why this machine cannot try it. */
+async function whyNot(): Promise<string | undefined> {
+  const run = promisify(execFile)
+  const { stdout } = await run('sh', ['-c', 'ulimit -Hn'])
+  if (Number(stdout) < OPEN_FILES)
+    return `a process may open ${stdout.trim()} files here (ulimit -Hn), of ${OPEN_FILES}`
+  const hasPerl = await run('perl', ['-MSocket', '-e', '1']).then(
+    () => true,
+    () => false,
+  )
+  if (!hasPerl) return 'there is no perl, in which the readers are'
+  const server = createServer().listen(0, '127.0.0.2')
+  const hasAddresses = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  server.close()
+  return hasAddresses ? undefined : 'this machine has no address 127.0.0.2'
+}

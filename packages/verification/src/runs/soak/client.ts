@@ -1,0 +1,206 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Random } from '../../harness/random.ts'
+import { type Answer, Connection } from './connection.ts'
+import { LARGE, PIECES } from './soak-modules.ts'
+import type { Timeline } from './timeline.ts'
+
+export interface ClientOptions {
+  readonly port: number
+  /** Its own number: what it writes is told apart by it. */
+  readonly number: number
+  readonly random: Random
+  readonly timeline: Timeline
+  /** The modules that are changed while it asks. */
+  readonly changing: readonly string[]
+  /** Hears of every request that fails: what was asked, and what came. */
+  readonly onFailure: (text: string) => void
+}
+
+/** Milliseconds between two requests of a client, at most: the load, not its peak, is of interest. */
+const PAUSE = 150
+
+/** A caller with one kept-alive connection, who asks all kinds of things one after the other and checks each answer. */
+export class Client {
+  readonly #options: ClientOptions
+  #connection: Connection | undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+  #sequence = 0
+  /** The sum of what the host has acknowledged. */
+  #total = 0
+  requests = 0
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+  }
+
+  get acknowledged() {
+    return { client: this.#options.number, entries: this.#sequence, total: this.#total }
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.#running = this.#run()
+  }
+
+  /** Resolves when the last answer is there. The connection stays open. */
+  async pause(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async close(): Promise<void> {
+    await this.pause()
+    this.#connection?.close()
+  }
+
+  async #run(): Promise<void> {
+    const { random, onFailure, number } = this.#options
+    const kinds = [
+      [30, () => this.#read()],
+      [24, () => this.#write()],
+      [14, () => this.#pipeline()],
+      [14, () => this.#readChanging()],
+      [8, () => this.#slow()],
+      [5, () => this.#upload()],
+      [3, () => this.#stream()],
+      [1, () => this.#readSlowly()],
+    ] as const
+    while (!this.#stopped) {
+      const kind = random.weighted(kinds)
+      try {
+        this.#connection = await Connection.open(this.#options.port, this.#connection)
+        await kind()
+      } catch (error) {
+        onFailure(`client ${number}, request ${this.requests}: ${(error as Error).message}`)
+        this.#connection?.close()
+        this.#connection = undefined
+      }
+      await setTimeout(random.between(0, PAUSE))
+    }
+  }
+
+  async #read(): Promise<void> {
+    const echo = this.#options.random.between(0, 1e9)
+    this.#hold(await this.#ask(get(`/steady?echo=${echo}`)), 200, { echo: String(echo) })
+  }
+
+  async #write(): Promise<void> {
+    const { number, random } = this.#options
+    const amount = random.between(1, 1000)
+    const entry = { client: number, sequence: this.#sequence + 1, amount }
+    const asked = await this.#ask(post('/steady/entry', JSON.stringify(entry)))
+    this.#hold(asked, 201, { total: this.#total + amount })
+    this.#sequence += 1
+    this.#total += amount
+  }
+
+  /** Several requests in one go, a slower one in the middle: the answers keep their order. */
+  async #pipeline(): Promise<void> {
+    const { timeline } = this.#options
+    const begun = timeline.epoch
+    const connection = this.#connection as Connection
+    const paths = ['/steady?echo=1', '/steady?echo=2', '/steady/slow/40', '/steady?echo=3']
+    const wanted = [{ echo: '1' }, { echo: '2' }, { ms: '40' }, { echo: '3' }]
+    const answers = paths.map(() => connection.answer())
+    connection.send(paths.map(get).join(''))
+    this.requests += paths.length
+    const asked = await Promise.all(answers)
+    asked.forEach((answer, index) => {
+      this.#hold({ begun, answer }, 200, wanted[index] as object)
+    })
+  }
+
+  async #slow(): Promise<void> {
+    const ms = this.#options.random.between(1000, 2000)
+    this.#hold(await this.#ask(get(`/steady/slow/${ms}`)), 200, { ms: String(ms) })
+  }
+
+  /** A body in pieces over about a second: with its length, in chunks, or after a 100 Continue. */
+  async #upload(): Promise<void> {
+    const { random, timeline } = this.#options
+    const begun = timeline.epoch
+    const connection = this.#connection as Connection
+    const pieces = ['{"text":"', ...Array.from({ length: 6 }, () => 'z'.repeat(4_000)), '"}']
+    const isChunked = random.chance(0.5)
+    const size = isChunked ? 'transfer-encoding: chunked' : `content-length: ${pieces.join('').length}`
+    const expect = random.chance(0.3) ? 'expect: 100-continue\r\n' : ''
+    this.requests += 1
+    const answered = connection.answer()
+    // Looked at below; a connection that breaks meanwhile must not be an unhandled rejection.
+    answered.catch(() => {})
+    connection.send(
+      `POST /steady/upload HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\n${expect}${size}\r\n\r\n`,
+    )
+    for (const piece of pieces) {
+      connection.send(isChunked ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece)
+      await setTimeout(random.between(20, 250))
+    }
+    if (isChunked) connection.send('0\r\n\r\n')
+    this.#hold({ begun, answer: await answered }, 200, { length: 24_000 })
+  }
+
+  async #stream(): Promise<void> {
+    this.#holdText(await this.#ask(get('/steady/stream')), 'y'.repeat(PIECES.count * PIECES.length))
+  }
+
+  /** Leaves an answer that is larger than all buffers on the way unread for a while. */
+  async #readSlowly(): Promise<void> {
+    const connection = this.#connection as Connection
+    const asking = this.#ask(get('/steady/large'))
+    asking.catch(() => {})
+    connection.pause()
+    await setTimeout(this.#options.random.between(300, 1500))
+    connection.resume()
+    this.#holdText(await asking, 'x'.repeat(LARGE))
+  }
+
+  async #readChanging(): Promise<void> {
+    const { changing, random, timeline } = this.#options
+    const id = random.weighted(changing.map((name) => [1, name] as const))
+    const { begun, answer } = await this.#ask(get(`/${id}`))
+    timeline.saw(begun, id, stateOf(answer))
+  }
+
+  async #ask(bytes: string): Promise<{ begun: number; answer: Answer }> {
+    const begun = this.#options.timeline.epoch
+    const answered = (this.#connection as Connection).answer()
+    this.#connection?.send(bytes)
+    this.requests += 1
+    return { begun, answer: await answered }
+  }
+
+  /** The answer must be this one, from an instance that could serve at the time and is not closed yet. */
+  #hold({ begun, answer }: { begun: number; answer: Answer }, status: number, wanted: object): void {
+    const body = answer.status === status ? JSON.parse(answer.body) : {}
+    const differs = Object.entries(wanted).some(([key, value]) => body[key] !== value)
+    if (answer.status !== status || differs || body.closed !== false) {
+      throw new Error(
+        `wanted ${status} ${JSON.stringify(wanted)}, got ${answer.status} ${answer.body.slice(0, 300)}`,
+      )
+    }
+    this.#options.timeline.saw(begun, 'steady', String(body.instance))
+  }
+
+  #holdText({ begun, answer }: { begun: number; answer: Answer }, wanted: string): void {
+    const [instance, text] = answer.body.split(' ')
+    if (answer.status !== 200 || text !== wanted) {
+      throw new Error(
+        `wanted 200 and ${wanted.length} characters, got ${answer.status} and ${text?.length ?? 0}`,
+      )
+    }
+    this.#options.timeline.saw(begun, 'steady', instance as string)
+  }
+}
+
+export const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: soak\r\n\r\n`
+
+const post = (path: string, body: string) =>
+  `POST ${path} HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+/** What an answer of a changing module says of it: `404`, or its version and setting. */
+export function stateOf({ status, body }: Answer): string {
+  if (status !== 200) return String(status)
+  const { version, mark } = JSON.parse(body)
+  return `${version}, mark ${mark}`
+}

@@ -1,0 +1,330 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ApplicationState, callRunningHost, configFile, readLock } from '@mortise/host'
+import { Host, type Outcome, runApp } from '../../harness/app-command.ts'
+import type { Sample } from '../../harness/figures.ts'
+import { Random } from '../../harness/random.ts'
+import { Client, get, stateOf } from './client.ts'
+import { Connection } from './connection.ts'
+import { growth } from './growth.ts'
+import { writeSteadyModule } from './soak-modules.ts'
+import { type Step, Steps } from './steps.ts'
+import { type Allowed, Timeline } from './timeline.ts'
+
+export interface SoakOptions {
+  readonly steps: number
+  readonly clients: number
+  readonly seed: number
+  /** Ends the run after the step that is under way. */
+  readonly signal?: AbortSignal
+  /** Hears of the progress, every so many steps, and of each failure. */
+  readonly onProgress?: (text: string) => void
+}
+
+export interface SoakReport {
+  /** Steps by what came of them: `done`, `refused`, `reverted`, `killed`, `two at once`. */
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly requests: number
+  readonly writes: number
+  readonly samples: readonly Sample[]
+  /** What went wrong; empty where all is well. */
+  readonly failures: readonly string[]
+}
+
+/** The modules that are changed; `steady` is under load meanwhile. */
+const changing = ['alpha', 'beta']
+
+/** The exit code of a command that finds another one at work. */
+const BUSY = 6
+
+/** Within these milliseconds a command is killed: some before it has begun, some when it is over. */
+const KILL_AFTER = [300, 3000] as const
+
+/** So many steps lie between two samples. */
+const INTERVAL = 20
+
+/** A run says what is wrong in so many lines at most. */
+const FAILURES_TOLD = 50
+
+/**
+ * Runs the real host under load while the real command changes it, killed now and then, and holds every answer
+ * against what could serve at its time. Failures are told, not thrown.
+ */
+export async function runSoak(options: SoakOptions): Promise<SoakReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-soak-'))
+  const soak = new Soak(folder, options)
+  try {
+    return await soak.run()
+  } finally {
+    await soak.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+class Soak {
+  readonly #options: SoakOptions
+  readonly #folder: string
+  readonly #directory: string
+  readonly #random: Random
+  readonly #steps: Steps
+  readonly #failures: string[] = []
+  readonly #outcomes: Record<string, number> = {}
+  readonly #samples: Sample[] = []
+  #clients: Client[] = []
+  #host: Host | undefined
+  #connection: Connection | undefined
+
+  constructor(folder: string, options: SoakOptions) {
+    this.#folder = folder
+    this.#directory = join(folder, 'application')
+    this.#options = options
+    this.#random = new Random(options.seed)
+    this.#steps = new Steps(folder, changing, this.#random)
+  }
+
+  async run(): Promise<SoakReport> {
+    await mkdir(this.#directory)
+    for (const argv of [
+      ['init'],
+      ['module-install', await writeSteadyModule(join(this.#folder, 'steady'))],
+    ]) {
+      const { exitCode, said } = await runApp(this.#directory, argv)
+      if (exitCode !== 0) throw new Error(`"app ${argv[0]}" ended with ${exitCode}: ${said}`)
+    }
+    const host = await Host.start(this.#directory)
+    this.#host = host
+    const timeline = new Timeline(exactly(await this.#served()), (text) => this.#fail(text))
+    this.#clients = Array.from(
+      { length: this.#options.clients },
+      (_, number) =>
+        new Client({
+          port: host.port,
+          number,
+          random: new Random(this.#options.seed * 1000 + number),
+          timeline,
+          changing,
+          onFailure: (text) => this.#fail(text),
+        }),
+    )
+    for (const client of this.#clients) client.start()
+    const { steps, signal } = this.#options
+    for (let step = 1, isLast = false; !isLast; step++) {
+      await this.#step(step, timeline)
+      isLast = step === steps || host.hasEnded || signal?.aborted === true
+      if (step % INTERVAL === 0 || isLast) await this.#sample(step)
+    }
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)]
+    if (first && last) for (const text of growth(first, last)) this.#fail(text)
+    await this.#finish()
+    const written = this.#clients.reduce((sum, { acknowledged }) => sum + acknowledged.entries, 0)
+    return {
+      outcomes: this.#outcomes,
+      requests: this.#requests,
+      writes: written,
+      samples: this.#samples,
+      failures: this.#failures,
+    }
+  }
+
+  /** Ends all processes and connections, whatever state they are in. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()))
+    this.#connection?.close()
+    await this.#host?.stop()
+  }
+
+  get #requests(): number {
+    return this.#clients.reduce((sum, { requests }) => sum + requests, 0)
+  }
+
+  #fail(text: string): void {
+    if (this.#failures.length === FAILURES_TOLD) return
+    this.#failures.push(text)
+    this.#options.onProgress?.(`failed: ${text}`)
+  }
+
+  /** One command, or two at once, or one that is killed; then the routes must answer what the lock says. */
+  async #step(number: number, timeline: Timeline): Promise<void> {
+    const lock = await readLock(this.#directory)
+    const before = await this.#served()
+    const step = number % 4 === 3 ? await this.#steps.faulty(lock) : await this.#steps.next(lock)
+    timeline.change()
+    let during: ReadonlyMap<string, Allowed> | undefined
+    if (number % 6 === 0) {
+      await this.#kill(step)
+      during = betweenKilled(step, before)
+    } else if (number % 8 === 0) {
+      const both = await this.#two(number, step, await this.#steps.next(lock, step.module))
+      if (both) during = betweenTwo(before, await this.#served())
+    } else await this.#one(number, step)
+    await this.#compareWithLock(number, step)
+    const after = await this.#served()
+    timeline.settle(during ?? either(before, after), exactly(after))
+  }
+
+  async #one(number: number, step: Step): Promise<void> {
+    const outcome = await runApp(this.#directory, step.argv)
+    this.#expect(number, step, outcome, [step.exitCode])
+    this.#count({ 0: 'done', 4: 'refused', 5: 'reverted' }[outcome.exitCode ?? -1] ?? 'failed')
+  }
+
+  /** @returns whether both were carried out: one had ended before the other began */
+  async #two(number: number, ...steps: readonly [Step, Step]): Promise<boolean> {
+    const outcomes = await Promise.all(
+      steps.map(async (step) => {
+        const outcome = await runApp(this.#directory, step.argv)
+        this.#expect(number, step, outcome, [step.exitCode, BUSY])
+        return outcome
+      }),
+    )
+    if (outcomes.every(({ exitCode }) => exitCode === BUSY)) {
+      this.#fail(`step ${number}: of two commands at once both found the other one busy`)
+    }
+    this.#count('two at once')
+    return outcomes.every(({ exitCode }) => exitCode === 0)
+  }
+
+  /** Kills a command somewhere, and has what it left completed or taken back. */
+  async #kill({ argv }: Step): Promise<void> {
+    const { exitCode } = await runApp(this.#directory, argv, this.#random.between(...KILL_AFTER))
+    await this.#must(this.#random.chance(0.5) ? ['doctor', '--fix'] : ['module-install'])
+    this.#count(exitCode === undefined ? 'killed' : 'ended before the kill')
+  }
+
+  #count(outcome: string): void {
+    this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1
+  }
+
+  #expect(number: number, { argv }: Step, { exitCode, said }: Outcome, allowed: readonly number[]): void {
+    if (exitCode !== undefined && allowed.includes(exitCode)) return
+    this.#fail(
+      `step ${number}: "app ${argv.join(' ')}" ended with ${exitCode}, not ${allowed.join(' or ')}: ${said}`,
+    )
+  }
+
+  /** What the routes answer must be what is installed, and how it is set. */
+  async #compareWithLock(number: number, { argv }: Step): Promise<void> {
+    const { modules, generation } = await readLock(this.#directory)
+    const config = JSON.parse(await readFile(configFile(this.#directory), 'utf8'))
+    const served = await this.#served()
+    for (const id of changing) {
+      const locked = modules[id]
+      const wanted = locked?.enabled ? `${locked.version}, mark ${config.modules?.[id]?.mark ?? 0}` : '404'
+      if (served.get(id) !== wanted) {
+        this.#fail(
+          `step ${number}: after "app ${argv.join(' ')}" ${id} should be "${wanted}" by the lock, and is "${served.get(id)}"`,
+        )
+      }
+    }
+    const state = await this.#state()
+    if (state?.generation !== generation) {
+      this.#fail(
+        `step ${number}: the host serves generation ${state?.generation}, and the lock has ${generation}`,
+      )
+    }
+  }
+
+  /** What serves now, asked on the connection that was idle since the last time. */
+  async #served(): Promise<Served> {
+    const { port } = this.#host as Host
+    const connection = await Connection.open(port, this.#connection)
+    this.#connection = connection
+    const ask = (path: string) => {
+      const answer = connection.answer()
+      connection.send(get(path))
+      return answer
+    }
+    const steady = await ask('/steady')
+    if (steady.status !== 200) throw new Error(`steady answers ${steady.status}: ${steady.body}`)
+    const served = new Map([['steady', String(JSON.parse(steady.body).instance)]])
+    for (const id of changing) served.set(id, stateOf(await ask(`/${id}`)))
+    return served
+  }
+
+  async #state(): Promise<ApplicationState | undefined> {
+    const answer = await callRunningHost(this.#directory, { method: 'GET', path: '/state' })
+    return answer?.body as ApplicationState | undefined
+  }
+
+  /** While nobody asks, so that what is counted is not in passing. */
+  async #sample(step: number): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.pause()))
+    await callRunningHost(this.#directory, { method: 'POST', path: '/retired' })
+    const state = await this.#state()
+    if (this.#host === undefined || state === undefined) return this.#fail(`step ${step}: the host is gone`)
+    const figures = await this.#host.figures()
+    const sample = { step, switches: state.switches, packages: state.loadedPackages, ...figures }
+    this.#samples.push(sample)
+    this.#options.onProgress?.(
+      `step ${step}: ${state.switches} switches, ${state.loadedPackages} packages, ${this.#requests} requests, ` +
+        `${this.#failures.length} failed; heap ${(figures.heap / 1e6).toFixed(1)} MB, ${figures.instances} instances`,
+    )
+    for (const client of this.#clients) client.start()
+  }
+
+  /** Every acknowledged write is there, none twice; also after a restart. */
+  async #finish(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()))
+    await this.#compareSums('at the end')
+    await this.#must(['doctor'])
+    this.#connection?.close()
+    const ended = await this.#host?.stop()
+    if (ended !== 0) this.#fail(`the host ended with ${ended} when it was asked to stop`)
+    this.#host = await Host.start(this.#directory)
+    await this.#compareSums('after a restart')
+  }
+
+  async #compareSums(when: string): Promise<void> {
+    const { port } = this.#host as Host
+    const connection = await Connection.open(port)
+    const answered = connection.answer()
+    connection.send(get('/steady/sums'))
+    const found = (await answered).body
+    connection.close()
+    const wanted = JSON.stringify(
+      this.#clients.map(({ acknowledged }) => acknowledged).filter(({ entries }) => entries > 0),
+    )
+    if (found !== wanted) this.#fail(`${when} the sums are ${found}, and acknowledged was ${wanted}`)
+  }
+
+  async #must(argv: readonly string[]): Promise<void> {
+    const { exitCode, said } = await runApp(this.#directory, argv)
+    if (exitCode !== 0) this.#fail(`"app ${argv.join(' ')}" ended with ${exitCode}: ${said}`)
+  }
+}
+
+/** What may be seen while a command is killed and what it has left is completed or taken back. */
+function betweenKilled({ argv, module }: Step, before: Served): ReadonlyMap<string, Allowed> {
+  const isRollback = argv[0] === 'module-rollback'
+  const least = Number(before.get('steady'))
+  return new Map<string, Allowed>(
+    [...before].map(([subject, state]) => [
+      subject,
+      subject === 'steady'
+        ? (seen) => Number(seen) >= least
+        : (seen) => seen === state || subject === module || isRollback,
+    ]),
+  )
+}
+
+/** What may be seen while two commands are carried out, one after the other: who changes what of the modules in between is not known. */
+function betweenTwo(before: Served, after: Served): ReadonlyMap<string, Allowed> {
+  const [least, most] = [before, after].map((served) => Number(served.get('steady'))) as [number, number]
+  return new Map<string, Allowed>(
+    [...before.keys()].map((subject) => [
+      subject,
+      (seen) => subject !== 'steady' || (Number(seen) >= least && Number(seen) <= most),
+    ]),
+  )
+}
+
+/** By module, what it answers. */
+type Served = ReadonlyMap<string, string>
+
+const exactly = (served: Served): ReadonlyMap<string, Allowed> => either(served, served)
+
+const either = (before: Served, after: Served): ReadonlyMap<string, Allowed> =>
+  new Map<string, Allowed>(
+    [...before].map(([subject, state]) => [subject, (seen) => seen === state || seen === after.get(subject)]),
+  )
