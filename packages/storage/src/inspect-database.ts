@@ -1,9 +1,8 @@
 import type { Transaction } from '@mortise/module-sdk'
-import { compareMigrations, type DatabaseInspection } from './migrations/compare-migrations.ts'
+import type { DatabaseInspection } from './migrations/compare-migrations.ts'
 import { type DatabasePlace, openStorage } from './open-storage.ts'
 import { NoDatabaseError } from './port/errors.ts'
 import type { LedgerEntry, MigrationSet } from './port/storage.ts'
-import { inspectFile } from './sqlite/inspect-file.ts'
 
 /**
  * Looks a database through while hosts may serve from it.
@@ -16,7 +15,11 @@ export async function inspectDatabase<Own>(
   sets: readonly MigrationSet[],
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
 ): Promise<DatabaseInspection<Own> | undefined> {
-  if ('file' in place) return inspectFile(place.file, sets, read)
+  if ('file' in place) {
+    const { inspectFile } = await import('./sqlite/inspect-file.ts')
+    return inspectFile(place.file, sets, read)
+  }
+  const { compareMigrations } = await import('./migrations/compare-migrations.ts')
   const storage = await openStorage({ ...place, onFatal: () => {}, create: false }).catch((error) => {
     if (error instanceof NoDatabaseError) return undefined
     throw error

@@ -6,7 +6,6 @@ import { foreignChange } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
-import { run } from './run.ts'
 
 /** A set with its files. */
 export interface ReadSet<File extends MigrationFile = MigrationFile> {
@@ -106,6 +105,16 @@ export function* confined(
   throw new MigrationError(
     messages.strayed(`${change}, but it may only touch "${prefix}" and what begins with "${prefix}_"`),
   )
+}
+
+/** Runs a text. @throws {MigrationError} where the text is at fault */
+export function* run(text: string, message: (reason: string) => string): SchemaSteps<void> {
+  try {
+    yield text
+  } catch (error) {
+    const { message: reason } = ((error as Error).cause ?? error) as Error
+    throw new MigrationError(message(reason), { cause: error })
+  }
 }
 
 /** @throws {MigrationError} where a row's parent is gone */

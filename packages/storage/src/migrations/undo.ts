@@ -1,9 +1,9 @@
 import { sql } from '@mortise/module-sdk'
-import type { AppliedMigration } from '../port/storage.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { AppliedMigration, LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 import { readLedger } from './ledger.ts'
 import { assertKeysHold, confined } from './migrate.ts'
-import { nameOf, planUndo } from './plan-undo.ts'
 
 const TELL = 'Nothing was changed; tell the author of the module'
 
@@ -26,4 +26,52 @@ export function* undoMigrations(
     ({ table, parent }) =>
       `undoing ${entries.map(nameOf).join(', ')} leaves rows in "${table}" whose "${parent}" is gone. ${TELL}`,
   )
+}
+
+interface Undoable extends LedgerEntry {
+  readonly down: string
+  readonly tables: string
+}
+
+const nameOf = ({ module, name }: AppliedMigration) => `${name} of ${module}`
+
+/**
+ * Those of the ledger that are meant, newest first.
+ * @throws {MigrationError} where one cannot be undone, or not alone
+ */
+function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMigration[]): Undoable[] {
+  const isMeant = (entry: LedgerEntry) =>
+    migrations.some(({ module, name }) => module === entry.module && name === entry.name)
+  const stays = new Map<string, LedgerEntry>()
+  const undoable: Undoable[] = []
+  for (const entry of ledger.toReversed()) {
+    if (!isMeant(entry)) {
+      stays.set(entry.module, entry)
+      continue
+    }
+    const later = stays.get(entry.module)
+    if (later !== undefined) {
+      throw new MigrationError(
+        `${nameOf(entry)} cannot be undone alone: ${later.name} was applied after it. Undo that one too`,
+      )
+    }
+    undoable.push(assertUndoable(entry))
+  }
+  return undoable
+}
+
+function assertUndoable(entry: LedgerEntry): Undoable {
+  const { down, tables } = entry
+  if (down === null) {
+    throw new MigrationError(
+      `${nameOf(entry)} is irreversible: it came without a way back. Nothing was changed`,
+    )
+  }
+  if (tables === null) {
+    throw new MigrationError(
+      `${nameOf(entry)} was applied by an older host, which did not record what it may touch. ` +
+        'Start this host once with the module installed, then try again',
+    )
+  }
+  return { ...entry, down, tables }
 }
