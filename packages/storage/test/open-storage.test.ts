@@ -187,7 +187,7 @@ t.test('a write lock that somebody else holds for a while is waited for', async 
   t.equal(await write, 1)
 })
 
-t.test('a corrupt file is fatal: told once, nothing accepted any more', async (t) => {
+t.test('a corrupt file is fatal: one call of onFatal, and nothing is accepted any more', async (t) => {
   const file = await corruptDatabase(t)
   const fatal: Error[] = []
   const storage = await openStorage({ file, onFatal: (error) => fatal.push(error) })
