@@ -66,6 +66,7 @@ export {
   isTakingBackLeft,
   type JsonSchema,
   keptFree,
+  keptTables,
   type Lock,
   LockError,
   type LockedModule,

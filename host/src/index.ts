@@ -59,7 +59,7 @@ export {
   tokenIssuers,
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
-export { forgetIdentity, readFileId } from './config/database-id.ts'
+export { forgetIdentity, keptTables, readFileId } from './config/database-id.ts'
 export {
   assertOwnDatabase,
   assertOwnSecret,

@@ -5,6 +5,9 @@ import { type AppliedMigration, changeDatabaseFile, readDatabaseFile, type Stora
 /** The id of a database; null where it has none yet, undefined where no application is in it. */
 export type DatabaseId = string | null | undefined
 
+/** The tables that each database has rows of its own in: these go nowhere with other data. */
+export const keptTables = ['mortise_identity']
+
 export const recordedId = sql`SELECT id FROM mortise_identity`
 
 /** @param applied what the ledger has */

@@ -17,7 +17,7 @@ import { query, Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { valueTypes } from './value-types.ts'
 
-/** Of those that a host may have: one hears of events, one looks whether the server is there, one migrates or copies. */
+/** Of those that a host may have: one hears of the outbox, one looks whether the server is there, one migrates or copies. */
 const OTHERS = 3
 /** How long it may take to connect. */
 const CONNECT_TIMEOUT_MS = 5_000

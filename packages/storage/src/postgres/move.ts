@@ -30,6 +30,8 @@ export interface MoveOptions {
   readonly sets: readonly MigrationSet[]
   /** Names the application: an attempt of another one is not gone on with. */
   readonly source: string
+  /** Tables that each database has rows of its own in. */
+  readonly kept?: readonly string[]
 }
 
 /**
@@ -38,7 +40,7 @@ export interface MoveOptions {
  * @throws {StorageUnreachableError}
  */
 export async function withMove<Result>(
-  { file, url, sets, source }: MoveOptions,
+  { file, url, sets, source, kept = [] }: MoveOptions,
   work: (move: Move) => Promise<Result>,
 ): Promise<Result> {
   return await withSource(file, sets, (origin) =>
@@ -46,7 +48,7 @@ export async function withMove<Result>(
       connections.withClient(async (reader) => {
         const query = queryOn(writer)
         await lock(query, place.schema)
-        const pairs = await inTransaction(query, () => prepare(query, place, origin, source))
+        const pairs = await inTransaction(query, () => prepare(query, place, origin, source, kept))
         return await work(new Move(origin, reader, query, pairs))
       }),
     ),
@@ -144,6 +146,7 @@ async function prepare(
   { schema, name }: { readonly schema: string; readonly name: string },
   { database, ledger }: SourceFile,
   source: string,
+  kept: readonly string[],
 ): Promise<Pair[]> {
   if (!(await takenUp(query, name, ledger, source))) {
     await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
@@ -152,7 +155,7 @@ async function prepare(
     await runSteps(query, applyEntries(ledger))
   }
   const tables = await readTables(query)
-  const pairs = pairTables(database, tables)
+  const pairs = pairTables(database, tables, (name) => !kept.includes(name))
   const { rows } = await query('SELECT verified FROM mortise_move')
   if (rows[0].verified === 1) {
     await query('UPDATE mortise_move SET verified = 0, finish = $1', [await loosen(query, tables)])

@@ -17,6 +17,7 @@ const staged = ({ schema }: PostgresPlace) => named(schema, '_restored')
 /**
  * Makes the tables of a file in a schema beside that of the application.
  * @param generation names what is there now, once it is replaced
+ * @param kept tables that each database has rows of its own in
  * @returns the name that the former schema is to have, and whether there is one
  * @throws {MigrationError} where PostgreSQL cannot have them
  * @throws {StorageBusyError} where a host runs
@@ -27,6 +28,7 @@ export async function stageSchema(
   file: string,
   sets: readonly MigrationSet[],
   generation: number,
+  kept: readonly string[] = [],
 ): Promise<{ readonly former: string; readonly hadData: boolean }> {
   return await withConnection(url, async (client, place) => {
     await assertNoHost(client, place)
@@ -44,7 +46,9 @@ export async function stageSchema(
       await client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`)
       await client.query(`CREATE SCHEMA ${staged(place)}`)
       await client.query(`SET search_path = ${staged(place)}`)
-      await changeSchema(client, (query) => restoreRows(client, query, source))
+      await changeSchema(client, (query) =>
+        restoreRows(client, query, source, (name) => !kept.includes(name)),
+      )
     })
     const numbered = (number: number) =>
       named(place.schema, `_before_generation_${generation}${number === 1 ? '' : `_${number}`}`)

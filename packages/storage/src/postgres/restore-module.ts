@@ -1,6 +1,7 @@
 import { DatabaseError, type Sql } from '@mortise/module-sdk'
 import type { Client } from 'pg'
 import type { SchemaSteps } from '../migrations/dialect.ts'
+import { isOwn } from '../migrations/foreign-change.ts'
 import * as migrations from '../migrations/restore-module.ts'
 import { MigrationError } from '../port/errors.ts'
 import type { ModuleData } from '../port/storage.ts'
@@ -17,7 +18,8 @@ export function restoreModule(
   record?: Sql,
 ): SchemaSteps<ModuleData> {
   const copy = function* (prefixes: readonly string[]): SchemaSteps<string[]> {
-    return yield () => restoreRows(client, query, source, prefixes).catch(refuseOrphans)
+    const isMeant = (name: string) => prefixes.some((prefix) => isOwn(prefix, name))
+    return yield () => restoreRows(client, query, source, isMeant).catch(refuseOrphans)
   }
   return migrations.restoreModule(dialect, file, source.ledger, copy, record)
 }

@@ -2,7 +2,6 @@ import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
 import { readCounted, readForms } from '../archive/portable-file.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
-import { isOwn } from '../migrations/foreign-change.ts'
 import { prepareLedger } from '../migrations/ledger.ts'
 import { applyEntry } from '../migrations/migrate.ts'
 import { quoted } from '../port/quoted.ts'
@@ -47,16 +46,15 @@ export function* applyEntries(ledger: readonly PostgresLedgerEntry[]): SchemaSte
 
 /**
  * Makes the tables of a file in the schema of the session, with their rows. Within a transaction.
- * @param prefixes of the tables that are meant; all where it is left out
+ * @param isMeant which tables; the others stay as their migrations have made them
  * @returns the tables
  */
 export async function restoreRows(
   client: Client,
   query: Query,
   { database, ledger }: SourceFile,
-  prefixes?: readonly string[],
+  isMeant: (name: string) => boolean,
 ): Promise<string[]> {
-  const isMeant = (name: string) => prefixes?.some((prefix) => isOwn(prefix, name)) ?? true
   await runSteps(query, applyEntries(ledger))
   const tables = (await readTables(query)).filter(({ name }) => isMeant(name))
   const pairs = pairTables(database, tables, isMeant)
