@@ -1,6 +1,21 @@
 // Who may import whom: cli → host → storage → module-sdk ← modules; the test kit uses the host; verification and benchmarks use all of them.
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+/** Folders of `inside`, each of which imports only those before it. */
+const inOrder = (inside, folders) =>
+  folders
+    .slice(0, -1)
+    .map((folder, index) =>
+      rule(
+        `in-order-${folder}`,
+        `${inside}/${folder} imports nothing of what comes after it: ${folders.slice(index + 1).join(', ')}.`,
+        { path: `^${inside}/${folder}/` },
+        { path: `^${inside}/(${folders.slice(index + 1).join('|')})/` },
+      ),
+    )
+
 const ofWorkspaces = '^(cli|host|packages/[^/]+)/'
+/** The types of the contracts that a module provides. */
+const contract = '^packages/api-[^/]+/(src|dist)/contract\\.'
 
 export default {
   forbidden: [
@@ -32,7 +47,13 @@ export default {
       'modules-import-the-sdk-only',
       'Modules know each other by contracts, and the host not at all.',
       { path: '^packages/(api-[^/]+)/src/' },
-      { path: ofWorkspaces, pathNot: '^packages/($1|module-sdk)/' },
+      { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
+    ),
+    rule(
+      'contracts-are-types',
+      'A module is there or not when another one runs.',
+      { path: '^packages/(api-[^/]+)/src/' },
+      { path: contract, pathNot: '^packages/$1/', dependencyTypesNot: ['type-only'] },
     ),
     rule(
       'testkit-imports-host-and-sdk-only',
@@ -44,8 +65,35 @@ export default {
       'no-insides-of-others',
       'A package is used through its index.',
       { path: '^(cli|host|packages/[^/]+)/' },
-      { path: `${ofWorkspaces}(src|dist)/(?!index\\.)`, pathNot: '^$1/' },
+      { path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`, pathNot: '^$1/' },
     ),
+    ...inOrder('cli/src', [
+      'terminal',
+      'application',
+      'changes',
+      'store',
+      'data',
+      'install',
+      'settings',
+      'doctor',
+      'commands',
+    ]),
+    rule(
+      'rooms-import-no-entry',
+      'What starts the command imports its folders, and never the other way round.',
+      { path: '^cli/src/[^/]+/' },
+      { path: '^cli/src/[^/]+$' },
+    ),
+    ...inOrder('cli/src/install', [
+      'resolve',
+      'fetch',
+      'verify',
+      'plan',
+      'consent',
+      'probe',
+      'apply',
+      'prune',
+    ]),
     rule(
       'no-circles',
       'Files that import each other in a circle cannot be read apart.',

@@ -1,6 +1,7 @@
 // Writes the tables of docs/errors.md from the registries of problems and failures. What to do about a problem of the
 // API is the page's own: write it into the last column. `--check` writes nothing, and fails where the page differs.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { declarationOf } from '@mortise/module-sdk'
 import * as failures from '../cli/src/failures/index.ts'
 import { exitCodes } from '../cli/src/failures/index.ts'
 import { hostProblems } from '../host/src/http/problems.ts'
@@ -11,8 +12,9 @@ const packages = new URL('../packages/', import.meta.url)
 const before = await readFile(file, 'utf8')
 let page = withTable(before, 'The host', (advice) => problemTable(hostProblems, advice))
 for (const name of (await readdir(packages)).filter((name) => name.startsWith('api-')).sort()) {
-  const { problems } = await import(new URL(`${name}/src/problems.ts`, packages).href)
-  page = withTable(page, `Module ${name}`, (advice) => problemTable(problems, advice))
+  const { default: plugin } = await import(new URL(`${name}/src/index.ts`, packages).href)
+  const definitions = declarationOf(plugin).problems
+  page = withTable(page, `Module ${name}`, (advice) => problemTable({ module: name, definitions }, advice))
 }
 page = withTable(page, 'Codes', failureTable)
 

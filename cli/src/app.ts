@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
+import { tellingWaits } from '@mortise/host'
 import { Command as Commander, CommanderError } from 'commander'
-import { ownApplication } from './application.ts'
-import type { Command } from './command.ts'
+import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
+import { ownApplication } from './application/find-application.ts'
+import { withPatience } from './changes/command-lock.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
-import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './environment.ts'
+import { explain } from './doctor/explain-lost.ts'
 import { Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
-import { tellingWaits } from './host.ts'
-import { withPatience } from './install/command-lock.ts'
-import { explain } from './lost.ts'
-import { Terminal, type TerminalStreams } from './terminal.ts'
+import type { Command } from './terminal/command.ts'
+import { Terminal, type TerminalStreams } from './terminal/terminal.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 

@@ -1,5 +1,5 @@
+import { continueIn, pinnedHost } from './application/pinned-host.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
-import { continueIn, pinnedHost } from './pinned-host.ts'
 
 // What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
 // whatever the umask allows. What is private has a mode of its own where it is made.

@@ -1,2 +1,2 @@
 export { app } from './app.ts'
-export type { TerminalStreams } from './terminal.ts'
+export type { TerminalStreams } from './terminal/terminal.ts'

@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../src/host.ts'
 import { killBefore } from './kill-before.ts'
 import { runApp, testApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { databaseSchema, openStorage, placeOfDatabase, readConfig } from '../src/host.ts'
 import { entryModule } from './entry-module.ts'
 import { testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -44,7 +44,7 @@ export async function count(t: Test, directory: string): Promise<number> {
 
 /** Whether a stopped application has the tables of the module, and their ledger rows. */
 export async function hasTables(directory: string): Promise<boolean> {
-  const { statements, ledger } = await databaseSchema(directory)
+  const { statements, ledger } = await runAlone(directory, 'schema')
   const inLedger = ledger.some(({ module }) => module === 'entry')
   const inSchema = statements.some((text) => /TABLE entry/.test(text))
   if (inLedger !== inSchema) throw new Error('tables and ledger differ')

@@ -2,11 +2,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { callRunningHost } from '@mortise/host'
 import t from 'tap'
-import { callRunningHost } from '../src/host.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -157,9 +156,9 @@ t.test('a host serves where neither stdout nor its log has room', { skip: noFull
   })
   const ended = once(child, 'exit')
   t.teardown(() => child.kill('SIGKILL'))
-  const state = () => callRunningHost(directory, { method: 'GET', path: '/state' })
+  const state = () => callRunningHost(directory, 'state')
   let url: string | undefined
-  while (child.exitCode === null && !url) url = ((await state())?.body as { url?: string } | undefined)?.url
+  while (child.exitCode === null && !url) url = (await state())?.url
   t.equal((await fetch(`${url}/nothing`)).status, 404)
   child.kill('SIGTERM')
   t.strictSame(await ended, [0, null])

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { Application } from '@mortise/host'
 import t from 'tap'
-import { Application } from '../src/host.ts'
 import { testApplication } from './run-app.ts'
 
 // docs/calling.md, done line by line by somebody with a shell and curl.

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFile } from '../src/host.ts'
+import { lockFile } from '@mortise/host'
 import { versionsOfNote } from './note-versions.ts'
 import { copiesOf, runApp } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'

@@ -15,7 +15,7 @@ export function entryModule(options: Pick<SampleOptions, 'version'> = {}): Sampl
       'migrations/001-entry.down.sql': 'DROP TABLE entry_twin; DROP TABLE entry',
     },
     main: `import { answer, defineModule, one, run, sql } from '@mortise/module-sdk'
-export default defineModule('entry', async (app, { database }) => {
+export default defineModule('entry').plugin(async (app, { database }) => {
   const config = { access: 'public' }
   const counted = sql\`SELECT (SELECT count(*) FROM entry) AS entries, (SELECT count(*) FROM entry_twin) AS twins\`
   app.get('/entry', { config }, async () => database.one(counted))

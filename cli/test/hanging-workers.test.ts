@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { type ApplicationState, callRunningHost, readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { type ApplicationState, callRunningHost, readLock } from '../src/host.ts'
 import { until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
 import { door, startApp } from './run-process.ts'
@@ -22,8 +22,7 @@ async function running(t: Test) {
   const host = startApp(t, ['start', '--workers', '2', '--port', '0', '--dir', directory, '--json'], [], door)
   await host.says(/"workers": \[[^\]]+\]/)
   const { url, workers } = JSON.parse(host.stdout) as { url: string; workers: [number, number] }
-  const state = async () =>
-    (await callRunningHost(directory, { method: 'GET', path: '/state' }))?.body as ApplicationState
+  const state = async () => (await callRunningHost(directory, 'state')) as ApplicationState
   const get = (path: string, headers = {}) =>
     fetch(`${url}${path}`, {
       headers: { connection: 'close', ...headers },
@@ -96,7 +95,7 @@ t.test('workers end soon after a parent that was stopped and killed', { skip }, 
   })
   host.child.kill('SIGKILL')
   await until(() => [victim, other].every((pid) => !isAlive(pid)))
-  t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+  t.equal(await callRunningHost(directory, 'state'), undefined)
 })
 
 function isAlive(pid: number): boolean {

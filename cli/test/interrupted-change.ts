@@ -1,6 +1,6 @@
-import { changeRecord } from '../src/audit/change-record.ts'
-import type { Lock } from '../src/host.ts'
-import type { Journal } from '../src/install/journal.ts'
+import type { Lock } from '@mortise/host'
+import { changeRecord } from '../src/changes/audit-record.ts'
+import type { Journal } from '../src/changes/journal.ts'
 
 /** The journal of a command that was killed. */
 export const interruptedChange = (command: string, former: Lock, next: Lock): Journal => ({

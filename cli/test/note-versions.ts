@@ -27,7 +27,7 @@ export async function versionsOfNote({ root }: TestApplication, down: string | u
       manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note', 'POST /note'] },
       files,
       main: `import { defineModule, sql, run } from '@mortise/module-sdk'
-        export default defineModule('note', async (app, { database }) => {
+        export default defineModule('note').plugin(async (app, { database }) => {
           const config = { access: 'public' }
           app.get('/note', { config }, async () => ({ version: '${version}', notes: await database.many(sql\`SELECT * FROM note\`) }))
           app.post('/note', { config }, async () => {

@@ -46,7 +46,7 @@ function visit(root: string, version: '1.0.0' | '2.0.0'): Promise<string> {
       }),
     },
     main: `import { answer, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
-export default defineModule('visit', async (app, { database }) => {
+export default defineModule('visit').plugin(async (app, { database }) => {
   const config = { access: 'public' }
   const counted = sql\`SELECT count(*) AS visits${more ? ', count(place) AS places' : ''} FROM visit\`
   app.get('/visit', { config }, async () => database.one(counted))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { Application } from '@mortise/host'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { Application } from '../src/host.ts'
 import { copiesOf, testApplication } from './run-app.ts'
 import { runningHost } from './running-host.ts'
 

@@ -1,5 +1,5 @@
+import { Application } from '@mortise/host'
 import type { Test } from 'tap'
-import { Application } from '../src/host.ts'
 
 /** Callers of a test are all at one address. */
 export const withoutLimits = { APP_RATE_LIMIT_MAX: '0' }

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hostVersion } from '../src/host.ts'
+import { hostVersion } from '@mortise/host'
 import { packed } from './tarball.ts'
 
 export interface SampleOptions {
@@ -29,7 +29,7 @@ export function sampleFiles(options: SampleOptions = {}): Record<string, string>
     mortise: { id, host: `^${hostVersion}`, routes: [`GET /${id}`], ...options.manifest },
     ...options.json,
   }
-  const main = `import { defineModule } from '@mortise/module-sdk'\nexport default defineModule('${id}', async (app, context) => {\n${plugin}\n})\n`
+  const main = `import { defineModule } from '@mortise/module-sdk'\nexport default defineModule('${id}').plugin(async (app, context) => {\n${plugin}\n})\n`
   return { 'package.json': JSON.stringify(json), 'index.js': options.main ?? main, ...options.files }
 }
 

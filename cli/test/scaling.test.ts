@@ -59,7 +59,7 @@ t.test(
         'migrations/001-counter.down.sql': 'DROP TABLE counter',
       },
       main: `import { answer, defineModule, newId, one, run, sql } from '@mortise/module-sdk'
-      export default defineModule('counter', async (app) => {
+      export default defineModule('counter').plugin(async (app) => {
         app.post('/counter', { config: { access: 'public' } }, (request) => request.transaction(function* () {
           yield* run(sql\`INSERT INTO counter (id) VALUES (\${newId('count')})\`)
           return answer(200, yield* one(sql\`SELECT count(*) AS count FROM counter\`))

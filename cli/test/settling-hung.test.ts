@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../src/host.ts'
 import { started, withLateModules } from './late-modules.ts'
 
 t.test(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { acquireFileLock, commandLockFile, configFile, readLock } from '@mortise/host'
 import t from 'tap'
-import { acquireFileLock, commandLockFile, configFile, readLock } from '../src/host.ts'
 import { started, until, withLateModules } from './late-modules.ts'
 import { get, runningHost } from './running-host.ts'
 import { sampleTarball } from './sample-module.ts'

@@ -14,9 +14,13 @@ import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
 import type { Environment } from './config/settings.ts'
 import { hostVersion } from './config/version.ts'
 import { applicationMetrics } from './control/application-metrics.ts'
-import { type ControlAnswer, type ControlRequest, callRunningHost } from './control/call-running-host.ts'
-import { type ApplicationState, createControl } from './control/control-server.ts'
+import type { ApplicationState } from './control/application-state.ts'
+import { callRunningHost } from './control/call-running-host.ts'
+import { createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
+import type { RunningApplication } from './control/open-application.ts'
+import { openApplicationStorage } from './control/open-application-storage.ts'
+import type { ControlAnswer, ControlRequest } from './control/pool.ts'
 import { WriteHold } from './control/write-hold.ts'
 import { EventLog } from './events/event-log.ts'
 import { reactionMetrics } from './events/reaction-metrics.ts'
@@ -40,7 +44,6 @@ import { tellDropped, tellRefusedAddresses } from './http/tell-dropped.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
 import { lockFile, storeDirectory } from './modules/lock.ts'
-import { openApplicationStorage } from './open-application-storage.ts'
 import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { MetricFamily } from './telemetry/metric-family.ts'
@@ -167,11 +170,6 @@ export class Application {
       this.#rollCall = new RollCall(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
-    const hosts = {
-      self: () => this.#self(),
-      others: async () => (await this.#rollCall?.others()) ?? [],
-      call: async () => await this.#rollCall?.call(),
-    }
     this.#hold = new WriteHold(storage, config)
     const stops = [
       tellRefusals(this, log, 'writes', 'reads go on'),
@@ -181,19 +179,7 @@ export class Application {
     this.#stopTelling = () => {
       for (const stop of stops) stop()
     }
-    this.#control = createControl(
-      {
-        installed,
-        storage,
-        hosts,
-        state: () => this.state(),
-        metrics: () => this.metrics(),
-        hold: this.#hold,
-        settle: (generation, milliseconds) => watch.settle(generation, milliseconds, installed.generation),
-      },
-      config,
-      log,
-    )
+    this.#control = createControl(this.#controlled(), log)
   }
 
   /**
@@ -390,12 +376,34 @@ export class Application {
     return { machine: hostname(), pid: process.pid, url: this.url, version: hostVersion, generation, modules }
   }
 
+  /** As operations have it. */
+  #controlled(): RunningApplication {
+    const self = () => this.#self()
+    return {
+      config: this.#config,
+      storage: this.#storage,
+      installed: this.installed,
+      hosts: {
+        get self() {
+          return self()
+        },
+        others: async () => (await this.#rollCall?.others()) ?? [],
+      },
+      hold: this.#hold,
+      state: () => this.state(),
+      metrics: () => this.metrics(),
+      settle: (generation, milliseconds) =>
+        this.#watch.settle(generation, milliseconds, this.installed.generation),
+      tellHosts: async () => await this.#rollCall?.call(),
+    }
+  }
+
   /** What the control socket would answer. */
   async answer({ method, path, body }: ControlRequest): Promise<ControlAnswer> {
     const { statusCode, payload } = await this.#control.inject({
       method,
       url: path,
-      ...(body !== undefined && { payload: body as object }),
+      ...(method === 'POST' && { payload: (body ?? {}) as object }),
     })
     return { status: statusCode, body: JSON.parse(payload) }
   }
@@ -553,8 +561,8 @@ const walMessage = (file: string) =>
   `the write-ahead log cannot be written back into ${file}. What was acknowledged is safe in ${file}-wal, which grows, and the next start finds it there. Check the disk`
 
 /** What all processes of the application in `directory` have counted: their parent asks each. */
-async function metricsOfAll(directory: string): Promise<MetricFamily[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/metrics' })
-  if (answer?.status === 200) return answer.body as MetricFamily[]
+async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {
+  const families = await callRunningHost(directory, 'metrics')
+  if (families !== undefined) return families
   throw hostProblems.create('not-ready', 'The parent of the processes that serve cannot be asked just now.')
 }

@@ -43,6 +43,7 @@ export {
   writeNewDurably,
 } from '@mortise/storage'
 export { Application } from './application.ts'
+export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
 export {
@@ -78,14 +79,14 @@ export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from 
 export { inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
-export {
-  callRunningHost,
-  holdWrites,
-} from './control/call-running-host.ts'
-export type { ApplicationState, HostEnvironment } from './control/control-server.ts'
+export type { ApplicationState } from './control/application-state.ts'
+export { callApplication } from './control/call-application.ts'
+export { callRunningHost, holdWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostGoneError, HostSilentError } from './control/host-gone-error.ts'
+export { HostGoneError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
+export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { runAlone } from './control/run-alone.ts'
 export { tellingWaits } from './control/silence.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { showPulse } from './control/workers/show-pulse.ts'
@@ -97,7 +98,6 @@ export type {
   ChosenReaction,
   FailedChoice,
   FailedReaction,
-  ReactionsState,
 } from './events/failed-reactions.ts'
 export { openStorage } from './events/open-storage.ts'
 export { leaveRecord, readWaiting } from './events/waiting-records.ts'
@@ -109,7 +109,7 @@ export {
   readGenerations,
   recordGeneration,
 } from './generations/generation-records.ts'
-export { type ProbeReport, probe } from './generations/probe.ts'
+export { observe, type ProbeReport, probe } from './generations/probe.ts'
 export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
 export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
@@ -135,23 +135,7 @@ export {
 } from './modules/lock.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
+export type { ObservedModule } from './modules/observe-module.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
-export {
-  assertUnneeded,
-  auditTrail,
-  copyDatabase,
-  copyDatabaseBeside,
-  databaseSchema,
-  describeApplication,
-  discardReactions,
-  migrateApplication,
-  mintApplicationToken,
-  otherHosts,
-  purgeModule,
-  reactionsState,
-  replayReactions,
-  restoreModule,
-  undoMigrations,
-} from './offline.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'

@@ -31,7 +31,7 @@ const ask = async (application: Application, path: string) => {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-const activate = (directory: string) => callRunningHost(directory, { method: 'POST', path: '/activate' })
+const activate = (directory: string) => callRunningHost(directory, 'activate')
 
 /** A module with a table, whose route answers how many rows it has after it has added one. */
 const counter = (id: string): FixtureModule => ({
@@ -62,7 +62,7 @@ t.test(
     t.equal((await post()).status, 404)
 
     await install(t, directory, counter('tally'))
-    t.match(await activate(directory), { status: 200, body: { generation: 1 } })
+    t.match(await activate(directory), { generation: 1 })
     t.same(await post(), { status: 201, body: { rows: 1 } })
     t.match((await ask(application, '/')).body, {
       modules: [{ id: 'tally', version: '1.0.0', state: 'active' }],
@@ -71,7 +71,7 @@ t.test(
 
     const installed = await readLock(directory)
     await uninstall(directory, 'tally')
-    t.match(await activate(directory), { body: { generation: 2 } })
+    t.match(await activate(directory), { generation: 2 })
     t.equal((await post()).status, 404)
 
     await writeLock(directory, { ...installed, generation: 3 })
@@ -90,7 +90,7 @@ t.test('a change that cannot be activated is refused with its reason, and what s
     files: { 'index.js': 'throw new Error("no luck")' },
   }
   await install(t, directory, broken)
-  t.match(await activate(directory), { status: 409, body: { module: 'note', reason: /no luck/ } })
+  await t.rejects(activate(directory), { status: 409, message: /note: .*no luck/ })
   t.match(await ask(application, '/note'), { status: 200, body: { answer: 'old' } })
   t.equal(application.state().generation, 1)
 })
@@ -158,7 +158,7 @@ t.test('a lock that changes without a word and brings migrations is left to a co
   })
   t.equal((await ask(application, '/tally')).status, 404)
   const { modules } = await readLock(directory)
-  await callRunningHost(directory, { method: 'POST', path: '/migrate', body: { modules } })
+  await callRunningHost(directory, 'migrate', { modules })
   t.equal(
     await application.installed.activate({ probed: false }),
     1,
@@ -182,9 +182,9 @@ t.test('while a module is missing in the store its routes, which nobody knows, a
   t.match(await ask(application, '/health/ready'), { status: 503, body: { detail: /missing.*: note$/ } })
 
   await rename(`${place}-away`, place)
-  t.equal((await activate(directory))?.status, 200)
+  t.ok(await activate(directory))
   t.equal((await ask(application, '/note')).status, 503, 'nothing is tried again unasked')
-  await callRunningHost(directory, { method: 'POST', path: '/activate', body: { again: true } })
+  await callRunningHost(directory, 'activate', { again: true })
   t.match(await ask(application, '/note'), { status: 200, body: { answer: 'here' } })
   t.equal((await ask(application, '/health/ready')).status, 200)
   t.equal((await ask(application, '/anything')).status, 404)
@@ -205,14 +205,14 @@ t.test('a module that is installed gets the settings of its moment, not those of
     },
   }
   await install(t, directory, greet)
-  t.match(await activate(directory), { status: 200 })
+  t.ok(await activate(directory))
   t.match(await ask(application, '/greet'), { status: 200, body: { word: 'hello' } })
 
   await writeFile(configFile(directory), JSON.stringify({ ...config, modules: { greet: { word: 3 } } }))
   await install(t, directory, { ...greet, version: '1.1.0' })
-  t.match(await activate(directory), {
+  await t.rejects(activate(directory), {
     status: 409,
-    body: { reason: /"modules\.greet\.word" must be a string/ },
+    message: /"modules\.greet\.word" must be a string/,
   })
   t.match(await ask(application, '/greet'), { body: { word: 'hello' } })
 })
@@ -242,10 +242,10 @@ t.test(
     })
     const application = await start(t, directory)
     await configure('bad')
-    t.match(await nextGeneration(), { status: 409, body: { module: 'greet', reason: /not like this/ } })
+    await t.rejects(nextGeneration(), { status: 409, message: /greet: .*not like this/ })
     t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'good' } })
     await configure('fine')
-    t.match(await nextGeneration(), { status: 200 })
+    t.ok(await nextGeneration())
     t.match(await ask(application, '/greet'), { status: 200, body: { mood: 'fine' } })
     t.equal(application.state().generation, 3)
   },
@@ -259,7 +259,7 @@ t.test('a module that had failed at the start holds no other change up', async (
   })
   const application = await start(t, directory)
   await install(t, directory, oneRoute('note', 'yes'))
-  t.match(await activate(directory), { status: 200 })
+  t.ok(await activate(directory))
   t.match(await ask(application, '/note'), { status: 200 })
   t.match(await ask(application, '/broken'), { status: 503 })
 })
@@ -287,14 +287,12 @@ t.test(
     const directory = join(await temporaryFolder(t), 'deep'.repeat(30))
     await cp(await applicationFolder(t), directory, { recursive: true })
     const application = await start(t, directory)
-    const state = await callRunningHost(directory, { method: 'GET', path: '/state' })
-    t.match(state, { status: 200, body: { pid: process.pid, generation: 0, modules: [] } })
-    t.match(await callRunningHost(directory, { method: 'GET', path: '/openapi' }), {
-      body: { openapi: '3.1.0' },
-    })
+    const state = await callRunningHost(directory, 'state')
+    t.match(state, { pid: process.pid, generation: 0, modules: [] })
+    t.match(await callRunningHost(directory, 'openapi'), { openapi: '3.1.0' })
     await application.close()
     t.notOk(existsSync(controlSocket(directory)))
-    t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+    t.equal(await callRunningHost(directory, 'state'), undefined)
   },
 )
 
@@ -355,7 +353,7 @@ t.test('a drain: not ready, but requests are taken, a change too; `close` ends i
   t.match(await ask(application, '/health/ready'), { status: 503, body: { code: 'not-ready' } })
   t.match(await ask(application, '/health/live'), { status: 200 })
   await install(t, directory, oneRoute('note', 'new'))
-  t.match(await activate(directory), { status: 200 })
+  t.ok(await activate(directory))
   t.match(await ask(application, '/note'), { status: 200, body: { answer: 'new' } })
   t.match(await ask(application, '/health/ready'), { status: 503 })
   t.equal(application.close(), stopped)

@@ -88,11 +88,12 @@ t.test('operating.md says for how long everything is kept', async (t) => {
     .split(/^### /m)
     .find((text) => text.startsWith('What is kept'))
   const rows = new Map(rowsOf(section ?? '').map((cells) => [cells[0], cells.slice(1).join(' ')]))
-  const { properties: ofEvents } = JSON.parse(await read('packages/api-event/settings.schema.json'))
+  const { mortise } = JSON.parse(await read('packages/api-event/package.json'))
+  const ofEvents = mortise.config.properties
   const carts = /LIFETIME = \{ guest: (\d+) \* DAY, user: (\d+) \* DAY \}\nconst MAX_ITEMS = (\d+)/.exec(
     await read('packages/api-cart/src/service.ts'),
   )
-  const generations = /KEPT = (\d+)/.exec(await read('cli/src/install/generations.ts'))
+  const generations = /KEPT = (\d+)/.exec(await read('cli/src/store/installed-packages.ts'))
   const { events, rateLimit } = configSchema.properties
   const expected = {
     'a guest (the hash of the token)': [

@@ -1,10 +1,9 @@
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { asFailure } from '../explain.ts'
-import { type AuditQuery, type AuditRecord, auditTrail, readWaiting } from '../host.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
+import { type AuditRecord, readWaiting } from '@mortise/host'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
 
 export const audit: Command = {
   name: 'audit',
@@ -20,21 +19,10 @@ export const audit: Command = {
     const limit = numberOption('--limit', options.limit)
     const before = numberOption('--before', options.before)
     const query = { limit: limit ?? 20, ...(before !== undefined && { before }) }
-    const records = await read(directory, query)
+    const { records } = await callUnlocked(directory, 'audit', query)
     await readWaiting(directory, (error) => terminal.note(`Left out: ${asFailure(error).message}`))
     terminal.result({ records }, records.length > 0 ? table(records.map(cellsOf)) : 'Nothing is on record.')
   },
-}
-
-async function read(directory: string, query: AuditQuery): Promise<readonly AuditRecord[]> {
-  try {
-    const { records } = await askDatabase({ directory, path: '/audit', body: query }, async () => ({
-      records: await auditTrail(directory, query),
-    }))
-    return records
-  } catch (error) {
-    throw await withUser(directory, error)
-  }
 }
 
 function cellsOf({ seq, at, actor, action, object, outcome, requestId, details }: AuditRecord): string[] {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import type { Command } from '../command.ts'
 import { backUp } from '../data/back-up.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const backup: Command = {
   name: 'backup',

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import type { Command } from '../command.ts'
 import { bundleApplication } from '../install/bundle.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const bundle: Command = {
   name: 'bundle',

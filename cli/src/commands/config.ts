@@ -1,13 +1,13 @@
-import type { Command } from '../command.ts'
+import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { isServed } from '../installed-state.ts'
+import { changeApplication } from '../install/pipeline.ts'
 import { changeSetting } from '../settings/change-setting.ts'
-import { readConfigText } from '../settings/config-text.ts'
 import { allSettings, findSettings } from '../settings/find-settings.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
 import { type SettingState, settingState } from '../settings/setting-state.ts'
-import type { Terminal } from '../terminal.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export const config: Command = {
   name: 'config',

@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
+import { busyWith, whileLocked } from '../changes/command-lock.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { findingsLeft } from '../failures/index.ts'
-import { busyWith, whileLocked } from '../install/command-lock.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const doctor: Command = {
   name: 'doctor',

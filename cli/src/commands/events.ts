@@ -1,23 +1,18 @@
-import { beginRecord } from '../audit/begin-record.ts'
-import type { Command } from '../command.ts'
-import { askDatabase } from '../data/ask-database.ts'
-import { withUser } from '../database-in-use.ts'
-import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
 import {
   type ChosenReaction,
-  discardReactions,
   type FailedChoice,
   type FailedReaction,
   type Lock,
-  type ReactionsState,
-  reactionsState,
   readLock,
-  replayReactions,
-} from '../host.ts'
-import { installedId } from '../install/source.ts'
-import { numberOption } from '../number-option.ts'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { beginRecord } from '../changes/audit-record.ts'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
+import { installedId } from '../store/installed-packages.ts'
+import type { Command } from '../terminal/command.ts'
+import { numberOption } from '../terminal/number-option.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
   name: 'events',
@@ -65,7 +60,7 @@ export const events: Command = {
 }
 
 async function show(directory: string, limit: number, terminal: Terminal): Promise<void> {
-  const state = await readReactions(directory, limit)
+  const state = await callUnlocked(directory, 'reactions', { limit })
   const { subscriptions, failed } = state
   if (subscriptions.length === 0) return terminal.result(state, 'No module reacts to events.')
   const lock = await readLock(directory)
@@ -96,18 +91,8 @@ function cellsOf(reaction: FailedReaction): string[] {
   return [event, type, subject, module, `${attempts} failed`, next, error]
 }
 
-function readReactions(directory: string, limit: number): Promise<ReactionsState> {
-  return asked(directory, () =>
-    askDatabase({ directory, path: '/reactions', body: { limit } }, () => reactionsState(directory, limit)),
-  )
-}
-
 async function replay(directory: string, choice: FailedChoice, terminal: Terminal): Promise<void> {
-  const { reactions } = await asked(directory, () =>
-    askDatabase({ directory, path: '/replay', body: choice }, async () => ({
-      reactions: await replayReactions(directory, choice),
-    })),
-  )
+  const { reactions } = await callUnlocked(directory, 'replay', choice)
   if (choice.event !== undefined) assertSome(reactions, choice.event, choice.module)
   const lock = await readLock(directory)
   const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
@@ -128,11 +113,7 @@ async function discard(
   terminal: Terminal,
 ): Promise<void> {
   const record = { ...beginRecord('discard', choice.event, {}), outcome: 'done' } as const
-  const { reactions } = await asked(directory, () =>
-    askDatabase({ directory, path: '/discard', body: { ...choice, record } }, async () => ({
-      reactions: await discardReactions(directory, choice, record),
-    })),
-  )
+  const { reactions } = await callUnlocked(directory, 'discard', { ...choice, record })
   assertSome(reactions, choice.event, choice.module)
   terminal.result({ discarded: reactions }, `Given up:\n${listed(reactions)}`)
 }
@@ -148,15 +129,7 @@ function assertSome(reactions: readonly ChosenReaction[], event: string, module?
 /** The id of a module that reacts to events, or has done so. */
 async function moduleOf(directory: string, name: string): Promise<string> {
   const id = installedId(await readLock(directory), name) ?? name
-  const { subscriptions } = await readReactions(directory, 1)
+  const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })
   if (subscriptions.some(({ module }) => module === id)) return id
   throw noReactingModule({ name })
-}
-
-async function asked<Answer>(directory: string, ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw await withUser(directory, error)
-  }
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { Command } from '../command.ts'
 import {
   type DatabaseSchema,
   hostVersion,
@@ -11,10 +10,11 @@ import {
   readConfig,
   readLock,
   readPackage,
-} from '../host.ts'
-import { checkModules } from '../install/checks/check-modules.ts'
-import { readPackageJson } from '../install/dependencies.ts'
-import type { HostTrial } from '../install/try-host.ts'
+} from '@mortise/host'
+import { checkModules } from '../install/plan/checks/check-modules.ts'
+import type { HostTrial } from '../install/probe/try-host.ts'
+import { readPackageJson } from '../store/package-json.ts'
+import type { Command } from '../terminal/command.ts'
 
 /**
  * What `app host-upgrade` asks of a host that is to take over, in a process of its own: whether it reads the

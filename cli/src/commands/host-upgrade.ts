@@ -1,8 +1,7 @@
-import type { Command } from '../command.ts'
-import { type ApplicationState, callRunningHost, readLock } from '../host.ts'
-import { changeApplication, planChange } from '../install/change-application.ts'
-import { type Installed, installSources } from '../install/install-modules.ts'
-import { hostSource } from '../install/stage-host.ts'
+import { callRunningHost } from '@mortise/host'
+import type { Applied } from '../install/apply/apply.ts'
+import { changeModules } from '../install/pipeline.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const hostUpgrade: Command = {
   name: 'host-upgrade',
@@ -26,24 +25,12 @@ export const hostUpgrade: Command = {
     const disableIncompatible = options.disableIncompatible === true
     const dryRun = options.dryRun === true
     const command = ['host-upgrade', version, ...(disableIncompatible ? ['--disable-incompatible'] : [])]
-    const request = {
-      directory,
-      command: command.join(' '),
-      terminal,
-      yes: true,
-      dryRun,
-      offline: options.offline === true,
-      disableIncompatible,
-    }
-    const work = async (staging: string) => {
-      const lock = await readLock(directory)
-      return await installSources({ ...request, staging }, lock, [], hostSource(version, directory, lock))
-    }
-    const outcome = dryRun
-      ? await planChange(directory, request.command, work)
-      : await changeApplication(directory, request.command, terminal, () => work(directory))
+    const outcome = await changeModules({
+      ...{ kind: 'host-upgrade', version, directory, command: command.join(' '), terminal, yes: true },
+      ...{ dryRun, disableIncompatible, offline: options.offline === true },
+    })
     const running = await runningHost(directory)
-    const { generation, host, switched } = outcome
+    const { generation, hostPlan: host, switched } = outcome
     const disabled = host?.outside.map(({ id }) => id) ?? []
     terminal.result(
       { generation, host: host ?? null, disabled, dryRun, running, live: switched?.live ?? false },
@@ -58,14 +45,12 @@ interface RunningHost {
 }
 
 async function runningHost(directory: string): Promise<RunningHost | null> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  if (answer?.status !== 200) return null
-  const { pid, host } = answer.body as ApplicationState
-  return { pid, version: host }
+  const state = await callRunningHost(directory, 'state')
+  return state === undefined ? null : { pid: state.pid, version: state.host }
 }
 
 function describe(
-  { host, generation }: Installed,
+  { hostPlan: host, generation }: Applied,
   disabled: readonly string[],
   dryRun: boolean,
   running: RunningHost | null,

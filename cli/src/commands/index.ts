@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts'
+import type { Command } from '../terminal/command.ts'
 import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { bundle } from './bundle.ts'
@@ -14,6 +14,7 @@ import { moduleHistory } from './module-history.ts'
 import { moduleInfo } from './module-info.ts'
 import { moduleInstall } from './module-install.ts'
 import { moduleList } from './module-list.ts'
+import { moduleManifest } from './module-manifest.ts'
 import { moduleRemove } from './module-remove.ts'
 import { moduleRollback } from './module-rollback.ts'
 import { moduleUpgrade } from './module-upgrade.ts'
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   moduleHistory,
   moduleList,
   moduleInfo,
+  moduleManifest,
   hostUpgrade,
   config,
   audit,

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
-import { findApplication } from '../application.ts'
-import { completeApplication, newSecretNote } from '../application-folder.ts'
-import { assertOwner } from '../assert-owner.ts'
-import type { Command } from '../command.ts'
+import { completeApplication, newSecretNote } from '../application/application-folder.ts'
+import { assertOwner } from '../application/assert-owner.ts'
+import { findApplication } from '../application/find-application.ts'
 import { namedTwice } from '../failures/index.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const init: Command = {
   name: 'init',

@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
 import { type Moved, moveData } from '../data/move-data.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const migrateData: Command = {
   name: 'migrate-data',

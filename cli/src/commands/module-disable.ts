@@ -1,7 +1,6 @@
-import type { Command } from '../command.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { disableModules } from '../install/enable-modules.ts'
-import { isServed } from '../installed-state.ts'
+import { changeModules } from '../install/pipeline.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleDisable: Command = {
   name: 'module-disable',
@@ -13,9 +12,10 @@ export const moduleDisable: Command = {
   async run({ arguments: names, terminal, application }) {
     const directory = await application()
     const command = ['module-disable', ...names].join(' ')
-    const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
-      disableModules(directory, command, names),
-    )
+    const { switched, generation, changed, unchanged } = await changeModules({
+      ...{ kind: 'disable', names, directory, command, terminal },
+    })
+    const rest = { generation, changed, unchanged }
     terminal.result(
       { ...rest, live: switched?.live ?? (await isServed(directory)) },
       [

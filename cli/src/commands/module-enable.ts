@@ -1,8 +1,7 @@
-import type { Command } from '../command.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { enableModules } from '../install/enable-modules.ts'
-import { isServed } from '../installed-state.ts'
-import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../settled.ts'
+import { changeModules } from '../install/pipeline.ts'
+import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '../install/settle.ts'
+import { isServed } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleEnable: Command = {
   name: 'module-enable',
@@ -16,9 +15,10 @@ export const moduleEnable: Command = {
     const seconds = secondsToSettle(options.settle)
     const directory = await application()
     const command = ['module-enable', ...names].join(' ')
-    const { switched, ...rest } = await changeApplication(directory, command, terminal, () =>
-      enableModules(directory, command, names),
-    )
+    const { switched, generation, changed, unchanged } = await changeModules({
+      ...{ kind: 'enable', names, directory, command, terminal },
+    })
+    const rest = { generation, changed, unchanged }
     const settled = await waitUntilSettled(directory, switched, seconds, terminal)
     terminal.result(
       {

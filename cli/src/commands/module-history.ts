@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
-import { emptyLock, readGenerations, readLock } from '../host.ts'
-import { changesBetween } from '../install/changes-between.ts'
-import { cameFromOutside, changesFromOutside } from '../install/in-force.ts'
-import { sayUnreadable } from '../install/say-unreadable.ts'
+import { emptyLock, readGenerations, readLock } from '@mortise/host'
+import { changesBetween } from '../changes/changes-between.ts'
+import { cameFromOutside, changesFromOutside } from '../changes/in-force.ts'
+import { sayUnreadable } from '../changes/say-unreadable.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleHistory: Command = {
   name: 'module-history',

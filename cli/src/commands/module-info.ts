@@ -1,7 +1,7 @@
-import type { Call, Command } from '../command.ts'
 import { Failure } from '../failures/index.ts'
 import { describeElsewhere, describeModule } from '../install/describe-module.ts'
-import { planText } from '../install/plan.ts'
+import { planText } from '../install/plan/print-plan.ts'
+import type { Call, Command } from '../terminal/command.ts'
 
 export const moduleInfo: Command = {
   name: 'module-info',

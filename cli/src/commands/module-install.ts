@@ -1,8 +1,5 @@
-import type { Command } from '../command.ts'
-import { checkFrozen } from '../install/checks/frozen.ts'
-import { deployLock } from '../install/deploy-lock.ts'
-import { installModules } from '../install/install-modules.ts'
-import { installationOptions, runInstallation } from '../installation.ts'
+import type { Command } from '../terminal/command.ts'
+import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleInstall: Command = {
   name: 'module-install',
@@ -21,9 +18,6 @@ export const moduleInstall: Command = {
 
   async run(call) {
     const { arguments: specs, options } = call
-    await runInstallation(call, 'module-install', async (request) => {
-      if (options.frozen === true) await checkFrozen(request.directory, specs)
-      return (await deployLock(request, specs)) ?? (await installModules(request, specs))
-    })
+    await runInstallation(call, 'module-install', { kind: 'install', specs, frozen: options.frozen === true })
   },
 }

@@ -1,8 +1,8 @@
 import { gt } from 'semver'
-import type { Command } from '../command.ts'
+import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import { findNewer, type Newer } from '../install/find-newer.ts'
-import { type InstalledState, installedStates } from '../installed-state.ts'
-import { describeHost, differingHosts } from '../other-hosts.ts'
+import { type InstalledState, installedStates } from '../store/installed-state.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleList: Command = {
   name: 'module-list',

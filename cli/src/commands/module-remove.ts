@@ -1,14 +1,9 @@
-import { writeConfigSchema } from '../application-folder.ts'
-import { askBeforeLoss, YES } from '../ask-before-loss.ts'
-import type { Command } from '../command.ts'
+import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
-import { planPurge, purgeModules, purgeText } from '../data/purge-modules.ts'
-import { asFailure } from '../explain.ts'
-import { type Failure, failureOf } from '../failures/index.ts'
-import { readLock } from '../host.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { removeModules } from '../install/remove-modules.ts'
-import { isServed } from '../installed-state.ts'
+import { changeModules } from '../install/pipeline.ts'
+import { isServed } from '../store/installed-state.ts'
+import { YES } from '../terminal/ask-before-loss.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',
@@ -25,26 +20,10 @@ export const moduleRemove: Command = {
     const directory = await application()
     const purge = options.purge === true
     const command = ['module-remove', ...(purge ? ['--purge'] : []), ...names].join(' ')
-    const { switched, removed, absent, purged } = await changeApplication(
-      directory,
-      command,
-      terminal,
-      async () => {
-        const plan = purge ? await planPurge(directory, names) : { modules: [], drops: [] }
-        const done = await removeModules(directory, command, names, async () => {
-          if (plan.drops.length === 0) return
-          terminal.note(`Drops ${purgeText(plan)}. An archive of them precedes it.`)
-          await askBeforeLoss(terminal, options.yes === true, 'Drop that?')
-        })
-        try {
-          return { ...done, purged: await purgeModules(directory, plan.modules) }
-        } catch (error) {
-          throw notPurged(done.removed, error)
-        }
-      },
-    )
+    const yes = options.yes === true
+    const done = await changeModules({ kind: 'remove', names, purge, directory, command, terminal, yes })
+    const { switched, generation, changed: removed, absent, purged } = done
     await writeConfigSchema(directory)
-    const generation = switched?.generation ?? (await readLock(directory)).generation
     const live = switched?.live ?? (await isServed(directory))
     terminal.result(
       {
@@ -69,16 +48,4 @@ export const moduleRemove: Command = {
       ].join('\n'),
     )
   },
-}
-
-/** What has come up after the removal: it cannot be known before. */
-function notPurged(removed: readonly string[], error: unknown): Failure {
-  const { exitCode, code, message } = asFailure(error)
-  const which = removed.length === 0 ? 'The data' : `${removed.join(', ')} is removed. Its data`
-  return failureOf({
-    exitCode,
-    code,
-    message: `${which} is not dropped: ${message}`,
-    hint: 'The tables that are left are as they were. Run the command again after that: it goes on where this one stopped.',
-  })
 }

@@ -1,14 +1,15 @@
-import { writeConfigSchema } from '../application-folder.ts'
-import { YES } from '../ask-before-loss.ts'
-import type { Command } from '../command.ts'
+import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
-import { inTemporaryFolder } from '../host.ts'
-import { changeApplication, planChange } from '../install/change-application.ts'
-import { dropText } from '../install/plan-undo.ts'
-import { planText, type RolledBack, rollbackModules } from '../install/rollback-modules.ts'
-import { isServed } from '../installed-state.ts'
+import type { Applied } from '../install/apply/apply.ts'
+import { changeModules } from '../install/pipeline.ts'
+import { dropText } from '../install/plan/plan-undo.ts'
+import { wayBackText } from '../install/plan/print-plan.ts'
+import type { WayBack } from '../install/plan/way-back.ts'
+import { isServed } from '../store/installed-state.ts'
+import { YES } from '../terminal/ask-before-loss.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',
@@ -38,11 +39,10 @@ export const moduleRollback: Command = {
     const command = ['module-rollback', ...words].join(' ')
     const yes = options.yes === true
     const dryRun = options.dryRun === true
-    const work = (staging: string) =>
-      rollbackModules({ directory, command, generation, terminal, withSnapshot, yes, dryRun, staging })
-    const { switched, ...rest } = dryRun
-      ? await planChange(directory, command, work)
-      : await changeApplication(directory, command, terminal, () => inTemporaryFolder(directory, work))
+    const asked = { kind: 'rollback', generation, withSnapshot } as const
+    const { switched, ...rest } = rolledBack(
+      await changeModules({ ...asked, directory, command, terminal, yes, dryRun }),
+    )
     if (!dryRun) await writeConfigSchema(directory)
     const live = switched?.live ?? (await isServed(directory))
     const way = rest.archive && restoreCommand(directory, rest.archive)
@@ -51,11 +51,19 @@ export const moduleRollback: Command = {
   },
 }
 
-type Done = Omit<RolledBack, 'switched'>
+function rolledBack({ switched, generation, wayBack, snapshot: restored }: Applied) {
+  const { to, plan, snapshot: planned } = wayBack as WayBack
+  const { archive = null, stays = null } = switched?.undone ?? {}
+  const undone = archive === null ? [] : plan.undo
+  const at = planned && { at: planned.snapshot.at, tables: planned.tables, former: restored?.former ?? null }
+  return { switched, generation, to, plan, undone, archive, stays, snapshot: at ?? null }
+}
+
+type Done = Omit<ReturnType<typeof rolledBack>, 'switched'>
 
 function planned({ to, plan, snapshot }: Done): string {
   if (plan.changes.length === 0) return nothingToDo(to)
-  if (snapshot === null) return planText(to, plan)
+  if (snapshot === null) return wayBackText(to, plan)
   return `Back to generation ${to}: ${plan.changes.join(', ')}, with the database of ${snapshot.at}.`
 }
 

@@ -1,6 +1,5 @@
-import type { Command } from '../command.ts'
-import { upgradeModules } from '../install/upgrade-modules.ts'
-import { installationOptions, runInstallation } from '../installation.ts'
+import type { Command } from '../terminal/command.ts'
+import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleUpgrade: Command = {
   name: 'module-upgrade',
@@ -15,6 +14,6 @@ export const moduleUpgrade: Command = {
   changes: true,
 
   async run(call) {
-    await runInstallation(call, 'module-upgrade', (request) => upgradeModules(request, call.arguments))
+    await runInstallation(call, 'module-upgrade', { kind: 'upgrade', names: call.arguments })
   },
 }

@@ -1,6 +1,5 @@
-import type { Command } from '../command.ts'
-import { withUser } from '../database-in-use.ts'
-import { callRunningHost, describeApplication } from '../host.ts'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
   name: 'openapi',
@@ -9,16 +8,7 @@ export const openapi: Command = {
 
   async run({ terminal, application }) {
     const directory = await application()
-    const answer = await callRunningHost(directory, { method: 'GET', path: '/openapi' })
-    const document = answer?.status === 200 ? answer.body : await describeAlone(directory)
+    const document = await callUnlocked(directory, 'openapi')
     terminal.result(document, JSON.stringify(document, null, 2))
   },
-}
-
-async function describeAlone(directory: string): Promise<unknown> {
-  try {
-    return await describeApplication(directory)
-  } catch (error) {
-    throw await withUser(directory, error)
-  }
 }

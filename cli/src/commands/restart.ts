@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts'
+import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { whileLocked } from '../changes/command-lock.ts'
+import { assertInForce } from '../changes/in-force.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
-import { callRunningHost } from '../host.ts'
-import { whileLocked } from '../install/command-lock.ts'
-import { assertInForce } from '../install/in-force.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const restart: Command = {
   name: 'restart',
@@ -13,19 +13,15 @@ export const restart: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     await assertInForce(directory)
-    const answer = await whileLocked(directory, 'restart', () =>
-      terminal.during('Replacing its processes one by one', () =>
-        callRunningHost(directory, { method: 'POST', path: '/restart' }),
-      ),
-    )
-    if (answer === undefined) {
-      throw notRunning()
-    }
-    const { workers, reason } = answer.body as { workers?: number; reason?: string }
-    if (answer.status !== 200 || workers === undefined) {
-      const because = { reason: reason ?? `it answered ${answer.status}` }
-      throw answer.status === 409 ? restartRefused(because) : restartFailed(because)
-    }
-    terminal.result({ workers }, `Replaced ${workers} processes.`)
+    const replaced = await whileLocked(directory, 'restart', () =>
+      terminal.during('Replacing its processes one by one', () => callRunningHost(directory, 'restart')),
+    ).catch((error) => {
+      throw error instanceof HostRefusedError ? notRestarted(error) : error
+    })
+    if (replaced === undefined) throw notRunning()
+    terminal.result(replaced, `Replaced ${replaced.workers} processes.`)
   },
 }
+
+const notRestarted = ({ status, reason }: HostRefusedError) =>
+  status === 409 ? restartRefused({ reason }) : restartFailed({ reason })

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import { writeConfigSchema } from '../application-folder.ts'
-import { YES } from '../ask-before-loss.ts'
-import type { Command } from '../command.ts'
+import { writeConfigSchema } from '../application/application-folder.ts'
 import { nameOfFormer } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
-import { changeApplication } from '../install/change-application.ts'
+import { changeApplication } from '../install/pipeline.ts'
+import { YES } from '../terminal/ask-before-loss.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const restore: Command = {
   name: 'restore',

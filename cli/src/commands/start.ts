@@ -1,9 +1,26 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { beginInClone, completeClone, newSecretNote, renewIdentity } from '../application-folder.ts'
-import type { Command } from '../command.ts'
+import {
+  Application,
+  BrokenStorageError,
+  isTakingBackLeft,
+  readConfig,
+  reportFailure,
+  serveParent,
+  showPulse,
+  WorkerEndedError,
+  WorkerPool,
+} from '@mortise/host'
+import {
+  beginInClone,
+  completeClone,
+  newSecretNote,
+  renewIdentity,
+} from '../application/application-folder.ts'
+import { calledFolder } from '../application/pinned-host.ts'
+import { withUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
-import { withUser } from '../database-in-use.ts'
+import { explain } from '../doctor/explain-lost.ts'
 import {
   cannotListen,
   type Failure,
@@ -16,26 +33,14 @@ import {
   workersFailed,
   workersFailedAlike,
 } from '../failures/index.ts'
-import {
-  Application,
-  BrokenStorageError,
-  isTakingBackLeft,
-  readConfig,
-  reportFailure,
-  serveParent,
-  showPulse,
-  WorkerEndedError,
-  WorkerPool,
-} from '../host.ts'
-import { blocksStart } from '../install/apply-change.ts'
-import { changeApplication } from '../install/change-application.ts'
-import { assertSound } from '../install/replace-host.ts'
+import { blocksStart } from '../install/apply/apply-change.ts'
+import { changeApplication } from '../install/pipeline.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { takeUpAtStart } from '../install/take-up-at-start.ts'
-import { explain } from '../lost.ts'
-import { calledFolder } from '../pinned-host.ts'
-import { isOnTerminal, StopSignals } from '../stop-signals.ts'
-import type { Terminal } from '../terminal.ts'
+import { assertSound } from '../store/host-package.ts'
+import type { Command } from '../terminal/command.ts'
+import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** How long a start goes on after a signal has ended it, in milliseconds. */
 const START_TIMEOUT = 10_000

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { beginRecord } from '../audit/begin-record.ts'
-import { deliverRecords } from '../audit/deliver-records.ts'
-import type { Command } from '../command.ts'
+import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '@mortise/host'
+import { beginRecord } from '../changes/audit-record.ts'
+import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
-import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '../host.ts'
+import type { Command } from '../terminal/command.ts'
 
 export const token: Command = {
   name: 'token',

@@ -1,4 +1,4 @@
-import { hostVersion, parseJson } from '../host.ts'
+import { hostVersion, parseJson } from '@mortise/host'
 
 /** The first entry of an archive: what it is, and what else is in it. */
 export interface ArchiveManifest {

@@ -1,10 +1,11 @@
-import { constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { findApplication } from '../application.ts'
+import { makeFolder, readConfig } from '@mortise/host'
+import { findApplication } from '../application/find-application.ts'
+import { freeName } from '../application/free-name.ts'
 import { archiveFailed } from '../failures/index.ts'
-import { makeFolder, readConfig } from '../host.ts'
-import { assertRoom, sizeOf } from '../install/take-snapshot.ts'
+import { assertRoom, sizeOfDatabase } from './disk-room.ts'
 
 // What a command is about to drop is archived first: the data of purged modules in `.app/purged/`, the database before
 // migrations are undone in `.app/undone/`. An archive stays until somebody deletes it.
@@ -24,7 +25,7 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
     await makeFolder(folder, 0o700)
     await access(folder, constants.W_OK | constants.X_OK)
     const { databaseFile } = await readConfig(directory)
-    if (databaseFile !== undefined) await assertRoom(folder, 2 * (await sizeOf(databaseFile)))
+    if (databaseFile !== undefined) await assertRoom(folder, 2 * (await sizeOfDatabase(databaseFile)))
   } catch (error) {
     throw archiveFailed({ folder, reason: (error as Error).message, cause: error })
   }
@@ -33,10 +34,7 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
 /** @returns the path of a file that is not there, relative to the application folder */
 export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
   await makeFolder(folderOf(directory, folder), 0o700)
-  for (let number = 1; ; number++) {
-    const path = join('.app', folder, `${name}${number === 1 ? '' : `-${number}`}.tgz`)
-    if (!existsSync(join(directory, path))) return path
-  }
+  return relative(directory, freeName(join(folderOf(directory, folder), name), '.tgz'))
 }
 
 /** The command that brings back what an archive holds, to be run where this one was run. */

@@ -2,22 +2,21 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { noSecretToBackUp } from '../failures/index.ts'
 import {
+  callApplication,
   configFile,
-  copyDatabaseBeside,
   type Lock,
   readLock,
   readOptionalText,
   readText,
   secretFile,
-} from '../host.ts'
-import { busyWith } from '../install/command-lock.ts'
-import { interrupted } from '../install/interrupted.ts'
-import { readJournal } from '../install/journal.ts'
-import { whileBackingUp } from '../install/staging.ts'
+} from '@mortise/host'
+import { busyWith } from '../changes/command-lock.ts'
+import { interrupted } from '../changes/interrupted.ts'
+import { readJournal } from '../changes/journal.ts'
+import { noSecretToBackUp } from '../failures/index.ts'
+import { whileBackingUp } from '../store/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
-import { askDatabase } from './ask-database.ts'
 import { isRestorationLeft, readRestoration } from './restore-journal.ts'
 import { assertFree, writeArchive } from './write-archive.ts'
 
@@ -68,8 +67,7 @@ async function copyMoment(directory: string, copy: string): Promise<Moment> {
   for (;;) {
     await untilRestored(directory)
     const moment = await readMoment(directory)
-    const body = { file: copy }
-    await askDatabase({ directory, path: '/backup', body }, () => copyDatabaseBeside(directory, copy))
+    await callApplication(directory, 'backup', { file: copy })
     const isSame = isDeepStrictEqual(await readMoment(directory), moment)
     if (isSame && !isRestorationLeft(directory)) return moment
   }

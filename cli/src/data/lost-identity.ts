@@ -1,3 +1,5 @@
+import { type IdentityError, readIdentity, secretFile } from '@mortise/host'
+import { readSnapshots } from '../application/snapshots.ts'
 import {
   databaseLost,
   databaseLostSnapshotLeft,
@@ -7,8 +9,6 @@ import {
   otherSecret,
   secretLost,
 } from '../failures/index.ts'
-import { type IdentityError, readIdentity, secretFile } from '../host.ts'
-import { readSnapshots } from '../install/snapshots.ts'
 
 /** Why a command refuses a database or a secret that is not the application's own, and the way back. */
 export async function lostIdentity({ code, directory, message: problem }: IdentityError): Promise<Failure> {

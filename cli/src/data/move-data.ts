@@ -1,26 +1,14 @@
 import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
-import { askBeforeLoss } from '../ask-before-loss.ts'
 import {
-  databaseOverridden,
-  moveBusy,
-  moveInterrupted,
-  moveTargetUnreachable,
-  nothingToMove,
-  notMovable,
-  notOnSqlite,
-  wrongMoveTarget,
-} from '../failures/index.ts'
-import {
-  type ApplicationState,
   acquireFileLock,
   callRunningHost,
   configFile,
   databaseLockFile,
   forgetDatabase,
   HostGoneError,
+  HostRefusedError,
   holdWrites,
   keptTables,
   MigrationError,
@@ -31,11 +19,23 @@ import {
   readConfig,
   replaceFile,
   StorageUnreachableError,
-} from '../host.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
-import { readConfigText } from '../settings/config-text.ts'
-import { setInJson } from '../settings/edit-json.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { DatabaseError } from '@mortise/module-sdk'
+import { readConfigText } from '../application/config-text.ts'
+import { setInJson } from '../application/edit-json.ts'
+import {
+  databaseOverridden,
+  moveBusy,
+  moveInterrupted,
+  moveTargetUnreachable,
+  nothingToMove,
+  notMovable,
+  notOnSqlite,
+  wrongMoveTarget,
+} from '../failures/index.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {
   readonly directory: string
@@ -147,17 +147,15 @@ async function whileHeld<Result>(
 }
 
 async function switchByHost(directory: string, former: string, next: string): Promise<void> {
-  const body = { former, next }
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/switch', body }).catch(
-    (error) => {
-      if (error instanceof HostGoneError) return undefined
-      throw error
-    },
-  )
-  if (answer?.status === 200) return
+  let reason = 'it has ended'
+  try {
+    if ((await callRunningHost(directory, 'switch', { former, next })) !== undefined) return
+  } catch (error) {
+    if (error instanceof HostRefusedError) reason = error.reason
+    else if (!(error instanceof HostGoneError)) throw error
+  }
   // It may have ended after it had done it.
   if ((await readFile(configFile(directory), 'utf8')) === next) return
-  const { reason = 'it has ended' } = (answer?.body ?? {}) as { reason?: string }
   throw moveInterrupted({ reason: `the running host did not switch: ${reason}` })
 }
 
@@ -167,8 +165,7 @@ async function switchAlone(directory: string, former: string, next: string): Pro
 }
 
 async function runningHost(directory: string): Promise<number | null> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' }).catch(() => undefined)
-  return answer?.status === 200 ? (answer.body as ApplicationState).pid : null
+  return (await callRunningHost(directory, 'state').catch(() => undefined))?.pid ?? null
 }
 
 function targetOf(to: string | undefined): { url: string; name: string } {

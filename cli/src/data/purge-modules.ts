@@ -1,10 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beginRecord } from '../audit/begin-record.ts'
-import { notPurgeable } from '../failures/index.ts'
 import {
-  assertUnneeded,
-  copyDatabase,
+  callApplication,
   extractModule,
   type Lock,
   MigrationError,
@@ -13,20 +10,19 @@ import {
   openStorage,
   placeOfDatabase,
   postgresData,
-  purgeModule,
   readConfig,
   readContents,
   readGenerations,
   readLock,
   type Storage,
-} from '../host.ts'
-import { installedId } from '../install/source.ts'
-import { makeStaging } from '../install/staging.ts'
-import { assertServedNowhereElse } from '../other-hosts.ts'
-import { applicationSchema } from './application-schema.ts'
+} from '@mortise/host'
+import { assertServedNowhereElse } from '../application/other-hosts.ts'
+import { beginRecord } from '../changes/audit-record.ts'
+import { notPurgeable } from '../failures/index.ts'
+import { installedId } from '../store/installed-packages.ts'
+import { makeStaging } from '../store/staging.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertArchivable, freeArchive } from './archives.ts'
-import { askDatabase } from './ask-database.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface Purged {
@@ -58,10 +54,9 @@ export async function purgeModules(directory: string, names: readonly string[]):
   const lock = await readLock(directory)
   const ids = (await idsOf(directory, lock, names)).filter((id) => !Object.hasOwn(lock.modules, id))
   if (ids.length === 0) return []
-  const retired = { directory, path: '/retired', body: { modules: ids } } as const
-  await askDatabase(retired, () => assertUnneeded(directory, ids))
+  await callApplication(directory, 'retired', { modules: ids })
   const copy = join(await privateStaging(directory), 'copy.db')
-  await askDatabase({ directory, path: '/backup', body: { file: copy } }, () => copyDatabase(directory, copy))
+  await callApplication(directory, 'backup', { file: copy })
   const purged: Purged[] = []
   for (const id of ids) {
     const folder = await privateStaging(directory)
@@ -84,9 +79,7 @@ export async function purgeModules(directory: string, names: readonly string[]):
 /** @param details of its record, unless there are no tables */
 async function drop(directory: string, module: string, details: OperatorRecord['details']): Promise<void> {
   const record = { ...beginRecord('purge', module, details), outcome: 'done' } as const
-  await askDatabase({ directory, path: '/purge', body: { module, record } }, () =>
-    purgeModule(directory, module, record),
-  )
+  await callApplication(directory, 'purge', { module, record })
 }
 
 /**
@@ -110,7 +103,7 @@ export async function planPurge(directory: string, names: readonly string[]): Pr
 
 /** @returns the ids, those that others refer to last, and their tables */
 async function rehearse(directory: string, ids: readonly string[]) {
-  const schema = await applicationSchema(directory)
+  const schema = await callApplication(directory, 'schema')
   const file = join(await privateStaging(directory), 'rehearsal.db')
   const storage = await openStorage({ file, schema, onFatal: rethrow })
   const left = new Set(ids)

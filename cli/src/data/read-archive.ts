@@ -4,7 +4,7 @@ import { open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { archiveIsBundle, badArchive, noArchive } from '../failures/index.ts'
-import { isBundle } from '../install/bundle-file.ts'
+import { isBundle } from '../store/bundle-file.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
 const LARGEST_MANIFEST = 64 * 1024

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { changeRecord } from '../audit/change-record.ts'
 import {
   type DatabasePlace,
   forgetDatabase,
@@ -16,9 +15,10 @@ import {
   toSqlite,
   writeDurably,
   writeIdentity,
-} from '../host.ts'
-import { lastLock } from '../install/lost-lock.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
+} from '@mortise/host'
+import { changeRecord } from '../changes/audit-record.ts'
+import { lastLock } from '../changes/lost-lock.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
 import {
   carryOutRestoration,
   removeUndecided,

@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { askBeforeLoss } from '../ask-before-loss.ts'
-import { beginRecord } from '../audit/begin-record.ts'
-import { badArchive, noSecretInArchive } from '../failures/index.ts'
 import {
   configFile,
   damageOf,
@@ -14,17 +11,20 @@ import {
   readConfig,
   readGenerations,
   readLock,
-  restoreModule,
+  runAlone,
   StorageBusyError,
   secretFile,
   storedModule,
-} from '../host.ts'
-import { checkLockedBytes } from '../install/checks/same-bytes.ts'
-import { inForce, nextGeneration } from '../install/in-force.ts'
-import { lastLock } from '../install/lost-lock.ts'
-import { makeStaging } from '../install/staging.ts'
-import { storedMigrations } from '../install/stored-migrations.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { beginRecord } from '../changes/audit-record.ts'
+import { inForce, nextGeneration } from '../changes/in-force.ts'
+import { lastLock } from '../changes/lost-lock.ts'
+import { badArchive, noSecretInArchive } from '../failures/index.ts'
+import { checkLockedBytes } from '../store/same-bytes.ts'
+import { makeStaging } from '../store/staging.ts'
+import { storedMigrations } from '../store/stored-migrations.ts'
+import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
 import { replaceData } from './replace-data.ts'
@@ -142,7 +142,8 @@ async function restorePurged(
   } as const
   const sets = await storedMigrations(directory)
   try {
-    const restored = await asRefusal(file, () => restoreModule(directory, join(folder, DATA), sets, record))
+    const data = { file: join(folder, DATA), sets, record }
+    const restored = await asRefusal(file, () => runAlone(directory, 'restoreModule', data))
     return { kind: 'module', ...restored, spec: await lastSpec(directory, restored.module) }
   } catch (error) {
     if (error instanceof StorageBusyError) await assertStopped(directory)

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import type { BegunRecord } from '../audit/begin-record.ts'
-import { databaseServed, hostRunning } from '../failures/index.ts'
+import { dirname } from 'node:path'
 import {
   acquireFileLock,
   callRunningHost,
@@ -23,7 +21,10 @@ import {
   secretFile,
   syncPath,
   writeDurably,
-} from '../host.ts'
+} from '@mortise/host'
+import type { BegunRecord } from '../changes/audit-record.ts'
+import { restorationFile } from '../changes/journal.ts'
+import { databaseServed, hostRunning } from '../failures/index.ts'
 
 // A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
 // complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which
@@ -44,7 +45,6 @@ export interface Restoration {
 }
 
 export const restoredFile = (file: string) => `${file}.restored`
-export const restorationFile = (directory: string) => join(directory, '.app', 'restore.json')
 
 /** Decides a restoration, and carries it out. The lock of the database is held. */
 export async function carryOutRestoration(directory: string, restoration: Restoration): Promise<void> {
@@ -119,7 +119,7 @@ export async function whileNoHost<Result>(
 
 /** @throws {Failure} where a host runs */
 export async function assertStopped(directory: string): Promise<void> {
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) throw hostRunning()
+  if ((await callRunningHost(directory, 'state')) !== undefined) throw hostRunning()
 }
 
 /** What a restoration that was killed before it was decided has put beside its place. */

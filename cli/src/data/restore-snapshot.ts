@@ -2,13 +2,6 @@ import { constants } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import {
-  lossNotConfirmed,
-  noRoomForSnapshot,
-  noSnapshot,
-  notConfirmed,
-  snapshotUnusable,
-} from '../failures/index.ts'
-import {
   type DatabaseContents,
   damageOf,
   type Lock,
@@ -18,35 +11,34 @@ import {
   readContents,
   readFileContents,
   readLock,
-} from '../host.ts'
-import { type MigrationNames, migrationsBeyond } from '../install/applied-migrations.ts'
-import { pruneStore } from '../install/generations.ts'
-import { inForce, nextGeneration } from '../install/in-force.ts'
-import { readSnapshots, type Snapshot } from '../install/snapshots.ts'
-import { makeStaging, removeLeftovers } from '../install/staging.ts'
-import { assertRoom } from '../install/take-snapshot.ts'
-import type { Terminal } from '../terminal.ts'
+} from '@mortise/host'
+import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
+import { inForce, nextGeneration } from '../changes/in-force.ts'
+import {
+  lossNotConfirmed,
+  noRoomForSnapshot,
+  noSnapshot,
+  notConfirmed,
+  snapshotUnusable,
+} from '../failures/index.ts'
+import { type MigrationNames, migrationsBeyond } from '../store/applied-migrations.ts'
+import { makeStaging, removeLeftovers } from '../store/staging.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { DATA } from './archive-manifest.ts'
+import { assertRoom } from './disk-room.ts'
 import { replaceData } from './replace-data.ts'
 import { assertStopped } from './restore-journal.ts'
 
-export interface SnapshotRestoration {
-  readonly directory: string
-  /** As it was called, for the history. */
-  readonly command: string
-  /** The generation whose modules are installed again. */
-  readonly target: Lock
-  /** The migrations that the packages of its modules have. */
-  readonly names: MigrationNames
-  readonly terminal: Terminal
-  /** Do not ask. */
-  readonly yes: boolean
-  /** Only say what would be lost. */
-  readonly dryRun: boolean
+export interface SnapshotPlan {
+  readonly snapshot: Snapshot
+  /** The tables that had another number of rows then, the audit trail aside. */
+  readonly tables: readonly TableChange[]
+  /** What is lost, for people. */
+  readonly loss: string
 }
 
 export interface RestoredSnapshot {
-  /** Of the lock from now on; the present one of a dry run. */
+  /** Of the lock from now on. */
   readonly generation: number
   /** When the snapshot was taken: what was written since is lost. RFC 3339, UTC. */
   readonly at: string
@@ -72,24 +64,34 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
 }
 
 /**
- * Installs what `target` had, on the database of the snapshot before the first migration that it does not have.
- * Says first what is lost, and asks. Run it while the application is locked.
- * @throws {Failure} not confirmed, a host runs, or there is no such snapshot (4): nothing has changed then
+ * Finds the snapshot before the first migration that the packages of `target` do not have, and what is lost with it.
+ * @param names the migrations that those packages have
+ * @throws {Failure} where there is none (4)
  */
-export async function restoreSnapshot(restoration: SnapshotRestoration): Promise<RestoredSnapshot> {
-  const { directory, command, target, names } = restoration
+export async function planSnapshot(
+  directory: string,
+  target: Lock,
+  names: MigrationNames,
+): Promise<SnapshotPlan> {
   const database = placeOfDatabase(await readConfig(directory))
   const snapshot = await findSnapshot(directory, names)
   if (snapshot === undefined) throw noSnapshot({ generation: target.generation })
-  const { at } = snapshot
   const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
-  const present = await readLock(directory)
-  if (restoration.dryRun) {
-    restoration.terminal.note(lossOf(snapshot, tables))
-    return { generation: present.generation, at, tables, former: null }
-  }
-  await agreed(restoration, lossOf(snapshot, tables))
+  return { snapshot, tables, loss: lossOf(snapshot, tables) }
+}
 
+/**
+ * Installs what `target` had, on the database of a snapshot. Run it while the application is locked.
+ * @param command as it was called, for the history
+ * @throws {Failure} a host runs, or the snapshot is damaged (4): nothing has changed then
+ */
+export async function restoreSnapshot(
+  directory: string,
+  command: string,
+  target: Lock,
+  { snapshot, tables }: SnapshotPlan,
+): Promise<RestoredSnapshot> {
+  const database = placeOfDatabase(await readConfig(directory))
   const copy = await copied(directory, snapshot)
   const generation = nextGeneration(await readLock(directory), await inForce(directory))
   const lock: Lock = { ...target, generation }
@@ -100,8 +102,7 @@ export async function restoreSnapshot(restoration: SnapshotRestoration): Promise
       throw snapshotUnusable({ file: snapshot.file, reason: error.message })
     },
   )
-  await pruneStore(directory, lock)
-  return { generation, at, tables, former }
+  return { generation, at: snapshot.at, tables, former }
 }
 
 /**
@@ -173,7 +174,12 @@ function ago(milliseconds: number): string {
 }
 
 /** Says what is lost before anything else, so that nobody stops a host for what they do not want. @throws {Failure} */
-async function agreed({ directory, terminal, yes }: SnapshotRestoration, loss: string): Promise<void> {
+export async function agreeToLoss(
+  directory: string,
+  terminal: Terminal,
+  yes: boolean,
+  loss: string,
+): Promise<void> {
   if (!yes && !terminal.interactive) throw lossNotConfirmed({ loss })
   terminal.note(loss)
   await assertStopped(directory)

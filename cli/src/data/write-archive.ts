@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { publish } from '@mortise/host'
 import { create } from 'tar'
 import { fileExists, noFolder } from '../failures/index.ts'
-import { publish } from '../host.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
 export interface Archive {

@@ -1,5 +1,3 @@
-import { loadOwnEnvFile } from '../environment.ts'
-import { Failure } from '../failures/index.ts'
 import {
   type Config,
   ConfigError,
@@ -8,7 +6,9 @@ import {
   readLock,
   readPackage,
   storedModule,
-} from '../host.ts'
+} from '@mortise/host'
+import { loadOwnEnvFile } from '../application/environment.ts'
+import { Failure } from '../failures/index.ts'
 import type { Trouble } from './finding.ts'
 
 /** app.config.json and the environment, the settings of modules included. */

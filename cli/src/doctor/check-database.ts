@@ -1,17 +1,14 @@
-import { lostIdentity } from '../data/lost-identity.ts'
-import { restoreLost } from '../data/restore-snapshot.ts'
 import {
   type AppliedMigration,
   assertOwnDatabase,
   type Config,
-  callRunningHost,
+  callApplication,
   type DatabaseInspection,
   hostMigrations,
   hostVersion,
   IdentityError,
   inspectDatabase,
   type Lock,
-  migrateApplication,
   moduleMigrations,
   placeOfDatabase,
   readConfig,
@@ -20,9 +17,12 @@ import {
   readPackage,
   StorageUnreachableError,
   storedModule,
-} from '../host.ts'
-import { isInForce } from '../install/in-force.ts'
-import { readSnapshots } from '../install/snapshots.ts'
+} from '@mortise/host'
+import { readSnapshots } from '../application/snapshots.ts'
+import { isInForce } from '../changes/in-force.ts'
+import { lostIdentity } from '../data/lost-identity.ts'
+import { restoreLost } from '../data/restore-snapshot.ts'
+import { isOfHost } from '../store/applied-migrations.ts'
 import type { Trouble } from './finding.ts'
 
 /** A file that is half empty is told from so many free bytes on. */
@@ -142,14 +142,7 @@ function pendingTrouble({ pending }: DatabaseInspection, directory: string): Tro
       message: `The database lacks ${namesOf(pending)}. The next start applies them; until then the modules that need them cannot serve.`,
       hint: 'Start the application, or run "app doctor --fix".',
       async mend() {
-        const modules = await activeModules(directory)
-        const answer = await callRunningHost(directory, {
-          method: 'POST',
-          path: '/migrate',
-          body: { modules },
-        })
-        if (answer === undefined) await migrateApplication(directory, modules)
-        else if (answer.status !== 200) throw new Error(`${(answer.body as { reason?: string }).reason}.`)
+        await callApplication(directory, 'migrate', { modules: await activeModules(directory) })
         return `Applied ${namesOf(pending)}.`
       },
     },
@@ -160,8 +153,6 @@ function aheadTrouble({ ahead: all }: DatabaseInspection): Trouble[] {
   const [own, ahead] = [all.filter(isOfHost), all.filter((migration) => !isOfHost(migration))]
   return [...hostTrouble(own), ...moduleTrouble(ahead)]
 }
-
-const isOfHost = ({ module }: AppliedMigration) => module === hostMigrations.module
 
 function hostTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
   if (ahead.length === 0) return []

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { keptFree, readConfig, volumeOf } from '../host.ts'
+import { keptFree, readConfig, volumeOf } from '@mortise/host'
 import type { Trouble } from './finding.ts'
 
 /** Whether the SQLite file has room to grow. What is wrong with the configuration itself is another check's. */

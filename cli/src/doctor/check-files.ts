@@ -1,5 +1,4 @@
 import { chmod, rm, stat } from 'node:fs/promises'
-import { lostIdentity } from '../data/lost-identity.ts'
 import {
   assertOwnSecret,
   callRunningHost,
@@ -9,7 +8,8 @@ import {
   readConfig,
   readIdentity,
   secretFile,
-} from '../host.ts'
+} from '@mortise/host'
+import { lostIdentity } from '../data/lost-identity.ts'
 import type { Trouble } from './finding.ts'
 
 /** The files beside configuration and packages: the secret and the control socket. */
@@ -65,8 +65,7 @@ async function otherSecret(directory: string): Promise<Trouble | undefined> {
 async function socketTrouble(directory: string): Promise<Trouble[]> {
   const socket = controlSocket(directory)
   if ((await modeOf(socket)) === undefined) return []
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  if (answer !== undefined) return []
+  if ((await callRunningHost(directory, 'state')) !== undefined) return []
   return [
     {
       id: 'control-socket',

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { asFailure } from '../explain.ts'
-import { readConfig } from '../host.ts'
-import { assertLockFile } from '../install/command-lock.ts'
-import { assertUsable, systemError, writtenFolders } from '../install/usable-folders.ts'
+import { readConfig } from '@mortise/host'
+import { assertUsable, systemError, writtenFolders } from '../application/usable-folders.ts'
+import { assertLockFile } from '../changes/command-lock.ts'
+import { asFailure } from '../terminal/explain.ts'
 import type { Trouble } from './finding.ts'
 
 /** With less, a command that installs and a host that commits soon fail. In bytes. */

@@ -1,9 +1,9 @@
 import { relative } from 'node:path'
+import { readJournal } from '../changes/journal.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, readRestoration } from '../data/restore-journal.ts'
-import { completeInterrupted } from '../install/apply-change.ts'
-import { readJournal } from '../install/journal.ts'
-import { findLeftovers, removeLeftovers } from '../install/staging.ts'
+import { completeInterrupted } from '../install/apply/apply-change.ts'
+import { findLeftovers, removeLeftovers } from '../store/staging.ts'
 import type { Trouble } from './finding.ts'
 
 /** What commands that were killed have left. The next one that changes the application sees to it as well. */

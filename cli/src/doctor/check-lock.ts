@@ -1,5 +1,5 @@
-import { readLock } from '../host.ts'
-import { cameFromOutside, changesFromOutside, inForce } from '../install/in-force.ts'
+import { readLock } from '@mortise/host'
+import { cameFromOutside, changesFromOutside, inForce } from '../changes/in-force.ts'
 import type { Trouble } from './finding.ts'
 
 /** Whether modules.lock.json names something else than a command has put in force here. */

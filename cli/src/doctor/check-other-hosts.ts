@@ -1,4 +1,4 @@
-import { describeHost, differingHosts } from '../other-hosts.ts'
+import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import type { Trouble } from './finding.ts'
 
 /** Whether all hosts of the database serve the same. */

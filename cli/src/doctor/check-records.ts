@@ -1,10 +1,10 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { readRestoration, restorationFile } from '../data/restore-journal.ts'
-import { asFailure } from '../explain.ts'
-import { freeName } from '../free-name.ts'
-import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '../host.ts'
-import { journalFile, readJournal } from '../install/journal.ts'
+import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '@mortise/host'
+import { freeName } from '../application/free-name.ts'
+import { journalFile, readJournal, restorationFile } from '../changes/journal.ts'
+import { readRestoration } from '../data/restore-journal.ts'
+import { asFailure } from '../terminal/explain.ts'
 import type { Trouble } from './finding.ts'
 
 /** Whether what commands have written down in `.app/` can be read. */

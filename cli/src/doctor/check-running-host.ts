@@ -1,16 +1,22 @@
-import { ownEnvironment } from '../environment.ts'
-import { type ApplicationState, callRunningHost, probe, readConfig, readLock, storedModule } from '../host.ts'
-import { hostOf } from '../install/host-package.ts'
-import { isInForce } from '../install/in-force.ts'
+import {
+  type ApplicationState,
+  callRunningHost,
+  probe,
+  readConfig,
+  readLock,
+  storedModule,
+} from '@mortise/host'
+import { ownEnvironment } from '../application/environment.ts'
+import { isInForce } from '../changes/in-force.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
+import { hostOf } from '../store/host-package.ts'
 import type { Trouble } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
 /** What the running host serves, against what it should. Where none runs there is nothing to say. */
 export async function checkRunningHost(directory: string): Promise<Trouble[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  if (answer === undefined) return []
-  const state = answer.body as ApplicationState
+  const state = await callRunningHost(directory, 'state')
+  if (state === undefined) return []
   const lock = await readLock(directory)
   const { generation } = lock
   const database = await databaseTrouble(directory, state)
@@ -99,10 +105,9 @@ function behindTrouble(directory: string, served: number, locked: number): Troub
         config,
         enabled.map(([id, module]) => ({ id, directory: storedModule(directory, module) })),
       )
-      const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
-      const { generation, reason } = (answer?.body ?? {}) as { generation?: number; reason?: string }
-      if (answer?.status !== 200) throw new Error(`${reason ?? 'the host has gone'}.`)
-      return `It serves generation ${generation} now.`
+      const activated = await callRunningHost(directory, 'activate')
+      if (activated === undefined) throw new Error('the host has gone.')
+      return `It serves generation ${activated.generation} now.`
     },
   }
 }

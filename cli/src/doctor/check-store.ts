@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { Failure } from '../failures/index.ts'
 import {
   differenceOf,
   type LockedPackage,
@@ -9,14 +8,16 @@ import {
   readLock,
   readPackage,
   storedModule,
-} from '../host.ts'
-import { missingContracts } from '../install/checks/contracts.ts'
-import { checkHostRange } from '../install/checks/host-range.ts'
-import { readPackageJson } from '../install/dependencies.ts'
-import { pruneStore, unreachable } from '../install/generations.ts'
-import { npmOptions } from '../install/npm-options.ts'
-import { restoreStore, takeUpRestored } from '../install/restore-store.ts'
-import { holds, removeLeftovers } from '../install/staging.ts'
+} from '@mortise/host'
+import { Failure } from '../failures/index.ts'
+import { takeUpRestored } from '../install/apply/take-up-restored.ts'
+import { npmOptions } from '../install/fetch/npm-options.ts'
+import { restoreStore } from '../install/fetch/restore-store.ts'
+import { missingContracts } from '../install/plan/checks/contracts.ts'
+import { checkHostRange } from '../install/plan/checks/host-range.ts'
+import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
+import { readPackageJson } from '../store/package-json.ts'
+import { holds, removeLeftovers } from '../store/staging.ts'
 import type { Trouble } from './finding.ts'
 
 /** Whether the store has, to the byte, what the lock names, and whether that fits together. */

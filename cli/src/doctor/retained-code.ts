@@ -1,15 +1,11 @@
-import type { ApplicationState } from '../host.ts'
+import type { ApplicationState } from '@mortise/host'
+import { retainedPackages } from '../store/installed-state.ts'
 import type { Trouble } from './finding.ts'
 
 /** From so many on it is worth a word. */
 const MANY = 20
 /** What a replaced package leaves in memory, in MB: measured with api-cart (0.08) and api-purchase (0.11). */
 const MEGABYTES = 0.1
-
-/** How many packages a running host keeps in memory that it no longer serves: code cannot be unloaded. */
-export function retainedPackages({ loadedPackages, modules }: ApplicationState): number {
-  return loadedPackages - modules.filter(({ state }) => state === 'active').length
-}
 
 export function retainedCode(state: ApplicationState): Trouble[] {
   const packages = retainedPackages(state)

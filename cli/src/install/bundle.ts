@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath } from '@mortise/host'
 import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
-import { Failure } from '../failure.ts'
-import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath } from '../host.ts'
-import { hostEntry, lockEntry, moduleEntry } from './bundle-file.ts'
-import { holds } from './staging.ts'
+import { Failure } from '../failures/index.ts'
+import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
+import { holds } from '../store/staging.ts'
 
 export interface Bundled {
   readonly file: string

@@ -1,11 +1,11 @@
-import { asFailure } from '../explain.ts'
-import { type LockedModule, readConfig, readLock } from '../host.ts'
-import { fetchPackage, registryFailure } from './fetch-package.ts'
-import { readDescription } from './local-registry.ts'
-import { loadPacote } from './npm-libraries.ts'
-import { type NpmOptions, npmOptions } from './npm-options.ts'
-import type { Source } from './source.ts'
-import { upgradeSource } from './upgrade-modules.ts'
+import { type LockedModule, readConfig, readLock } from '@mortise/host'
+import { asFailure } from '../terminal/explain.ts'
+import { fetchPackage, registryFailure } from './fetch/fetch-package.ts'
+import { readDescription } from './fetch/local-registry.ts'
+import { loadPacote } from './fetch/npm-libraries.ts'
+import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
+import type { Source } from './resolve/source.ts'
+import { upgradeSource } from './resolve/upgrade-source.ts'
 
 /** What there is of a module where it was installed from. */
 export interface Newer {

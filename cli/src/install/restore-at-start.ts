@@ -4,11 +4,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { exitCodes } from '../failure.ts'
-import { type ApplicationState, lockedPackages, readLock, storedModule } from '../host.ts'
-import { calledFolder } from '../pinned-host.ts'
-import type { Terminal } from '../terminal.ts'
-import { missingInStore, takeUpRestored } from './restore-store.ts'
+import { type ApplicationState, lockedPackages, readLock, storedModule } from '@mortise/host'
+import { calledFolder } from '../application/pinned-host.ts'
+import { exitCodes } from '../failures/index.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { takeUpRestored } from './apply/take-up-restored.ts'
+import { missingInStore } from './fetch/restore-store.ts'
 
 /** How long another command is waited for before it is tried again, in milliseconds. */
 const BUSY_PAUSE = 1000

@@ -1,13 +1,12 @@
-import { Failure } from '../failure.ts'
-import type { Generation } from '../host.ts'
-import { callRunningHost, type Lock, lockedPackages, readLock } from '../host.ts'
-import type { Terminal } from '../terminal.ts'
-import { applyFromOutside } from './apply-change.ts'
-import { changeApplication } from './change-application.ts'
-import { cameFromOutside, inForce } from './in-force.ts'
-import { npmOptions } from './npm-options.ts'
-import { missingInStore, restoreStore } from './restore-store.ts'
-import { takeSnapshot } from './take-snapshot.ts'
+import { callRunningHost, type Generation, type Lock, lockedPackages, readLock } from '@mortise/host'
+import { cameFromOutside, inForce } from '../changes/in-force.ts'
+import { Failure } from '../failures/index.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { applyFromOutside } from './apply/apply-change.ts'
+import { takeSnapshot } from './apply/take-snapshot.ts'
+import { npmOptions } from './fetch/npm-options.ts'
+import { missingInStore, restoreStore } from './fetch/restore-store.ts'
+import { changeApplication } from './pipeline.ts'
 
 /**
  * Puts in force what modules.lock.json names before the host starts on it, where it came from outside: with a snapshot
@@ -17,7 +16,7 @@ import { takeSnapshot } from './take-snapshot.ts'
 export async function takeUpAtStart(directory: string, terminal: Terminal): Promise<void> {
   if ((await fromOutside(directory)) === undefined) return
   // A second start, which is refused.
-  if ((await callRunningHost(directory, { method: 'GET', path: '/state' })) !== undefined) return
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
   await changeApplication(directory, 'start', terminal, async () => {
     const found = await fromOutside(directory)
     if (found === undefined) return

@@ -1,12 +1,4 @@
 import {
-  type Failure,
-  misspeltOwner,
-  misspeltSetting,
-  noSettings,
-  noSuchOwner,
-  unknownSetting,
-} from '../failures/index.ts'
-import {
   configSchema,
   type Lock,
   nearest,
@@ -14,9 +6,16 @@ import {
   readPackage,
   storedModule,
   withoutDefaulted,
-} from '../host.ts'
-import { readInstalled } from '../install/installed-packages.ts'
-import { installedId } from '../install/source.ts'
+} from '@mortise/host'
+import {
+  type Failure,
+  misspeltOwner,
+  misspeltSetting,
+  noSettings,
+  noSuchOwner,
+  unknownSetting,
+} from '../failures/index.ts'
+import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 
 /** What a key names: one setting or several, and whose they are. */

@@ -1,4 +1,4 @@
-import { callRunningHost, type PendingSetting } from '../host.ts'
+import { callRunningHost, type PendingSetting } from '@mortise/host'
 import { hostSettings } from './find-settings.ts'
 import { shown } from './setting.ts'
 
@@ -7,12 +7,11 @@ import { shown } from './setting.ts'
  * where none runs, or the file is wrong.
  */
 export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/settings' }).catch(() => undefined)
   // An older host does not tell.
-  if (answer?.status !== 200) return []
-  const { pending } = answer.body as { pending: PendingSetting[] }
+  const answer = await callRunningHost(directory, 'settings').catch(() => undefined)
+  if (answer === undefined) return []
   const schemas = new Map(hostSettings().map(({ key, schema }) => [key, schema]))
-  return pending.flatMap(({ key, inForce, next }) => {
+  return answer.pending.flatMap(({ key, inForce, next }) => {
     const schema = schemas.get(key)
     if (schema === undefined) return []
     return [{ key, inForce: shown(inForce, schema) ?? null, next: shown(next, schema) ?? null }]

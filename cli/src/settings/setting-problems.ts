@@ -5,7 +5,7 @@ import {
   moduleSettings,
   overrideFromEnvironment,
   variableOf,
-} from '../host.ts'
+} from '@mortise/host'
 import type { Setting, SettingsOwner } from './setting.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
-import { type PendingSetting, variableOf } from '../host.ts'
-import { type ConfigText, valueAt } from './config-text.ts'
+import { type PendingSetting, variableOf } from '@mortise/host'
+import { type ConfigText, valueAt } from '../application/config-text.ts'
 import { parseValue } from './parse-value.ts'
 import { type Setting, shown } from './setting.ts'
 

@@ -1,4 +1,4 @@
-import type { ModulePackage } from '../host.ts'
+import type { ModulePackage } from '@mortise/host'
 
 export type Schema = NonNullable<ModulePackage['settingsSchema']>
 

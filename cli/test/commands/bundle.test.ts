@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -19,7 +19,7 @@ async function stagingAndProduction(t: Parameters<typeof testApplication>[0]) {
     json: { dependencies: { greeting: '^1.0.0' } },
     main: `import { defineModule } from '@mortise/module-sdk'
       import greeting from 'greeting'
-      export default defineModule('hello', async (app) => {
+      export default defineModule('hello').plugin(async (app) => {
         app.get('/hello', { config: { access: 'public' } }, async () => ({ greeting }))
       })`,
   })

@@ -2,8 +2,6 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import SqliteDatabase from 'better-sqlite3'
-import t, { type Test } from 'tap'
 import {
   configFile,
   controlSocket,
@@ -15,9 +13,11 @@ import {
   secretFile,
   storedModule,
   writeLock,
-} from '../../src/host.ts'
-import { whileLocked } from '../../src/install/command-lock.ts'
-import { writeJournal } from '../../src/install/journal.ts'
+} from '@mortise/host'
+import SqliteDatabase from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { whileLocked } from '../../src/changes/command-lock.ts'
+import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, runApp, type TestApplication, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'

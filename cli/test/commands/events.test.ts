@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { migrateApplication, openStorage, placeOfDatabase, readConfig } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
@@ -12,7 +12,7 @@ async function failOn(
   directory: string,
   ...failed: [module: string, event: string, state: 'waiting' | 'dead'][]
 ) {
-  await migrateApplication(directory, {})
+  await runAlone(directory, 'migrate', { modules: {} })
   const storage = await openStorage({
     ...placeOfDatabase(await readConfig(directory)),
     onFatal: (error) => {

@@ -1,5 +1,5 @@
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { applicationWithRelease } from '../host-release.ts'
 import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'

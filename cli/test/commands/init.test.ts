@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readConfig } from '@mortise/host'
 import t from 'tap'
-import { readConfig } from '../../src/host.ts'
 import { runApp } from '../run-app.ts'
 
 const text = (...path: string[]) => readFile(join(...path), 'utf8')

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { callRunningHost, forgetDatabase, readConfig } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { callRunningHost, forgetDatabase, readConfig } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
 import { noteVersions } from '../note-versions.ts'
@@ -74,12 +74,8 @@ t.test('a running host serves on, and writes nothing that stays behind', { skip 
   t.equal(await post(host.url), 503, 'until it is restarted')
   t.match(await get(host, '/health/ready'), { status: 503, body: { detail: /waits for its restart/ } })
   t.equal((await get(host, '/note')).body.notes.length, 50 + written)
-  const changed = await callRunningHost(directory, {
-    method: 'POST',
-    path: '/undo',
-    body: { migrations: [] },
-  })
-  t.match(changed?.body, { reason: /being moved/ }, 'nor is its schema changed')
+  const changed = callRunningHost(directory, 'undo', { migrations: [] })
+  await t.rejects(changed, { message: /being moved/ }, 'nor is its schema changed')
   t.match(await run('doctor'), { json: { findings: [{ id: 'database-changed', hint: 'Restart it.' }] } })
   await host.close()
   const restarted = await runningHost(t, directory)

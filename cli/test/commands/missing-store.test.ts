@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock, storeDirectory, storedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { readLock, storeDirectory, storedModule } from '../../src/host.ts'
 import { copiesOf, type TestApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'

@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { sampleFolder, sampleTarball } from '../sample-module.ts'
 

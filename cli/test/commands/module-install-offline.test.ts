@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hashTree, readLock, storedModule } from '@mortise/host'
 import t from 'tap'
-import { hashTree, readLock, storedModule } from '../../src/host.ts'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
 import { sampleFiles, sampleTarball } from '../sample-module.ts'

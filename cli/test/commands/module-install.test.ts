@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -110,7 +110,7 @@ t.test('dependencies of a registry are installed, without their scripts; lent pe
     json: { dependencies: { greeting: '^1.0.0' }, devDependencies: { nowhere: '1.0.0' }, scripts },
     main: `import { defineModule } from '@mortise/module-sdk'
       import greeting from 'greeting'
-      export default defineModule('hello', async (app) => {
+      export default defineModule('hello').plugin(async (app) => {
         app.get('/hello', { config: { access: 'public' } }, async () => ({ greeting: greeting() }))
       })`,
   })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'

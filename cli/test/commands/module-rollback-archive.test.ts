@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Application, readConfig, readFileContents, readLock, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { Application, databaseSchema, readConfig, readFileContents, readLock } from '../../src/host.ts'
 import { killBefore } from '../kill-before.ts'
 import { versionsOfNote } from '../note-versions.ts'
 import { copiesOf, runApp, runOnTerminal } from '../run-app.ts'
@@ -18,7 +18,7 @@ const archivesIn = (directory: string) => {
 }
 
 async function hasColour(directory: string): Promise<boolean> {
-  return /colour/.test((await databaseSchema(directory)).statements.join())
+  return /colour/.test((await runAlone(directory, 'schema')).statements.join())
 }
 
 async function count(directory: string): Promise<number | undefined> {

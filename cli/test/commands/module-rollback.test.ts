@@ -1,7 +1,7 @@
 import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t from 'tap'
-import { readLock } from '../../src/host.ts'
 import { noteVersions } from '../note-versions.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'

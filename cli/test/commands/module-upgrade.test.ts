@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { readLock } from '../../src/host.ts'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readConfig, readLock, runAlone } from '@mortise/host'
 import t from 'tap'
-import { databaseSchema, readConfig, readLock } from '../../src/host.ts'
 import { backedUp, count } from '../backed-up.ts'
 import { runOnTerminal } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
@@ -111,7 +111,7 @@ t.test('the data of a purged module come back, and then serve', async (t) => {
     json: { kind: 'module', module: 'entry', tables: ['entry', 'entry_twin'] },
   })
   t.match(await run('restore', archive), { exitCode: 0, json: { tables: [] } })
-  t.match((await databaseSchema(directory)).ledger.at(-1), { module: 'entry', name: '001-entry' })
+  t.match((await runAlone(directory, 'schema')).ledger.at(-1), { module: 'entry', name: '001-entry' })
   await run('module-install', join(root, 'entry.tgz'))
   t.equal(await count(t, directory), 5)
   await run('module-remove', '--purge', 'entry')

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { callRunningHost } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { callRunningHost } from '../../src/host.ts'
 import { packRelease } from '../host-release.ts'
 import { KeepAliveClients } from '../keep-alive-clients.ts'
 import { testApplication } from '../run-app.ts'
@@ -27,8 +27,7 @@ async function startWorkers(t: Test, options?: StartOptions) {
   await running.says(/"workers": \[[^\]]+\]/)
   const { url } = JSON.parse(running.stdout)
   const state = async () => {
-    const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-    return answer?.body as State
+    return (await callRunningHost(directory, 'state')) as State
   }
   const ask = async (path: string) => {
     const response = await fetch(`${url}${path}`)
@@ -184,7 +183,7 @@ t.test('SIGTERM ends all of them in good order', { skip: skipPostgres }, async (
   running.child.kill('SIGTERM')
   t.equal(await running.ended, 0)
   t.notOk(workers.some(({ pid }) => isAlive(pid)))
-  t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+  t.equal(await callRunningHost(directory, 'state'), undefined)
 })
 
 for (const [name, detached] of [
@@ -223,7 +222,7 @@ t.test('a signal before all serve ends those that have begun', { skip: skipPostg
     const pid = running.child.pid as number
     process.kill(detached ? -pid : pid, 'SIGTERM')
     t.equal(await running.ended, 0, running.stderr)
-    t.equal(await callRunningHost(directory, { method: 'GET', path: '/state' }), undefined)
+    t.equal(await callRunningHost(directory, 'state'), undefined)
   }
 })
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { readLock, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { readArchive } from '../../src/data/read-archive.ts'
-import { databaseSchema, readLock } from '../../src/host.ts'
 import { testApplication } from '../run-app.ts'
 import { type Entry, tarball } from '../tarball.ts'
 
@@ -112,7 +112,7 @@ for (const [what, archive, message] of hostile) {
 t.test('what is refused leaves the application as it was', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('backup', join(root, 'good.tgz'))
-  const schema = await databaseSchema(directory)
+  const schema = await runAlone(directory, 'schema')
   for (const [index, [what, archive]] of [...hostile, ['no database', whole] as const].entries()) {
     const file = join(root, `${index}.tgz`)
     await writeFile(file, archive)
@@ -120,6 +120,6 @@ t.test('what is refused leaves the application as it was', async (t) => {
   }
   t.match(await run('restore', join(root, 'absent.tgz')), { exitCode: 3 })
   t.equal((await readLock(directory)).generation, 0)
-  t.strictSame(await databaseSchema(directory), schema)
+  t.strictSame(await runAlone(directory, 'schema'), schema)
   t.strictSame(await readdir(join(directory, '.app', 'store')), [])
 })

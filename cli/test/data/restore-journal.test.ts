@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type AuditRecord, readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { type AuditRecord, readLock } from '../../src/host.ts'
 import { backedUp, count, write } from '../backed-up.ts'
 import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'

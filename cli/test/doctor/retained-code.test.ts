@@ -1,5 +1,6 @@
 import t from 'tap'
-import { retainedCode, retainedPackages } from '../../src/doctor/retained-code.ts'
+import { retainedCode } from '../../src/doctor/retained-code.ts'
+import { retainedPackages } from '../../src/store/installed-state.ts'
 
 const state = (loadedPackages: number) => ({
   pid: 1,

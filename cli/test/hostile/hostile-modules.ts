@@ -36,10 +36,10 @@ const description = (message: RegExp, change: (honest: string) => string): Hosti
 })
 
 const honestMain =
-  "import { defineModule } from '@mortise/module-sdk'\nexport default defineModule('hello', async () => {})\n"
+  "import { defineModule } from '@mortise/module-sdk'\nexport default defineModule('hello').plugin(async () => {})\n"
 const registering = (body: string) =>
   `import { defineModule } from '@mortise/module-sdk'
-export default defineModule('hello', async (app) => {
+export default defineModule('hello').plugin(async (app) => {
   app.get('/hello', { config: { access: 'public' } }, async () => ({}))
   ${body}
 })

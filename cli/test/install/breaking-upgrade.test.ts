@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { readLock } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { app } from '../../src/app.ts'
-import { readLock } from '../../src/host.ts'
 import { runApp, testApplication } from '../run-app.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
 
@@ -28,10 +28,10 @@ const shop = (
   id: 'shop',
   version,
   manifest: { ...manifest },
-  main: `import { defineEvents, defineModule } from '@mortise/module-sdk'
+  main: `import { defineModule } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
-    export default defineModule('shop', async (app, { emits }) => {
-      emits(defineEvents('shop', { ${(manifest.events ?? []).map((type) => `'${type}': Type.Object({})`)} }))
+    const events = { ${(manifest.events ?? []).map((type) => `'${type}': Type.Object({})`)} }
+    export default defineModule('shop', { events }).plugin(async (app) => {
       ${plugin.join('\n')}
     })`,
   json: { peerDependencies: { '@mortise/module-sdk': '^1.0.0', '@sinclair/typebox': '*' } },

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { callRunningHost, type DatabaseSchema, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
-import { callRunningHost, type DatabaseSchema, databaseSchema } from '../../src/host.ts'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { type SampleOptions, sampleTarball } from '../sample-module.ts'
@@ -22,7 +22,7 @@ const note = (
   manifest: { tables: 'note', migrations: 'migrations', routes: ['GET /note'] },
   files: { ...base, ...files },
   main: `import { defineModule, sql } from '@mortise/module-sdk'
-    export default defineModule('note', async (app, { database }) => {
+    export default defineModule('note').plugin(async (app, { database }) => {
       app.get('/note', { config: { access: 'note:read' } }, async () => ({ data: await database.many(sql\`${query}\`) }))
     })`,
   ...more,
@@ -30,12 +30,12 @@ const note = (
 
 /** Everything that an upgrade may change. */
 async function stateOf(directory: string) {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/schema' })
+  const schema = await callRunningHost(directory, 'schema')
   return {
     lock: await readFile(join(directory, 'modules.lock.json'), 'utf8'),
-    schema: answer?.body ?? (await databaseSchema(directory)),
+    schema: schema ?? (await runAlone(directory, 'schema')),
     // A running host has part of it in memory and in its log.
-    data: answer ? undefined : await readFile(join(directory, 'data', 'app.db'), 'base64'),
+    data: schema ? undefined : await readFile(join(directory, 'data', 'app.db'), 'base64'),
     store: (await readdir(join(directory, '.app', 'store'))).sort(),
     generations: await readdir(join(directory, '.app', 'generations')),
   }
@@ -126,7 +126,7 @@ t.test('a version that does not serve stands in nobody’s way', async (t) => {
     // Passes the probe of its installation, and fails in that of the upgrade.
     const main = `import { existsSync } from 'node:fs'
       import { defineModule } from '@mortise/module-sdk'
-      export default defineModule('note', async (app) => {
+      export default defineModule('note').plugin(async (app) => {
         app.get('/note', { config: { access: 'public' } }, async () => {
           if (existsSync('${join(root, 'down')}')) throw new Error('down')
           return {}

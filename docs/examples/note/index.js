@@ -2,7 +2,6 @@ import {
   answer,
   Deleted,
   defineModule,
-  defineProblems,
   Id,
   IdParams,
   List,
@@ -21,33 +20,42 @@ const MAX_NOTES = 100
 
 const NewNote = Strict({ text: Type.String({ minLength: 1, maxLength: 1000 }) }, { title: 'NewNote' })
 const Note = Type.Object(
-  {
-    id: Id('note'),
-    text: Type.String(),
-    createdAt: Timestamp,
-    expiresAt: Timestamp,
-  },
+  { id: Id('note'), text: Type.String(), createdAt: Timestamp, expiresAt: Timestamp },
   { title: 'Note' },
 )
 
-const problems = defineProblems('note', {
-  'note-not-found': { status: 404, title: 'There is no such note' },
-  'too-many-notes': { status: 409, title: 'The caller has no room for another note' },
+const { plugin, problem, responses } = defineModule('note', {
+  settings: Strict({
+    keepFor: Type.String({
+      pattern: '^[1-9][0-9]{0,3}[mhdwy]$',
+      default: '30d',
+      description: 'how long a note is kept: a number and m, h, d, w or y',
+    }),
+  }),
+  problems: {
+    'note-not-found': {
+      status: 404,
+      title: 'There is no such note',
+      detail: 'You have no note with this id: GET /note lists those you have.',
+    },
+    'too-many-notes': { status: 409, title: 'The caller has no room for another note' },
+  },
 })
 
-export default defineModule('note', async (app, { database, settings }) => {
+export default plugin(async (app, { database, settings }) => {
   const config = { access: 'caller' }
   const lifetime = ms(settings.keepFor)
+  const note = { params: IdParams, response: { 200: Note, ...responses('note-not-found') } }
 
   app.get(
     '/note',
     { config, schema: { summary: 'The notes of the caller, oldest first', response: { 200: List(Note) } } },
-    async (request) => {
-      const rows = await database.many(sql`
-        SELECT id, text, created_at, expires_at FROM note
-        WHERE owner = ${request.caller.id} AND expires_at > ${Date.now()}
+    async ({ caller }) => {
+      const notes = await database.many(sql`
+        SELECT id, text, created_at AS "createdAt", expires_at AS "expiresAt" FROM note
+        WHERE owner = ${caller.id} AND expires_at > ${Date.now()}
         ORDER BY created_at, id`)
-      return { data: rows.map(toNote) }
+      return { data: notes.map(toNote) }
     },
   )
 
@@ -58,7 +66,7 @@ export default defineModule('note', async (app, { database, settings }) => {
       schema: {
         summary: 'Write a note',
         body: NewNote,
-        response: { 201: Note, ...problems.responses('too-many-notes') },
+        response: { 201: Note, ...responses('too-many-notes') },
       },
     },
     (request) =>
@@ -68,64 +76,42 @@ export default defineModule('note', async (app, { database, settings }) => {
         yield* run(sql`DELETE FROM note WHERE owner = ${owner} AND expires_at <= ${now}`)
         const { count } = yield* one(sql`SELECT count(*) AS count FROM note WHERE owner = ${owner}`)
         if (count >= MAX_NOTES) {
-          throw problems.create('too-many-notes', `You have ${MAX_NOTES} notes already: delete one first.`)
+          throw problem('too-many-notes', `You have ${MAX_NOTES} notes already: delete one first.`)
         }
-        const note = yield* one(sql`
+        const { text } = request.body
+        const written = { id: newId('note'), text, createdAt: now, expiresAt: now + lifetime }
+        yield* run(sql`
           INSERT INTO note (id, owner, text, created_at, expires_at)
-          VALUES (${newId('note')}, ${owner}, ${request.body.text}, ${now}, ${now + lifetime})
-          RETURNING id, text, created_at, expires_at`)
-        return answer(201, toNote(note), { location: `/note/${note.id}` })
+          VALUES (${written.id}, ${owner}, ${text}, ${written.createdAt}, ${written.expiresAt})`)
+        return answer(201, toNote(written), { location: `/note/${written.id}` })
       }),
   )
 
-  app.get(
-    '/note/:id',
-    {
-      config,
-      schema: {
-        summary: 'One note',
-        params: IdParams,
-        response: { 200: Note, ...problems.responses('note-not-found') },
-      },
-    },
-    async (request) => {
-      const note = await database.maybeOne(sql`
-        SELECT id, text, created_at, expires_at FROM note
-        WHERE id = ${request.params.id} AND owner = ${request.caller.id} AND expires_at > ${Date.now()}`)
-      if (!note) throw noteNotFound()
-      return toNote(note)
-    },
-  )
+  app.get('/note/:id', { config, schema: { summary: 'One note', ...note } }, async ({ caller, params }) => {
+    const found = await database.maybeOne(sql`
+      SELECT id, text, created_at AS "createdAt", expires_at AS "expiresAt" FROM note
+      WHERE id = ${params.id} AND owner = ${caller.id} AND expires_at > ${Date.now()}`)
+    if (!found) throw problem('note-not-found')
+    return toNote(found)
+  })
 
   app.delete(
     '/note/:id',
-    {
-      config,
-      schema: {
-        summary: 'Delete a note',
-        params: IdParams,
-        response: { 200: Deleted, ...problems.responses('note-not-found') },
-      },
-    },
+    { config, schema: { summary: 'Delete a note', ...note, response: { ...note.response, 200: Deleted } } },
     (request) =>
       request.transaction(function* () {
         const { id } = request.params
         const deleted = yield* run(sql`
           DELETE FROM note
           WHERE id = ${id} AND owner = ${request.caller.id} AND expires_at > ${Date.now()}`)
-        if (deleted === 0) throw noteNotFound()
-        return answer(200, { id, deleted: true })
+        if (deleted === 0) throw problem('note-not-found')
+        return { id, deleted: true }
       }),
   )
 })
 
-/** The same for every id that opens nothing: unknown, malformed, deleted, another caller's. */
-const noteNotFound = () =>
-  problems.create('note-not-found', 'You have no note with this id: GET /note lists those you have.')
-
-const toNote = (row) => ({
-  id: row.id,
-  text: row.text,
-  createdAt: timestamp(row.created_at),
-  expiresAt: timestamp(row.expires_at),
+const toNote = ({ createdAt, expiresAt, ...note }) => ({
+  ...note,
+  createdAt: timestamp(createdAt),
+  expiresAt: timestamp(expiresAt),
 })

@@ -1,9 +1,9 @@
-import { defineModule, List, Product, run, sql } from '@mortise/module-sdk'
+import { defineModule, List, run, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
-const Sold = Type.Object({ product: Product, quantity: Type.Integer() })
+const Sold = Type.Object({ product: Type.String(), quantity: Type.Integer() })
 
-export default defineModule('sold', async (app, { database, on }) => {
+export default defineModule('sold').plugin(async (app, { database, on }) => {
   on('purchase.created', function* ({ data }) {
     for (const { product, quantity } of data.items) {
       yield* run(sql`

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 
 const Count = Type.Object({ name: Type.String(), count: Type.Integer() }, { title: 'Count' })
 
-export default defineModule('tally', async (app, { contracts, database }) => {
-  contracts.provide('tally', {
+export default defineModule('tally').plugin(async (app, { contracts, database }) => {
+  contracts.provide('tally', '1.0.0', {
     /** Counts one more of `name`, in the transaction of whoever calls. */
     *add(name) {
       const { count } = yield* one(sql`

@@ -1,9 +1,9 @@
-import { answer, defineModule } from '@mortise/module-sdk'
+import { defineModule } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 const Visit = Type.Object({ number: Type.Integer() })
 
-export default defineModule('visit', async (app, { contracts }) => {
+export default defineModule('visit').plugin(async (app, { contracts }) => {
   const tally = contracts.get('tally')
 
   app.post(
@@ -11,7 +11,7 @@ export default defineModule('visit', async (app, { contracts }) => {
     { config: { access: 'caller' }, schema: { summary: 'Count a visit', response: { 200: Visit } } },
     (request) =>
       request.transaction(function* () {
-        return answer(200, { number: yield* tally.add('visit') })
+        return { number: yield* tally.add('visit') }
       }),
   )
 })

@@ -1,6 +1,6 @@
 import type { Storage } from '@mortise/storage'
 import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/metric-family.ts'
-import type { ApplicationState } from './control-server.ts'
+import type { ApplicationState } from './application-state.ts'
 
 /**
  * What runs, as figures.

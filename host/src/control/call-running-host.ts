@@ -1,84 +1,81 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { StillNeededError } from '@mortise/storage'
 import { ConfigError } from '../config/settings.ts'
+import type { ApplicationState } from './application-state.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
-import { HostGoneError, HostSilentError } from './host-gone-error.ts'
+import { HostGoneError, HostRefusedError, HostSilentError } from './host-gone-error.ts'
 import { hostProcess, processOf } from './host-process.ts'
+import type { Operation } from './operation.ts'
+import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
 import { Silence } from './silence.ts'
 
-export interface ControlRequest {
-  readonly method: 'GET' | 'POST'
-  readonly path:
-    | '/state'
-    | '/environment'
-    | '/openapi'
-    | '/schema'
-    | '/migrate'
-    | '/activate'
-    | '/settle'
-    | '/undo'
-    | '/backup'
-    | '/retired'
-    | '/purge'
-    | '/audit'
-    | '/reactions'
-    | '/replay'
-    | '/discard'
-    | '/keep'
-    | '/switch'
-    | '/hosts'
-    | '/metrics'
-    | '/settings'
-    | '/restart'
-  readonly body?: unknown
-}
-
-export interface ControlAnswer {
-  readonly status: number
-  readonly body: unknown
+/**
+ * Has the host that runs the application in `directory` do an operation; undefined where none does, or where all its
+ * processes have just ended and are about to be replaced. A host does nothing for a request that was given up before
+ * it came to it.
+ * @throws {HostSilentError} where it gives no sign of life
+ * @throws {HostGoneError}
+ * @throws {HostRefusedError} where it does not do it
+ * @throws {StillNeededError} where another host of the database needs what would go
+ * @throws {NodeJS.ErrnoException} with the socket as its `path`, where this user may not connect to it
+ */
+export async function callRunningHost<Name extends OperationName>(
+  directory: string,
+  name: Name,
+  ...[input = {}]: InputArgument<Name>
+): Promise<OutputOf<Name> | undefined> {
+  return (await ask(directory, name, input)) as OutputOf<Name> | undefined
 }
 
 /**
- * Asks the host that runs the application in `directory`; undefined where none does, or where all its processes have
- * just ended and are about to be replaced. A host does nothing for a request that was given up before it came to it.
- * @param firstSign how long it may take to be heard of, in milliseconds, where that is not the usual limit
- * @throws {HostSilentError} where it gives no sign of life
- * @throws {HostGoneError}
- * @throws {NodeJS.ErrnoException} with the socket as its `path`, where this user may not connect to it
+ * What the running host runs, see `callRunningHost`.
+ * @param firstSign how long it may take to be heard of, in milliseconds
  */
-export async function callRunningHost(
+export async function stateWithin(
   directory: string,
-  asked: ControlRequest,
+  firstSign: number,
+): Promise<ApplicationState | undefined> {
+  return (await ask(directory, 'state', {}, firstSign)) as ApplicationState | undefined
+}
+
+async function ask(
+  directory: string,
+  name: OperationName,
+  input: unknown,
   firstSign?: number,
-): Promise<ControlAnswer | undefined> {
+): Promise<unknown> {
   for (const socketPath of await controlSockets(directory)) {
-    const answer = await call(socketPath, asked, firstSign)
-    if (answer?.status === 504) {
-      const { pid } = answer.body as { pid?: number }
-      throw new HostSilentError(processOf(pid))
+    const { sent, answered } = begin(socketPath, name, input, firstSign)
+    try {
+      const response = await answered
+      // Nobody listens there.
+      if (response === undefined) continue
+      const body = await json(response).catch((error) => Promise.reject(gone(error)))
+      if (response.statusCode === 200) return body
+      if (response.statusCode === 503) return undefined
+      throw refusal(response.statusCode ?? 0, body as Refusal)
+    } finally {
+      sent.destroy()
     }
-    if (answer !== undefined) return answer.status === 503 ? undefined : answer
   }
   return undefined
 }
 
-/** Undefined where nobody listens. */
-async function call(
-  socketPath: string,
-  { method, path, body = {} }: ControlRequest,
-  firstSign?: number,
-): Promise<ControlAnswer | undefined> {
-  const { sent, answered } = begin(socketPath, method, path, method === 'GET' ? undefined : body, firstSign)
-  try {
-    const response = await answered
-    if (response === undefined) return undefined
-    return {
-      status: response.statusCode ?? 0,
-      body: await json(response).catch((error) => Promise.reject(gone(error))),
-    }
-  } finally {
-    sent.destroy()
-  }
+function refusal(
+  status: number,
+  { reason = `it answered ${status}`, module, stillNeeded, pid }: Refusal,
+): Error {
+  if (status === 504) return new HostSilentError(processOf(pid))
+  if (stillNeeded) return new StillNeededError(reason)
+  return new HostRefusedError(status, module === undefined ? reason : `${module}: ${reason}`)
+}
+
+interface Refusal {
+  readonly reason?: string
+  readonly module?: string
+  readonly stillNeeded?: boolean
+  readonly pid?: number
 }
 
 /**
@@ -87,20 +84,21 @@ async function call(
  */
 function begin(
   socketPath: string,
-  method: ControlRequest['method'],
-  path: string,
-  body: unknown,
+  name: OperationName,
+  input: unknown,
   firstSign?: number,
 ): {
   readonly sent: ClientRequest
   readonly answered: Promise<IncomingMessage | undefined>
   readonly silence: Silence
 } {
-  const text = body === undefined ? '' : JSON.stringify(body)
+  const operation: Operation = operations[name]
+  const text = operation.reads ? '' : JSON.stringify(input)
   const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
-  const headers = { expect: '100-continue', ...(body !== undefined && type) }
-  const sent = request({ socketPath, method, path, headers, agent: false })
-  const silence = new Silence(socketPath, path, (error) => sent.destroy(error), firstSign)
+  const headers = { expect: '100-continue', ...(!operation.reads && type) }
+  const method = operation.reads ? 'GET' : 'POST'
+  const sent = request({ socketPath, method, path: `/${name}`, headers, agent: false })
+  const silence = new Silence(socketPath, operation, (error) => sent.destroy(error), firstSign)
   const answered = new Promise<IncomingMessage | undefined>((resolve, reject) => {
     sent.once('response', resolve)
     sent.on('error', (error: NodeJS.ErrnoException) => {
@@ -129,15 +127,15 @@ export interface HeldWrites {
  * @throws {Error} saying why it does not
  */
 export async function holdWrites(directory: string, file: string): Promise<HeldWrites | undefined> {
-  const { sent, answered, silence } = begin(controlSocket(directory), 'POST', '/hold', { file })
+  const { sent, answered, silence } = begin(controlSocket(directory), 'hold', { file })
   const response = await answered
   if (response === undefined) return undefined
   if (response.statusCode === 200) {
     silence.end()
     // That it ends is noticed by who asks for the next thing.
     response.resume().on('error', () => {})
-    const keep = { method: 'POST', path: '/keep' } as const
-    const timer = setInterval(() => void callRunningHost(directory, keep).catch(() => {}), KEEP_EVERY).unref()
+    const keep = () => void callRunningHost(directory, 'keep').catch(() => {})
+    const timer = setInterval(keep, KEEP_EVERY).unref()
     sent.once('close', () => clearInterval(timer))
     return { release: () => void sent.destroy() }
   }

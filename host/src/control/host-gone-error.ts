@@ -19,6 +19,21 @@ export class HostSilentError extends HostGoneError {
   }
 }
 
+/** The running host did not do what it was asked for. */
+export class HostRefusedError extends Error {
+  override readonly name = 'HostRefusedError'
+  /** 409 where it may not be, 507 where the host has no room; something unexpected otherwise. */
+  readonly status: number
+  /** What the host says, with the module to blame, if any. */
+  readonly reason: string
+
+  constructor(status: number, reason: string) {
+    super(`the running host did not do it: ${reason}`)
+    this.status = status
+    this.reason = reason
+  }
+}
+
 const whyOf = {
   stopped: 'it is stopped (SIGSTOP, or a debugger)',
   'on disk': 'it waits for a disk, or the machine swaps',

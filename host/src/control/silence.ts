@@ -1,16 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { HostSilentError } from './host-gone-error.ts'
 import { hostProcess } from './host-process.ts'
+import type { Operation } from './operation.ts'
 
 /** How long a host may take to say that it has heard a request, in milliseconds. */
 const FIRST_SIGN = 5_000
 /** How long it may say nothing while it works on one. It says something once a second, unless it holds its event loop. */
 const SILENCE = 10_000
-/**
- * For how long code of a module may hold the event loop, in milliseconds: when it is loaded, and while a change settles,
- * until `LoopWatchdog` ends the process. A process that is stopped holds nothing.
- */
-const LONG: Readonly<Record<string, number>> = { '/activate': 30_000, '/settle': 45_000 }
 /** How long a host that was silent before may take to show that it is so no more. */
 const ONCE_MORE = 500
 const TELL_EVERY = 10_000
@@ -30,7 +26,7 @@ export const tellingWaits = <Result>(tell: (text: string) => void, work: () => R
  */
 export class Silence {
   readonly #socket: string
-  readonly #path: string
+  readonly #operation: Operation
   readonly #giveUp: (error: HostSilentError) => void
   readonly #timer: NodeJS.Timeout
   #limit: number
@@ -40,12 +36,12 @@ export class Silence {
   /** @param firstSign instead of the usual limit, in milliseconds */
   constructor(
     socket: string,
-    path: string,
+    operation: Operation,
     giveUp: (error: HostSilentError) => void,
     firstSign: number = FIRST_SIGN,
   ) {
     this.#socket = socket
-    this.#path = path
+    this.#operation = operation
     this.#giveUp = giveUp
     this.#limit = silent.has(socket) ? ONCE_MORE : firstSign
     this.#timer = setInterval(() => this.#tick(), TICK)
@@ -70,7 +66,7 @@ export class Silence {
       const error = silent.get(this.#socket) ?? new HostSilentError(hostProcess(this.#socket))
       silent.set(this.#socket, error)
       this.#giveUp(error)
-    } else if (this.#waited % TELL_EVERY === 0 && this.#path !== '/settle') {
+    } else if (this.#waited % TELL_EVERY === 0 && !this.#operation.isAwaited) {
       const { pid } = hostProcess(this.#socket)
       const who = pid === undefined ? 'the running host' : `the running host (process ${pid})`
       listener.getStore()?.(`Still waiting for ${who}, after ${this.#waited / 1000} s.`)
@@ -79,7 +75,7 @@ export class Silence {
 
   #mayHoldItsLoop(): boolean {
     const hasHeard = this.#limit === SILENCE
-    if (!hasHeard || this.#silentFor >= (LONG[this.#path] ?? 0)) return false
+    if (!hasHeard || this.#silentFor >= (this.#operation.holdsLoop ?? 0)) return false
     return hostProcess(this.#socket).state !== 'stopped'
   }
 }

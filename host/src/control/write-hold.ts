@@ -1,8 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { replaceFile, type Storage } from '@mortise/storage'
-import type { Config } from '../config/config.ts'
-import { configFile } from '../config/config.ts'
+import { type Config, configFile } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
 
 /** How long a holder may give no sign of life, in seconds in which this process runs. */

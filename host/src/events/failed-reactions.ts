@@ -1,6 +1,5 @@
 import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import { MOST_ROWS, now } from '@mortise/storage'
-import { insertion, type OperatorRecord } from './audit-trail.ts'
 
 // What an operator sees of reactions, and can do about those that have failed.
 
@@ -37,8 +36,8 @@ export interface ReactionsState {
 /** Failed reactions: all, those to one event, those of one module. */
 export interface FailedChoice {
   /** Its id. */
-  readonly event?: string | undefined
-  readonly module?: string | undefined
+  readonly event?: string
+  readonly module?: string
 }
 
 export type ChosenReaction = Pick<FailedReaction, 'module' | 'event' | 'type' | 'subject'>
@@ -80,20 +79,12 @@ export function* replay(choice: FailedChoice): Transaction<ChosenReaction[]> {
   return rows.map(chosen)
 }
 
-/** Gives failed ones up, on record: what queues behind them goes on. */
-export function* discard(
-  choice: FailedChoice & { readonly event: string },
-  record: OperatorRecord,
-): Transaction<ChosenReaction[]> {
+/** Gives failed ones up: what queues behind them goes on. */
+export function* discard(choice: FailedChoice & { readonly event: string }): Transaction<ChosenReaction[]> {
   const rows = yield* many<Row>(sql`
     DELETE FROM mortise_reaction WHERE ${condition(choice)} RETURNING subscription AS module, event`)
-  if (rows.length === 0) return []
-  yield* arrange()
-  const reactions = rows.map(chosen)
-  const modules = reactions.map(({ module }) => module)
-  const { type, subject } = reactions[0] as ChosenReaction
-  yield* run(insertion({ ...record, details: { ...record.details, modules, type, subject } }))
-  return reactions
+  if (rows.length > 0) yield* arrange()
+  return rows.map(chosen)
 }
 
 /** Forgets how far a module had got: installed again, it begins with what is new then. */

@@ -15,12 +15,20 @@ import { loadedFrom } from '../modules/lend-peers.ts'
 import { loadPlugin } from '../modules/load-plugin.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
+import { observeModule } from '../modules/observe-module.ts'
 import { placeOf } from '../modules/place-of.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { rememberSharedObjects } from '../modules/shared-objects.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createHost } from './create-host.ts'
-import type { ProbedModule, ProbeFailure, ProbeMessage, ProbeReport, ProbeRequest } from './probe.ts'
+import type {
+  ObserveRequest,
+  ProbedModule,
+  ProbeFailure,
+  ProbeMessage,
+  ProbeReport,
+  ProbeRequest,
+} from './probe.ts'
 import { selfCheck } from './self-check.ts'
 
 // The child process of a probe: does what activation would do, in a place where nothing can break.
@@ -42,8 +50,9 @@ const LINGER = 250
 let inHand = ''
 const changeOfShared = rememberSharedObjects()
 
-process.once('message', (request: ProbeRequest) => {
-  tryOut(request).then(
+process.once('message', (request: ProbeRequest | ObserveRequest) => {
+  const done = 'requires' in request ? look(request) : tryOut(request)
+  done.then(
     () => tell({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
@@ -53,6 +62,13 @@ process.once('message', (request: ProbeRequest) => {
     },
   )
 })
+
+async function look({ modules: [module], requires }: ObserveRequest): Promise<void> {
+  const { id, directory } = module as ProbedModule
+  inHand = id
+  await watched
+  tell({ kind: 'observed', observed: await observeModule(directory, id, requires) })
+}
 
 async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
   await watched

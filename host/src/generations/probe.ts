@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { inTemporaryFolder } from '../config/temporary-folder.ts'
 import { ModuleError } from '../modules/host-module.ts'
 import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
+import type { ObservedModule } from '../modules/observe-module.ts'
 import { placeOf } from '../modules/place-of.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
@@ -43,10 +44,17 @@ export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgra
   readonly scratch: string
 }
 
+/** What the child is asked where one module is looked at, and nothing is served. */
+export interface ObserveRequest extends Pick<ProbeRequest, 'modules' | 'scratch'> {
+  /** See `observeModule`. */
+  readonly requires: readonly string[]
+}
+
 /** What the child says: which module it has in hand, what all of them serve, and how it ended. */
 export type ProbeMessage =
   | { readonly kind: 'began'; readonly module: string; readonly doing: 'loading' | 'answering' }
   | { readonly kind: 'report'; readonly report: ProbeReport }
+  | { readonly kind: 'observed'; readonly observed: ObservedModule }
   | { readonly kind: 'done' }
   | ProbeFailure
 
@@ -96,13 +104,33 @@ export async function probe(
     const reports: ProbeReport[] = []
     try {
       const request = { config: withoutSecrets(config), modules, schema, ask, upgrades, scratch }
-      await runChild(request, timeout, (report) => reports.push(report))
+      await runChild(request, timeout, (message) => {
+        if (message.kind === 'report') reports.push(message.report)
+      })
       return reports[0] as ProbeReport
     } catch (error) {
       const [report] = reports
       if (error instanceof ModuleError && report && upgrades.length > 0) return { ...report, unfit: error }
       throw error
     }
+  })
+}
+
+/**
+ * Has `observeModule` look at a module in a child process, with the same limits as a probe.
+ *
+ * @throws {ModuleError} where it throws, hangs, ends the process, or is no module
+ */
+export async function observe(
+  module: ProbedModule,
+  requires: readonly string[] = [],
+): Promise<ObservedModule> {
+  return await inTemporaryFolder(undefined, async (scratch) => {
+    const found: ObservedModule[] = []
+    await runChild({ modules: [module], requires, scratch }, PROBE_TIMEOUT, (message) => {
+      if (message.kind === 'observed') found.push(message.observed)
+    })
+    return found[0] as ObservedModule
   })
 }
 
@@ -119,9 +147,9 @@ function withoutSecrets(config: Config): Config {
 }
 
 function runChild(
-  request: ProbeRequest,
+  request: ProbeRequest | ObserveRequest,
   timeout: number,
-  onReport: (report: ProbeReport) => void,
+  onAnswer: (message: Extract<ProbeMessage, { kind: 'report' | 'observed' }>) => void,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
@@ -153,7 +181,7 @@ function runChild(
   })
   child.on('message', (message: ProbeMessage) => {
     if (message.kind === 'done') return resolve()
-    if (message.kind === 'report') return onReport(message.report)
+    if (message.kind === 'report' || message.kind === 'observed') return onAnswer(message)
     inHand = message.module
     if (message.kind === 'began') doing = message.doing
     if (message.kind === 'failed') told(message).catch(reject)

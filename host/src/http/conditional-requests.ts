@@ -13,7 +13,7 @@ declare module 'fastify' {
 
 const kCompared = Symbol('whether If-Match was compared')
 
-/** Conditional requests (RFC 9110, 13): an `ETag` and 304 for every GET of one resource, and `request.ifMatch`. */
+/** Conditional requests (RFC 9110, 13): an `ETag` and 304 for every GET of one resource, and `If-Match` of a write. */
 export const conditionalRequests = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
@@ -31,21 +31,36 @@ export const conditionalRequests = fp(
     })
 
     app.decorateRequest(kCompared, false)
-    app.decorateRequest('ifMatch', function* (this: FastifyRequest, find): Transaction<void> {
-      const header = this.headers['if-match']
-      if (header === undefined) return
-      if (!hasVersion(header, yield* find())) {
-        throw preconditionFailed(
-          'It has changed since you got the ETag that If-Match names; nothing was done. Get it again, and decide anew.',
-        )
-      }
-      this[kCompared] = true
-    })
   },
   { name: 'conditional-requests', fastify: '5.x' },
 )
 
-/** Whether nothing is left to compare: there is no If-Match, or `request.ifMatch` has looked at it. */
+/**
+ * Looks at what a write would change: refuses a body that `attachValidation` has let through, and an If-Match that is
+ * stale. What is not found comes first.
+ *
+ * @throws {Problem} what `find` of the route's `ifMatch` throws, that of the validation, `precondition-failed`
+ */
+export function* assertUnchanged(request: FastifyRequest): Transaction<void> {
+  const { ifMatch } = request.routeOptions.config
+  const { 'if-match': header } = request.headers
+  const { validationError } = request
+  if (ifMatch !== undefined && (header !== undefined || validationError !== undefined)) {
+    const { id = '' } = request.params as { readonly id?: string }
+    const found = yield* ifMatch.find(request.caller, id)
+    if (header !== undefined && validationError === undefined) {
+      if (!hasVersion(header, found)) {
+        throw preconditionFailed(
+          'It has changed since you got the ETag that If-Match names; nothing was done. Get it again, and decide anew.',
+        )
+      }
+      request[kCompared] = true
+    }
+  }
+  if (validationError !== undefined) throw validationError
+}
+
+/** Whether nothing is left to compare: there is no If-Match, or it was compared. */
 export const isCompared = (request: FastifyRequest) =>
   request.headers['if-match'] === undefined || request[kCompared]
 

@@ -1,10 +1,9 @@
-import { defineProblems } from '@mortise/module-sdk'
+import { commonProblems, defineProblems } from '@mortise/module-sdk'
 
-/** The host's own failures: every one that is not a module's. */
+/** The host's own failures, and those that modules share with it. */
 export const hostProblems = defineProblems('host', {
-  'invalid-request': { status: 400, title: 'The request is invalid' },
+  ...commonProblems.definitions,
   unauthorized: { status: 401, title: 'Valid credentials are needed' },
-  'insufficient-scope': { status: 403, title: 'The token lacks a scope' },
   'cross-site': { status: 403, title: 'The request comes from a page of another site' },
   'not-found': { status: 404, title: 'There is nothing here' },
   'guest-not-found': { status: 404, title: 'There is no such guest' },

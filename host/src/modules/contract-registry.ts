@@ -67,10 +67,16 @@ export class ContractBoard {
   /** What one module may offer and get. */
   registryFor({ id, provides = {}, requires = {}, optional = {} }: Side): ContractRegistry {
     return {
-      provide: <Name extends keyof Contracts>(name: Name, implementation: Contracts[Name]) => {
-        const version = provides[name]
-        if (version === undefined) {
-          throw new ModuleError(id, `it offers the contract "${name}", which its manifest does not provide`)
+      provide: <Name extends keyof Contracts>(
+        name: Name,
+        version: string,
+        implementation: Contracts[Name],
+      ) => {
+        if (provides[name] !== version) {
+          throw new ModuleError(
+            id,
+            `it offers the contract "${name}" ${version}, which its manifest does not provide`,
+          )
         }
         this.#offered.set(name, { version, implementation })
       },

@@ -1,4 +1,4 @@
-import type { DefinedEvents, Manifest } from '@mortise/module-sdk'
+import type { EventSchemas, Manifest } from '@mortise/module-sdk'
 import { ModuleError } from './host-module.ts'
 
 export interface EventType {
@@ -14,15 +14,14 @@ export class EventTypes {
   readonly #types = new Map<string, EventType>()
 
   /** @throws {ModuleError} for what its manifest does not declare, or another module emits */
-  add({ id, events = [] }: Manifest, { source, types }: DefinedEvents): void {
-    if (source !== id) throw new ModuleError(id, `it emits the events of "${source}"`)
+  add({ id, events = [] }: Manifest, types: EventSchemas): void {
     for (const [type, schema] of Object.entries(types)) {
       if (!events.includes(type)) {
         throw new ModuleError(id, `it emits "${type}", which its manifest does not declare`)
       }
       const other = this.#types.get(type)
       if (other) throw new ModuleError(id, `it emits "${type}", as ${other.source} does`)
-      this.#types.set(type, { type, source, schema })
+      this.#types.set(type, { type, source: id, schema })
     }
   }
 

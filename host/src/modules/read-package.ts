@@ -55,7 +55,7 @@ function checkManifest(value: unknown, name: string): Manifest {
       throw new ManifestError(`${name}: provides "${contract}" in no semantic version`)
   }
   for (const [key, path] of Object.entries({ migrations: manifest.migrations, config: manifest.config })) {
-    if (path !== undefined && (isAbsolute(path) || normalize(path).startsWith('..'))) {
+    if (typeof path === 'string' && (isAbsolute(path) || normalize(path).startsWith('..'))) {
       throw new ManifestError(`${name}: "mortise.${key}" must lie inside the package`)
     }
   }
@@ -70,17 +70,18 @@ function checkManifest(value: unknown, name: string): Manifest {
     : { ...manifest, tables: manifest.tables.replace(/_+$/, '') }
 }
 
-async function readSettingsSchema(directory: string, manifest: Manifest): Promise<TSchema | undefined> {
-  if (manifest.config === undefined) return undefined
-  const file = join(directory, manifest.config)
-  const schema = await readJson(file)
+async function readSettingsSchema(directory: string, { config }: Manifest): Promise<TSchema | undefined> {
+  if (config === undefined) return undefined
+  const file = typeof config === 'string' ? join(directory, config) : undefined
+  const schema = file === undefined ? (config as object) : await readJson(file)
   try {
     checkSchema(schema)
     new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
   } catch (error) {
-    throw new ManifestError(`${file} is no JSON Schema: ${(error as Error).message}`)
+    const what = file ?? `"mortise.config" in ${join(directory, 'package.json')}`
+    throw new ManifestError(`${what} is no JSON Schema: ${(error as Error).message}`)
   }
-  return schema as unknown as TSchema
+  return schema as TSchema
 }
 
 async function readJson(file: string): Promise<Record<string, unknown>> {

@@ -1,4 +1,11 @@
-import type { Access, Database, EventLog as EventReader, ModuleContext, React } from '@mortise/module-sdk'
+import {
+  type Access,
+  type Database,
+  declarationOf,
+  type EventLog as EventReader,
+  type ModuleContext,
+  type React,
+} from '@mortise/module-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
@@ -72,7 +79,6 @@ export async function registerModule(
           works.add(name)
           everyMinute(scope, lent.database, `${id}/${name}`, work)
         },
-        emits: (emit) => lent.eventTypes.add(manifest, emit),
         on: (type, react) => lent.reactions.add(manifest, type, react as React),
         get events() {
           if (manifest.listensTo?.includes('*')) return events
@@ -84,6 +90,7 @@ export async function registerModule(
         eventTypes: { has: (type) => lent.eventTypes.has(type) },
         retiring: lent.retiring,
       }
+      lent.eventTypes.add(manifest, declarationOf(plugin)?.events ?? {})
       await scope.register(plugin as never, context)
     })
   } catch (error) {
@@ -98,10 +105,7 @@ export async function registerModule(
   }
   const untold = manifest.events?.filter((type) => !lent.eventTypes.has(type)) ?? []
   if (untold.length > 0) {
-    throw new ModuleError(
-      id,
-      `its manifest declares the events ${untold.join(', ')}, which it does not say it emits`,
-    )
+    throw new ModuleError(id, `its manifest declares the events ${untold.join(', ')}, which it does not emit`)
   }
   const unheard = lent.reactions.missing(manifest)
   if (unheard.length > 0) {
@@ -137,6 +141,6 @@ function eventsFor(events: EventLog, scope: FastifyInstance): EventReader {
 }
 
 /** The methods of a route, without the HEAD that Fastify adds to a GET. */
-function methodsOf({ method }: RouteOptions): string[] {
+export function methodsOf({ method }: RouteOptions): string[] {
   return [method].flat().filter((name) => name !== 'HEAD')
 }

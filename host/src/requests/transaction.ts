@@ -1,13 +1,27 @@
 import { createHash } from 'node:crypto'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { Answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
+import {
+  type Answer,
+  answer,
+  type Database,
+  isAnswer,
+  type Problem,
+  type Transaction,
+} from '@mortise/module-sdk'
 import { generatorOf } from '@mortise/storage'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
-import { assertCompared, entityTag, isCompared, isResource, serialize } from '../http/conditional-requests.ts'
+import {
+  assertCompared,
+  assertUnchanged,
+  entityTag,
+  isCompared,
+  isResource,
+  serialize,
+} from '../http/conditional-requests.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
@@ -65,7 +79,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-type Steps = () => Transaction<Answer>
+type Steps = () => Transaction<unknown>
 
 async function transact(request: WithReply, steps: Steps, options: TransactionOptions): Promise<void> {
   const { database, guests, cookie, basePath } = options
@@ -78,7 +92,11 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   request[kReply] = null
   const claimed = claimOf(request, basePath)
   const { traceparent } = request
-  const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
+  const checked = function* () {
+    yield* assertUnchanged(request)
+    return yield* generatorOf(steps)
+  }
+  const traced = traceparent === undefined ? checked : () => withTrace(checked(), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
   let decided: Decided
@@ -134,10 +152,7 @@ function warnUnprotected(request: WithReply, reply: FastifyReply): void {
       'an Idempotency-Key had no effect, since the route did not use request.transaction',
     )
   if (!isRead(request.method) && !isCompared(request))
-    request.log.warn(
-      route,
-      'If-Match had no effect, since the route used neither request.transaction nor request.ifMatch',
-    )
+    request.log.warn(route, 'If-Match had no effect, since the route did not use request.transaction')
 }
 
 /**
@@ -152,13 +167,7 @@ function* decide(
   steps: Steps,
 ): Transaction<Decided> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
-  const answered = yield* generatorOf(steps)
-  if (!(answered instanceof Answer)) {
-    throw new TypeError(
-      'the steps of request.transaction must return answer(status, body) of @mortise/module-sdk, and of the ' +
-        "host's copy: a module has it as a peer dependency and does not bundle it",
-    )
-  }
+  const answered = toAnswer(yield* generatorOf(steps), reply)
   const { status, body } = answered
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`answer() takes a status from 200 to 599, not ${status}`)
@@ -168,6 +177,18 @@ function* decide(
   const headers = headersOf(answered, text, reply.request.method, basePath)
   if (guest?.origin === 'new' && isSuccess(status)) yield* guests.store(guest)
   return { status, headers, text, replayed: false }
+}
+
+/** A body is that of a 200, which the route must declare if it declares anything: what is not declared is not sent. */
+function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
+  if (isAnswer(returned)) return returned
+  const declared = Object.keys(routeOptions.schema?.response ?? { 200: undefined })
+  if (returned !== undefined && declared.some((status) => /^(200|2xx|default)$/i.test(status))) {
+    return answer(200, returned)
+  }
+  throw new TypeError(
+    'the steps of request.transaction must return answer(status, body), or the body of a 200 that the route declares',
+  )
 }
 
 /** Names the event that has the answer as its data, so that it is kept once. */

@@ -63,7 +63,7 @@ function headersOf(route: RouteOptions): Record<string, TSchema> {
   }
   if (config?.ifMatch !== undefined) {
     headers['If-Match'] = Type.String({
-      description: `the ETag of ${config.ifMatch}, or several: refused if it has changed since`,
+      description: `the ETag of ${config.ifMatch.resource}, or several: refused if it has changed since`,
     })
   }
   if (showsResource(route)) {

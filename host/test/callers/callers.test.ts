@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { mock } from 'node:test'
 import { type Access, answer, one, run, sql } from '@mortise/module-sdk'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

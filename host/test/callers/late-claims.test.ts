@@ -15,7 +15,7 @@ const note: FixtureModule = {
   manifest: { id: 'note', routes: ['POST /note'], tables: 'note', migrations: 'migrations' },
   files: {
     'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
-      export default defineModule('note', async (app, { onClaim }) => {
+      export default defineModule('note').plugin(async (app, { onClaim }) => {
         app.post('/note', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () {
             yield* run(sql\`INSERT INTO note (owner) VALUES (\${request.caller.id})\`)

@@ -6,15 +6,8 @@ import { damageOf } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
+import { runAlone } from '../../src/control/run-alone.ts'
 import { readLock, storedModule } from '../../src/modules/lock.ts'
-import {
-  auditTrail,
-  copyDatabase,
-  databaseSchema,
-  migrateApplication,
-  purgeModule,
-  undoMigrations,
-} from '../../src/offline.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 
@@ -44,93 +37,79 @@ async function running(t: Test) {
   await install(t, directory, noted)
   const host = await Application.start({ directory })
   t.teardown(() => host.close())
-  return { directory, host, ...asking(directory) }
-}
-
-function asking(directory: string) {
-  const get = async (path: '/schema') => (await callRunningHost(directory, { method: 'GET', path }))?.body
-  const post = (path: '/undo' | '/backup' | '/retired' | '/purge' | '/activate', body?: object) =>
-    callRunningHost(directory, { method: 'POST', path, body })
-  return { get, post }
+  return { directory, host }
 }
 
 t.test('the schema of a running application is that of the stopped one', async (t) => {
-  const { directory, host, get } = await running(t)
-  const schema = await get('/schema')
+  const { directory, host } = await running(t)
+  const schema = await callRunningHost(directory, 'schema')
   t.match(schema, {
     statements: [/mortise_migration/],
     ledger: [...ownMigrations.map((name) => ({ module: 'host', name })), { module: 'note' }],
   })
-  await t.rejects(databaseSchema(directory), { name: 'StorageBusyError' })
+  await t.rejects(runAlone(directory, 'schema'), { name: 'StorageBusyError' })
   await host.close()
-  t.strictSame(await databaseSchema(directory), schema)
+  t.strictSame(await runAlone(directory, 'schema'), schema)
 })
 
 t.test('migrations are undone by a running host and without one', async (t) => {
-  const { directory, host, post } = await running(t)
-  t.match(await post('/undo', { migrations: REVERSIBLE }), {
-    status: 409,
-    body: { reason: /002-log was applied after/ },
-  })
+  const { directory, host } = await running(t)
+  const undo = (migrations: typeof REVERSIBLE) => callRunningHost(directory, 'undo', { migrations })
+  await t.rejects(undo(REVERSIBLE), { status: 409, message: /002-log was applied after/ })
   const both = [...REVERSIBLE, { module: 'note', name: '002-log' }]
-  t.match(await post('/undo', { migrations: both }), {
-    status: 409,
-    body: { reason: /002-log of note is irreversible/ },
-  })
-  t.match(await post('/undo', { migrations: [{ module: 'absent', name: '001-a' }] }), {
-    status: 200,
-    body: {},
-  })
+  await t.rejects(undo(both), { status: 409, message: /002-log of note is irreversible/ })
+  t.same(await undo([{ module: 'absent', name: '001-a' }]), {})
   await host.close()
-  await t.rejects(undoMigrations(directory, both), { name: 'MigrationError' })
+  await t.rejects(runAlone(directory, 'undo', { migrations: both }), { name: 'MigrationError' })
 
   const lock = await readLock(directory)
   const folder = storedModule(directory, lock.modules.note as never)
-  await purgeModule(directory, 'note', purged)
+  await runAlone(directory, 'purge', { module: 'note', record: purged })
   await rename(join(folder, 'migrations/002-log.sql'), join(folder, 'later'))
-  t.strictSame(await migrateApplication(directory, lock.modules), REVERSIBLE)
-  await undoMigrations(directory, REVERSIBLE)
+  const { modules } = lock
+  t.strictSame(await runAlone(directory, 'migrate', { modules }), { applied: REVERSIBLE })
+  await runAlone(directory, 'undo', { migrations: REVERSIBLE })
   t.strictSame(
-    (await databaseSchema(directory)).ledger.map(({ module }) => module),
+    (await runAlone(directory, 'schema')).ledger.map(({ module }) => module),
     ownMigrations.map(() => 'host'),
   )
 })
 
 t.test('the database is copied by a running host and without one', async (t) => {
-  const { directory, host, post } = await running(t)
+  const { directory, host } = await running(t)
   for (const alone of [false, true]) {
     const file = join(directory, `copy-${alone}.db`)
     if (alone) {
       await host.close()
-      await copyDatabase(directory, file)
-    } else t.match(await post('/backup', { file }), { status: 200 })
+      await runAlone(directory, 'backup', { file })
+    } else t.ok(await callRunningHost(directory, 'backup', { file }))
     t.equal(damageOf(file), undefined)
     t.match(await readFile(file, 'latin1'), /note_log/)
   }
 })
 
 t.test('tables are dropped only of what is not installed', async (t) => {
-  const { directory, host, post } = await running(t)
-  const purge = (module: string) => post('/purge', { module, record: { ...purged, id: newId('audit') } })
-  const refused = await purge('note')
-  t.match(refused, { status: 409, body: { reason: /note cannot be dropped: it is installed/ } })
+  const { directory, host } = await running(t)
+  const purge = (module: string) =>
+    callRunningHost(directory, 'purge', { module, record: { ...purged, id: newId('audit') } })
+  await t.rejects(purge('note'), { status: 409, message: /note cannot be dropped: it is installed/ })
   await uninstall(directory, 'note')
-  t.match(await post('/activate'), { status: 200 })
-  t.match(await post('/retired'), { status: 200, body: {} })
-  t.strictSame((await purge('note'))?.body, {
+  t.ok(await callRunningHost(directory, 'activate'))
+  t.same(await callRunningHost(directory, 'retired'), {})
+  t.strictSame(await purge('note'), {
     module: 'note',
     tables: ['note', 'note_log'],
   })
-  t.strictSame((await purge('note'))?.body, { module: 'note', tables: [] })
-  t.match(await purge('host'), { status: 409 })
+  t.strictSame(await purge('note'), { module: 'note', tables: [] })
+  await t.rejects(purge('host'), { name: 'HostRefusedError', status: 409 })
   await host.close()
-  const records = await auditTrail(directory, { limit: 10 })
+  const { records } = await runAlone(directory, 'audit', { limit: 10 })
   t.match(records, [{ actor: 'os:ann', action: 'purge', object: 'note' }])
   t.equal(records.length, 1, 'what was refused, or done already, is not on record')
 })
 
 t.test('looking at the schema of an application that was never started makes no database', async (t) => {
   const directory = await applicationFolder(t)
-  t.strictSame(await databaseSchema(directory), { statements: [], ledger: [] })
+  t.strictSame(await runAlone(directory, 'schema'), { statements: [], ledger: [] })
   t.notOk(existsSync(join(directory, 'data')))
 })

@@ -6,17 +6,15 @@ import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { controlSocket, openControlSocket } from '../../src/control/control-socket.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
-const state = { method: 'GET', path: '/state' } as const
-
 t.test('a host that listens under another name of this machine is found', async (t) => {
   const directory = await temporaryFolder(t)
   await mkdir(join(directory, '.app'))
-  t.equal(await callRunningHost(directory, state), undefined)
+  t.equal(await callRunningHost(directory, 'state'), undefined)
   const app = fastify()
   app.get('/state', async () => ({ pid: 7 }))
   await app.listen({ path: join(directory, '.app', 'control.sock') })
   t.teardown(() => app.close())
-  t.same(await callRunningHost(directory, state), { status: 200, body: { pid: 7 } })
+  t.same(await callRunningHost(directory, 'state'), { pid: 7 })
 })
 
 t.test('a socket that is in use is left alone, one of a dead host is replaced', async (t) => {
@@ -27,10 +25,10 @@ t.test('a socket that is in use is left alone, one of a dead host is replaced', 
   second.get('/state', async () => ({ pid: 2 }))
   await openControlSocket(first, directory)
   await t.rejects(openControlSocket(second, directory), { name: 'StorageBusyError' })
-  t.match(await callRunningHost(directory, state), { body: { pid: 1 } })
+  t.match(await callRunningHost(directory, 'state'), { pid: 1 })
   await first.close()
   await mkdir(join(directory, '.app'), { recursive: true })
   await writeFile(controlSocket(directory), '')
   await openControlSocket(second, directory)
-  t.match(await callRunningHost(directory, state), { body: { pid: 2 } })
+  t.match(await callRunningHost(directory, 'state'), { pid: 2 })
 })

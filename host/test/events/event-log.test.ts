@@ -1,4 +1,4 @@
-import { byEngine, DAY, defineEvents, maybeOne, one, run, sql } from '@mortise/module-sdk'
+import { byEngine, DAY, defineModule, maybeOne, one, run, sql } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'
@@ -7,9 +7,11 @@ import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { type Open, testOnEngines, testOnPostgres } from '../engines.ts'
 
-const emit = defineEvents('notes', {
-  'note.added': Type.Object({ text: Type.String() }),
-  'note.dated': Type.Object({ on: Type.String({ format: 'date-time' }) }),
+const { emit } = defineModule('notes', {
+  events: {
+    'note.added': Type.Object({ text: Type.String() }),
+    'note.dated': Type.Object({ on: Type.String({ format: 'date-time' }) }),
+  },
 })
 
 const add = (text: string, subject = 'a', owner?: string) =>

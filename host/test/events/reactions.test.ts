@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import {
   ClockWatch,
   DatabaseError,
-  defineEvents,
+  defineModule,
   maybeOne,
   newId,
   type React,
@@ -13,9 +13,11 @@ import {
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
+import type { OpenApplication } from '../../src/control/open-application.ts'
+import { discard } from '../../src/control/operations/discard.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
 import { EventLog } from '../../src/events/event-log.ts'
-import { discard, forgetSubscription, readReactions, replay } from '../../src/events/failed-reactions.ts'
+import { forgetSubscription, readReactions, replay } from '../../src/events/failed-reactions.ts'
 import { withTrace } from '../../src/events/map-emissions.ts'
 import { reactionTimes } from '../../src/events/reaction-times.ts'
 import { Reactions } from '../../src/events/reactions.ts'
@@ -24,9 +26,11 @@ import { createLogger } from '../../src/telemetry/logger.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
-const emit = defineEvents('counter', {
-  'counter.raised': Type.Object({ to: Type.Integer() }),
-  'counter.read': Type.Object({}),
+const { emit } = defineModule('counter', {
+  events: {
+    'counter.raised': Type.Object({ to: Type.Integer() }),
+    'counter.read': Type.Object({}),
+  },
 })
 const raised = (subject: string, to: number) => emit('counter.raised', { subject, data: { to } })
 
@@ -101,10 +105,11 @@ const effects = (storage: Storage) =>
   )
 const numbers = async (storage: Storage) =>
   (await effects(storage)).map(({ subject, number }) => subject + number)
-const giveUp = (event: string) => {
+const giveUp = async (storage: Storage, event: string) => {
   const at = new Date().toISOString()
   const record = { id: newId('audit'), at, actor: 'os:ann', action: 'discard', object: event, details: {} }
-  return discard({ event }, { ...record, outcome: 'done' })
+  const input = { event, record: { ...record, outcome: 'done' } } as const
+  return (await discard.run({ storage } as OpenApplication, input)).reactions
 }
 
 const state = (storage: Storage) => storage.snapshot(() => readReactions(100))
@@ -230,10 +235,9 @@ testOnEngines(
     t.equal(tried.filter((text) => text === 'a2').length, 3)
 
     failing.clear()
-    t.match(await storage.transaction(() => replay({ event: failed[0]?.event, module: 'another' })), [])
-    t.match(await storage.transaction(() => replay({ event: failed[0]?.event })), [
-      { module: 'note', subject: 'a' },
-    ])
+    const { event } = failed[0] as { event: string }
+    t.match(await storage.transaction(() => replay({ event, module: 'another' })), [])
+    t.match(await storage.transaction(() => replay({ event })), [{ module: 'note', subject: 'a' }])
     await until(async () => (await effects(storage)).length === 6)
     t.strictSame(await counts(storage), { waiting: 0, dead: 0, behind: 0 })
   },
@@ -249,11 +253,11 @@ testOnEngines(
     await until(async () => (await counts(storage)).dead === 4 && (await effects(storage)).length === 1)
     const { failed } = await state(storage)
     const b1 = failed.find(({ error }) => error === 'Error: not b1')?.event as string
-    t.match(await storage.transaction(() => giveUp(b1)), [{ event: b1 }])
+    t.match(await giveUp(storage, b1), [{ event: b1 }])
     t.match(await storage.snapshot(() => readTrail({ limit: 10 })), [
       { object: b1, details: { modules: ['note'], type: 'counter.raised', subject: 'b' } },
     ])
-    t.same(await storage.transaction(() => giveUp('event_unknown')), [])
+    t.same(await giveUp(storage, 'event_unknown'), [])
     failing.delete('a2')
     tried.length = 0
     await storage.transaction(() => replay({}))
@@ -277,7 +281,7 @@ testOnEngines('what waits behind one that is given up goes on', async (t, open) 
   await raiseAll(storage, 'a1', 'a2', 'a3')
   await until(async () => (await counts(storage)).waiting === 3)
   const { failed } = await state(storage)
-  await storage.transaction(() => giveUp((failed[0] as { event: string }).event))
+  await giveUp(storage, (failed[0] as { event: string }).event)
   await until(async () => (await effects(storage)).length === 2)
   t.strictSame(await numbers(storage), ['a2', 'a3'])
 })

@@ -207,24 +207,22 @@ t.test('routes are what the manifest says, with access, and nobody else’s', as
 })
 
 t.test('events are what the manifest says, and nobody else’s', async (t) => {
-  const emitting = (id: string, code: string, ...events: string[]): FixtureModule => ({
-    manifest: { id, events },
+  const emitting = (id: string, emitted: string[], declared: string[], code = ''): FixtureModule => ({
+    manifest: { id, events: declared },
     files: {
-      'index.js': `import { defineEvents } from '@mortise/module-sdk'
-        export default async (app, context) => { ${code} }`,
+      'index.js': `import { defineModule } from '@mortise/module-sdk'
+        const events = { ${emitted.map((type) => `'${type}': { type: 'object' }`)} }
+        export default defineModule('${id}', { events }).plugin(async (app, context) => { ${code} })`,
     },
   })
-  const emits = (source: string, type: string) =>
-    `context.emits(defineEvents('${source}', { '${type}': { type: 'object' } }))`
-  await probeAll(t, [emitting('bad', emits('bad', 'thing.done'), 'thing.done')])
+  await probeAll(t, [emitting('bad', ['thing.done'], ['thing.done'])])
   const bad: [FixtureModule, RegExp][] = [
-    [emitting('bad', emits('bad', 'thing.done')), /emits "thing.done", which its manifest does not declare/],
-    [emitting('bad', '', 'thing.done'), /declares the events thing.done, which it does not say it emits/],
-    [emitting('bad', emits('good', 'thing.done'), 'thing.done'), /emits the events of "good"/],
-    [emitting('bad', emits('bad', 'good.done'), 'good.done'), /emits "good.done", as good does/],
-    [emitting('bad', 'context.events'), /its manifest needs "listensTo": \["\*"\]/],
+    [emitting('bad', ['thing.done'], []), /emits "thing.done", which its manifest does not declare/],
+    [emitting('bad', [], ['thing.done']), /declares the events thing.done, which it does not emit/],
+    [emitting('bad', ['good.done'], ['good.done']), /emits "good.done", as good does/],
+    [emitting('bad', [], [], 'context.events'), /its manifest needs "listensTo": \["\*"\]/],
   ]
-  const good = emitting('good', emits('good', 'good.done'), 'good.done')
+  const good = emitting('good', ['good.done'], ['good.done'])
   for (const [module, message] of bad) {
     await t.rejects(probeAll(t, [good, module]), { module: 'bad', message })
   }

@@ -26,25 +26,19 @@ async function thingApp(t: Test) {
         return thing
       })
       app.get('/created', { config }, async (_request, reply) => reply.code(201).send(thing))
-      const change = { config, schema: { body: Strict({}), response: { 200: Thing } } }
+      const changes = { ...config, ifMatch: { resource: 'the thing', find } }
+      const change = { config: changes, schema: { body: Strict({}), response: { 200: Thing } } }
       app.patch('/thing', change, (request) =>
         request.transaction(function* () {
-          yield* request.ifMatch(find)
           yield* run(sql`UPDATE thing SET version = version + 1`)
           return answer(200, { ...(yield* one<Versioned>(sql`SELECT id, version FROM thing`)), text: 'a' })
         }),
       )
-      app.delete('/thing', { config }, (request) =>
-        request.transaction(function* () {
-          yield* request.ifMatch(find)
-          return answer(200, { id: thing.id, deleted: true })
-        }),
-      )
+      app.delete('/thing', { config: changes }, (request) => request.transaction(find))
       app.post('/raw', { config: { ...config, module: 'thing' } }, async () => ({}))
-      app.post('/raw/compared', { config: { ...config, module: 'thing' } }, async (request) => {
-        await storage.transaction(() => request.ifMatch(find))
-        return {}
-      })
+      app.post('/raw/compared', { config: { ...changes, module: 'thing' } }, (request) =>
+        request.transaction(find),
+      )
       app.post('/thing', { config, schema: { body: Strict({}) } }, (request) =>
         request.transaction(function* () {
           yield* run(sql`UPDATE thing SET version = 100`)

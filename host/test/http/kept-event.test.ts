@@ -2,7 +2,7 @@ import {
   type Answer,
   answer,
   DAY,
-  defineEvents,
+  defineModule,
   many,
   newId,
   run,
@@ -21,7 +21,9 @@ import { bearer, testApp } from '../callers/test-app.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 
 const Note = Type.Object({ id: Type.String(), text: Type.String({ maxLength: 1000 }) })
-const emit = defineEvents('note', { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) })
+const { emit } = defineModule('note', {
+  events: { 'note.added': Note, 'note.seen': Type.Object({ id: Type.String() }) },
+})
 
 function* addNote({ body, caller }: FastifyRequest): Transaction<Answer> {
   const note = { id: newId('note'), text: (body as { text: string }).text }

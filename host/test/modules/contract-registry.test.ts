@@ -34,19 +34,21 @@ t.test('an optional contract that is not there, or not in range, is undefined', 
   const board = new ContractBoard()
   const registry = board.registryFor({ id: 'user', optional: { catalog: '^2.0.0' } })
   t.equal(registry.get('catalog' as never), undefined)
-  board.registryFor({ id: 'v1', provides: { catalog: '1.0.0' } }).provide('catalog' as never, {} as never)
+  board
+    .registryFor({ id: 'v1', provides: { catalog: '1.0.0' } })
+    .provide('catalog' as never, '1.0.0', {} as never)
   t.equal(registry.get('catalog' as never), undefined)
   const implementation = { price: () => 1 }
   board
     .registryFor({ id: 'v2', provides: { catalog: '2.0.0' } })
-    .provide('catalog' as never, implementation as never)
+    .provide('catalog' as never, '2.0.0', implementation as never)
   t.equal(registry.get('catalog' as never), implementation)
 })
 
 t.test('only what the manifest declares can be offered or used', async (t) => {
   const registry = new ContractBoard().registryFor({ id: 'x' })
   t.throws(() => registry.get('catalog' as never), { module: 'x', message: /does not name/ })
-  t.throws(() => registry.provide('catalog' as never, {} as never), {
+  t.throws(() => registry.provide('catalog' as never, '1.0.0', {} as never), {
     module: 'x',
     message: /does not provide/,
   })

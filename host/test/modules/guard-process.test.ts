@@ -49,8 +49,7 @@ const offences = {
 
 const statusOf = async (url: string) => (await fetch(url)).status
 const stateOf = async (directory: string, id: string) => {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  const state = answer?.body as { modules: { id: string; state: string }[] } | undefined
+  const state = await callRunningHost(directory, 'state')
   return state?.modules.find((one) => one.id === id)
 }
 
@@ -73,9 +72,9 @@ t.test('a change whose module would end the host is refused, or taken out of ser
   await install(t, directory, oneRoute('good', 'yes'))
   const { url } = await startProcess(t, directory)
   await install(t, directory, bad('exits', offences.exits))
-  t.match(await callRunningHost(directory, { method: 'POST', path: '/activate' }), { status: 409 })
+  await t.rejects(callRunningHost(directory, 'activate'), { name: 'HostRefusedError', status: 409 })
   await install(t, directory, bad('rejects', offences.rejects))
-  t.match(await callRunningHost(directory, { method: 'POST', path: '/activate' }), { status: 409 })
+  await t.rejects(callRunningHost(directory, 'activate'), { name: 'HostRefusedError', status: 409 })
   t.equal(await statusOf(`${url}/good`), 200)
   t.equal(await statusOf(`${url}/exits`), 404)
 })

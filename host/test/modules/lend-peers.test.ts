@@ -1,6 +1,6 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Answer } from '@mortise/module-sdk'
+import { Problem } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
 import { loadPlugin } from '../../src/modules/load-plugin.ts'
 import { modulePackage, temporaryFolder } from '../application-folder.ts'
@@ -32,11 +32,11 @@ async function load(t: Test, code: string, packageJson: object, files: Record<st
 }
 
 t.test('the SDK is the copy of the host, whatever lies beside the module', async (t) => {
-  const code = `import { Answer } from '@mortise/module-sdk'
-    export default Object.assign(() => {}, { own: { Answer } })`
-  t.equal((await load(t, code, {})).own.Answer, Answer)
-  const beside = await load(t, code, {}, fake('@mortise/module-sdk', 'Answer'))
-  t.equal(beside.own.Answer, Answer)
+  const code = `import { Problem } from '@mortise/module-sdk'
+    export default Object.assign(() => {}, { own: { Problem } })`
+  t.equal((await load(t, code, {})).own.Problem, Problem)
+  const beside = await load(t, code, {}, fake('@mortise/module-sdk', 'Problem'))
+  t.equal(beside.own.Problem, Problem)
 })
 
 t.test('of the others a copy of its own is taken for a dependency, not for a peer', async (t) => {

@@ -9,17 +9,18 @@ const door: FixtureModule = {
   manifest: { id: 'door', routes: ['POST /door'], events: ['door.opened'] },
   files: {
     'index.js': `
-      import { answer, defineEvents } from '@mortise/module-sdk'
+      import { answer, defineModule } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
-      const emit = defineEvents('door', { 'door.opened': Type.Object({ by: Type.String() }) })
-      export default async (app, { emits }) => {
-        emits(emit)
+      const { emit, plugin } = defineModule('door', {
+        events: { 'door.opened': Type.Object({ by: Type.String() }) },
+      })
+      export default plugin(async (app) => {
         app.post('/door', { config: { access: 'public' } }, (request) =>
           request.transaction(function* () {
             yield* emit('door.opened', { subject: 'front', data: { by: 'ann' } })
             return answer(200, {})
           }))
-      }`,
+      })`,
   },
 }
 

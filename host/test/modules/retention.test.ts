@@ -30,7 +30,7 @@ const note = (version: string): FixtureModule => ({
       import { Type } from '@sinclair/typebox'
       globalThis.noteLoads = (globalThis.noteLoads ?? 0) + 1
       const Rows = Type.Object({ rows: Type.Integer() }, { title: 'Rows' })
-      export default defineModule('note', async (app, { database }) => {
+      export default defineModule('note').plugin(async (app, { database }) => {
         app.addHook('onRequest', async (request) => { request.log.debug('asked') })
         app.get('/note', { config: { access: 'public' }, schema: { response: { 200: Rows } } }, () =>
           database.one(sql\`SELECT count(*) AS rows FROM note\`))

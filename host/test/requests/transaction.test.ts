@@ -167,6 +167,27 @@ t.test('an answer that cannot be sent undoes everything', async (t) => {
   }
 })
 
+t.test('a body alone is that of a 200', async (t) => {
+  const note = { id: 1, text: 'a', secret: 'b' }
+  const schema = { response: { 200: Note } }
+  for (const [options, text] of [
+    [{ schema }, '{"id":1,"text":"a"}'],
+    [{}, JSON.stringify(note)],
+  ] as const) {
+    const { post } = await noteApp(
+      t,
+      function* ({ caller }) {
+        yield* add(caller.id)
+        return note
+      },
+      options,
+    )
+    const response = await post()
+    t.equal(response.statusCode, 200)
+    t.equal(response.body, text)
+  }
+})
+
 t.test('the body is what the serializer of the route makes of it for the status', async (t) => {
   const body = { id: 1, text: 'a', secret: 'b' }
   const shown = '{"id":1,"text":"a"}'

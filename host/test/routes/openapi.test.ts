@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { defineProblems, List, Nullable, PageOf, pageQuery, Strict } from '@mortise/module-sdk'
+import { defineProblems, List, many, Nullable, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
@@ -339,12 +339,14 @@ t.test('says which headers of a request are looked at, and what comes of them', 
   const { paths } = await documentOf(t, {
     routes: (scope) => {
       const config = { access: 'caller', module: 'api-note' } as const
+      const find = () => many(sql`SELECT 1`) as never
+      const changes = { ...config, ifMatch: { resource: 'the note', find } }
       const schema = { response: { 200: Note } }
       scope.get('/note', { config, schema }, async () => 1)
       scope.get('/notes', { config, schema: { response: { 200: List(Note) } } }, async () => 1)
       scope.post('/note', { config, schema: { ...schema, headers: own } }, async () => 1)
-      scope.patch('/note', { config: { ...config, ifMatch: 'the note' }, schema }, async () => 1)
-      scope.delete('/note', { config: { ...config, ifMatch: 'the note' }, schema }, async () => 1)
+      scope.patch('/note', { config: changes, schema }, async () => 1)
+      scope.delete('/note', { config: changes, schema }, async () => 1)
       scope.post('/hook', { config: { ...config, access: 'public' }, schema }, async () => 1)
       scope.post('/host', { config: { access: 'caller' }, schema }, async () => 1)
     },

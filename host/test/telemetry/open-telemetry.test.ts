@@ -43,7 +43,7 @@ const note = (version = '1.0.0'): FixtureModule => ({
       const problems = defineProblems('note', { 'unknown-note': { status: 404, title: 'There is no such note' } })
       const Note = Type.Object({ text: Type.String() }, { title: 'Note' })
       const access = 'public'
-      export default defineModule('note', async (app, { database }) => {
+      export default defineModule('note').plugin(async (app, { database }) => {
         app.get('/note', { config: { access } }, () => database.one(sql\`SELECT count(*) AS rows FROM note\`))
         app.get('/note/:id', { config: { access } }, async () => {
           throw problems.create('unknown-note', 'It is private to say which.')

@@ -1,1 +1,11 @@
-export { default } from './module.ts'
+import { deleteExpired } from '@mortise/module-sdk'
+import { plugin } from './module.ts'
+import { cartRoutes } from './routes.ts'
+import { claimCart, takeFromCart } from './service.ts'
+
+export default plugin(async (app, { database, contracts, everyMinute, onClaim }) => {
+  cartRoutes(app, database)
+  contracts.provide('cart', '1.0.0', { take: takeFromCart })
+  onClaim(claimCart)
+  everyMinute('delete expired', () => deleteExpired('cart'))
+})

@@ -1,13 +1,14 @@
 import { answer, type Database, Deleted, IdParams, List, type ModuleInstance } from '@mortise/module-sdk'
-import { problems } from './problems.ts'
+import { responses } from './module.ts'
 import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
 import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
 
 /** The routes of the cart, all of them the caller's own. */
 export function cartRoutes(app: ModuleInstance, database: Database): void {
   const config = { access: 'caller' } as const
-  const changesCart = { ...config, ifMatch: 'the cart' }
-  const changesItem = { ...config, ifMatch: 'the item' }
+  const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }
+  const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
+  const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
   app.get('/cart', { config, schema: { summary: 'The cart', response: { 200: Cart } } }, (request) =>
     showCart(database, request.caller),
@@ -16,12 +17,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
   app.delete(
     '/cart',
     { config: changesCart, schema: { summary: 'Empty the cart', response: { 200: Emptied } } },
-    (request) =>
-      request.transaction(function* () {
-        yield* request.ifMatch(() => cartVersion(request.caller))
-        yield* emptyCart(request.caller)
-        return answer(200, { deleted: true })
-      }),
+    (request) => request.transaction(() => emptyCart(request.caller)),
   )
 
   app.get(
@@ -43,48 +39,26 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
         response: {
           200: { ...CartItem, description: 'added to the line of this product' },
           201: { ...CartItem, description: 'a new line' },
-          ...problems.responses('quantity-limit', 'cart-full'),
+          ...responses('quantity-limit', 'cart-full'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
-        yield* request.ifMatch(() => cartVersion(request.caller))
         const { item, added } = yield* addItem(request.caller, request.body)
-        return added ? answer(201, item, { location: `/cart/item/${item.id}` }) : answer(200, item)
+        return added ? answer(201, item, { location: `/cart/item/${item.id}` }) : item
       }),
   )
 
-  app.get(
-    '/cart/item/:id',
-    {
-      config,
-      schema: {
-        summary: 'One item of the cart',
-        params: IdParams,
-        response: { 200: CartItem, ...problems.responses('item-not-found') },
-      },
-    },
-    (request) => database.snapshot(() => showItem(request.caller, request.params.id)),
+  app.get('/cart/item/:id', { config, schema: { summary: 'One item of the cart', ...item } }, (request) =>
+    database.snapshot(() => showItem(request.caller, request.params.id)),
   )
 
   app.patch(
     '/cart/item/:id',
-    {
-      config: changesItem,
-      schema: {
-        summary: 'Set the quantity of an item',
-        params: IdParams,
-        body: ItemChange,
-        response: { 200: CartItem, ...problems.responses('item-not-found') },
-      },
-    },
+    { config: changesItem, schema: { summary: 'Set the quantity of an item', body: ItemChange, ...item } },
     (request) =>
-      request.transaction(function* () {
-        const { id } = request.params
-        yield* request.ifMatch(() => showItem(request.caller, id))
-        return answer(200, yield* changeItem(request.caller, id, request.body.quantity))
-      }),
+      request.transaction(() => changeItem(request.caller, request.params.id, request.body.quantity)),
   )
 
   app.delete(
@@ -93,16 +67,10 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       config: changesItem,
       schema: {
         summary: 'Remove an item from the cart',
-        params: IdParams,
-        response: { 200: Deleted, ...problems.responses('item-not-found') },
+        ...item,
+        response: { ...item.response, 200: Deleted },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        const { id } = request.params
-        yield* request.ifMatch(() => showItem(request.caller, id))
-        yield* removeItem(request.caller, id)
-        return answer(200, { id, deleted: true })
-      }),
+    (request) => request.transaction(() => removeItem(request.caller, request.params.id)),
   )
 }

@@ -1,5 +1,10 @@
-import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
+import { Id, Money, Nullable, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
+
+export const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
+/** The most of one product that a line may hold. */
+export const MAX_QUANTITY = 9999
+export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 
 export const CartItem = Type.Object(
   {

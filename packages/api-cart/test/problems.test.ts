@@ -1,6 +1,6 @@
 import { testProblems } from '@mortise/module-testkit'
 import { type Test, test } from 'tap'
-import { problems } from '../src/problems.ts'
+import plugin from '../src/index.ts'
 import { cartHost } from './cart-host.ts'
 
-testProblems<Test>(test, problems, new URL('../README.md', import.meta.url), cartHost)
+testProblems<Test>(test, plugin, new URL('../README.md', import.meta.url), cartHost)

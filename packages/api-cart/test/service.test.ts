@@ -1,15 +1,6 @@
-import { type Caller, DAY, sql, type Transaction, timestamp } from '@mortise/module-sdk'
+import { type Caller, DAY, deleteExpired, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import {
-  addItem,
-  changeItem,
-  claimCart,
-  deleteExpired,
-  emptyCart,
-  removeItem,
-  showCart,
-  showItem,
-} from '../src/service.ts'
+import { addItem, changeItem, claimCart, emptyCart, removeItem, showCart, showItem } from '../src/service.ts'
 import { cartHost, testOnEngines } from './cart-host.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -342,9 +333,9 @@ testOnEngines(
     await add(guest, START + DAY)
     const late = START + 31 * DAY
     const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
-    t.ok(await database.transaction(() => deleteExpired(late)), 'there are more')
+    t.ok(await database.transaction(() => deleteExpired('cart', late)), 'there are more')
     t.equal(await left(), 32)
-    t.notOk(await database.transaction(() => deleteExpired(late)))
+    t.notOk(await database.transaction(() => deleteExpired('cart', late)))
     t.equal(await left(), 2)
     t.equal((await database.many(sql`SELECT id FROM cart`)).length, 2)
   },

@@ -1,7 +1,7 @@
 import { Strict } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** What an operator may set; settings.schema.json of this package is made of it. */
+/** What an operator may set. */
 export const Settings = Strict({
   heartbeatSeconds: Type.Integer({
     minimum: 1,

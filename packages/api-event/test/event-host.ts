@@ -1,16 +1,18 @@
 import { fileURLToPath } from 'node:url'
-import { defineEvents, type EventLog, type ModulePlugin, type Transaction } from '@mortise/module-sdk'
+import { defineModule, type EventLog, type ModulePlugin, type Transaction } from '@mortise/module-sdk'
 import { createTestHost, onEngines, type TestCaller, type TestHostOptions } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
-import plugin from '../src/module.ts'
+import plugin from '../src/index.ts'
 
 /** One test on every engine there is. */
 export const testOnEngines = onEngines<Test>(test)
 
-const emit = defineEvents('bell', {
-  'bell.rung': Type.Object({ n: Type.Integer(), text: Type.Optional(Type.String()) }),
-  'bell.hung': Type.Object({}),
+const { emit } = defineModule('bell', {
+  events: {
+    'bell.rung': Type.Object({ n: Type.Integer(), text: Type.Optional(Type.String()) }),
+    'bell.hung': Type.Object({}),
+  },
 })
 
 /** A host that serves this module, from its sources, and in which things happen. */

@@ -1,18 +1,31 @@
-import { defineModule } from '@mortise/module-sdk'
-import { countRegularly } from './counting.ts'
-import { emit } from './events.ts'
-import { purchaseRoutes } from './routes.ts'
-import { claimPurchases, expirePending } from './service.ts'
-import type { Settings } from './settings.ts'
+import { defineModule, Strict } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import { Purchase } from './schemas.ts'
+import { Status } from './status.ts'
 
-export default defineModule<Settings>(
-  'api-purchase',
-  async (app, { database, settings, contracts, audit, everyMinute, onClaim, emits }) => {
-    emits(emit)
-    purchaseRoutes(app, database, contracts.get('cart'))
-    countRegularly(app, database)
-    onClaim((claim) => claimPurchases(claim))
-    const age = settings.expirePendingAfterMinutes * 60_000
-    if (age > 0) everyMinute('expire', () => expirePending(Date.now() - age, audit))
+const version = Type.Integer({ description: 'of the purchase' })
+
+/** The subject of each event is a purchase, its owner who has it. */
+export const { emit, plugin, problem, responses } = defineModule('api-purchase', {
+  settings: Strict({
+    expirePendingAfterMinutes: Type.Integer({
+      minimum: 0,
+      maximum: 525_600,
+      default: 0,
+      description: 'minutes after which a purchase that is still pending expires; 0: never',
+    }),
+  }),
+  events: {
+    'purchase.created': Purchase,
+    'purchase.status-changed': Type.Object({ status: Status, from: Status, version }),
+    'purchase.deleted': Type.Object({ status: Status }),
+    'purchase.claimed': Type.Object({ from: Type.String({ description: 'the guest who had it' }), version }),
   },
-)
+  problems: {
+    'purchase-not-found': { status: 404, title: 'There is no such purchase' },
+    'illegal-transition': { status: 409, title: 'The purchase cannot go to that status' },
+    'cart-changed': { status: 409, title: 'The cart has less than was purchased' },
+    'not-deletable': { status: 409, title: 'A purchase in this status stays' },
+    'cart-unavailable': { status: 422, title: 'There is no cart to take from' },
+  },
+})

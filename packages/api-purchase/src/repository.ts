@@ -5,11 +5,13 @@ import {
   maybeOne,
   one,
   RankedList,
+  type Row,
   run,
   type Sql,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import type { PurchaseItem, PurchaseSummary } from './schemas.ts'
 import { type Status, statuses } from './status.ts'
 
 /**
@@ -18,23 +20,10 @@ import { type Status, statuses } from './status.ts'
  * Each change of a status or of `deleted_at` is counted in the ranked list beside it.
  */
 
-export interface PurchaseRow {
-  seq: number
-  id: string
-  owner: string
-  status: Status
-  itemCount: number
-  totalQuantity: number
-  version: number
-  createdAt: number
-  updatedAt: number
-}
+/** `seq` is its place in the list of all purchases; it never leaves the module. */
+export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total'>> & { seq: number; owner: string }
 
-export interface ItemRow {
-  id: string
-  product: string
-  quantity: number
-}
+export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity'>
 
 export interface PurchaseWithItems extends PurchaseRow {
   items: ItemRow[]
@@ -61,14 +50,7 @@ export interface ListPage {
 const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-const everyones = new RankedList({
-  counts: 'purchase_rank',
-  changes: 'purchase_rank_change',
-  rows: 'purchase',
-  position: 'seq',
-  list: 'status',
-  where: sql`deleted_at IS NULL`,
-})
+export const everyones = new RankedList('purchase', { list: 'status', where: sql`deleted_at IS NULL` })
 
 /** `owner` may be EVERYONE, as in all that follow. */
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
@@ -192,9 +174,6 @@ export function* findId(seq: number): Transaction<string | undefined> {
   const found = yield* maybeOne<{ id: string }>(sql`SELECT id FROM purchase WHERE seq = ${seq}`)
   return found?.id
 }
-
-/** To be run now and then: see RankedList. */
-export const foldCounts = () => everyones.fold()
 
 /** The oldest purchases of a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

@@ -1,6 +1,6 @@
+import type { CartContract } from '@mortise/api-cart/contract'
 import {
   answer,
-  type CartContract,
   type CursorPage,
   CursorPageOf,
   type Database,
@@ -10,7 +10,7 @@ import {
   type ModuleInstance,
   type Page,
 } from '@mortise/module-sdk'
-import { problems } from './problems.ts'
+import { responses } from './module.ts'
 import {
   NewPurchase,
   Purchase,
@@ -36,7 +36,7 @@ export function purchaseRoutes(
   cart: CartContract | undefined,
 ): void {
   const config = { access: 'caller' } as const
-  const changes = { ...config, ifMatch: 'the purchase' }
+  const changes = { ...config, ifMatch: { resource: 'the purchase', find: showPurchase } }
 
   app.get(
     '/purchase',
@@ -47,7 +47,7 @@ export function purchaseRoutes(
         querystring: PurchaseQuery,
         response: {
           200: CursorPageOf(PurchaseSummary),
-          ...problems.responses('invalid-request', 'insufficient-scope'),
+          ...responses('invalid-request', 'insufficient-scope'),
         },
       },
     },
@@ -70,7 +70,7 @@ export function purchaseRoutes(
         body: NewPurchase,
         response: {
           201: Purchase,
-          ...problems.responses('invalid-request', 'cart-changed', 'cart-unavailable'),
+          ...responses('invalid-request', 'cart-changed', 'cart-unavailable'),
         },
       },
     },
@@ -88,7 +88,7 @@ export function purchaseRoutes(
       schema: {
         summary: 'One purchase',
         params: IdParams,
-        response: { 200: Purchase, ...problems.responses('purchase-not-found') },
+        response: { 200: Purchase, ...responses('purchase-not-found') },
       },
     },
     (request) => database.snapshot(() => showPurchase(request.caller, request.params.id)),
@@ -98,7 +98,7 @@ export function purchaseRoutes(
     '/purchase/:id',
     {
       config: changes,
-      // A body that is wrong is refused below, where there is such a purchase.
+      // A body that is wrong is refused where there is such a purchase.
       attachValidation: true,
       schema: {
         summary: 'Give a purchase another status',
@@ -106,18 +106,14 @@ export function purchaseRoutes(
         body: PurchaseChange,
         response: {
           200: Purchase,
-          ...problems.responses('purchase-not-found', 'illegal-transition', 'insufficient-scope'),
+          ...responses('purchase-not-found', 'illegal-transition', 'insufficient-scope'),
         },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        const { id } = request.params
-        yield* showPurchase(request.caller, id)
-        if (request.validationError) throw request.validationError
-        yield* request.ifMatch(() => showPurchase(request.caller, id))
-        return answer(200, yield* changeStatus(request.caller, id, request.body.status, request.audit))
-      }),
+    (request) => {
+      const { caller, params, body, audit } = request
+      return request.transaction(() => changeStatus(caller, params.id, body.status, audit))
+    },
   )
 
   app.delete(
@@ -129,17 +125,11 @@ export function purchaseRoutes(
         params: IdParams,
         response: {
           200: Deleted,
-          ...problems.responses('purchase-not-found', 'insufficient-scope', 'not-deletable'),
+          ...responses('purchase-not-found', 'insufficient-scope', 'not-deletable'),
         },
       },
     },
-    (request) =>
-      request.transaction(function* () {
-        const { id } = request.params
-        yield* request.ifMatch(() => showPurchase(request.caller, id))
-        yield* removePurchase(request.caller, id, request.audit)
-        return answer(200, { id, deleted: true })
-      }),
+    (request) => request.transaction(() => removePurchase(request.caller, request.params.id, request.audit)),
   )
 
   app.get(
@@ -149,7 +139,7 @@ export function purchaseRoutes(
       schema: {
         summary: 'The items of a purchase',
         params: IdParams,
-        response: { 200: List(PurchaseItem), ...problems.responses('purchase-not-found') },
+        response: { 200: List(PurchaseItem), ...responses('purchase-not-found') },
       },
     },
     async (request) => ({

@@ -3,14 +3,18 @@ import {
   Id,
   Money,
   Nullable,
-  Product,
-  Quantity,
   Strict,
   Timestamp,
+  VisibleText,
   walkQuery,
 } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 import { Status, statuses } from './status.ts'
+
+const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
+/** The most of one product that an item may hold. */
+export const MAX_QUANTITY = 9999
+const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 
 export const PurchaseItem = Type.Object(
   {

@@ -1,19 +1,27 @@
+import type { CartContract } from '@mortise/api-cart/contract'
 import {
   type Audit,
   type Caller,
-  type CartContract,
   type CursorPage,
+  type Deleted,
   type GuestClaim,
-  MAX_QUANTITY,
+  insufficientScope,
+  invalidRequest,
   newId,
   type Page,
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
-import { emit } from './events.ts'
-import { insufficientScope, invalidRequest, problems, purchaseNotFound } from './problems.ts'
+import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import type { NewPurchase, Purchase, PurchaseItem, PurchaseQuery, PurchaseSummary } from './schemas.ts'
+import {
+  MAX_QUANTITY,
+  type NewPurchase,
+  type Purchase,
+  type PurchaseItem,
+  type PurchaseQuery,
+  type PurchaseSummary,
+} from './schemas.ts'
 import { deletable, type Status, statuses, transitions } from './status.ts'
 
 /**
@@ -114,13 +122,13 @@ export function* removePurchase(
   id: string,
   audit: Audit,
   now = Date.now(),
-): Transaction<void> {
+): Transaction<Deleted> {
   const purchase = yield* find(caller, id)
   if (purchase.owner !== caller.id && !caller.has('admin')) {
     throw insufficientScope('admin', "delete another caller's purchase")
   }
   if (!deletable.has(purchase.status)) {
-    throw problems.create(
+    throw problem(
       'not-deletable',
       `This purchase is ${purchase.status}; only one that is ${[...deletable].join(' or ')} can be deleted.`,
     )
@@ -133,6 +141,7 @@ export function* removePurchase(
     details: { status, itemCount, totalQuantity, total },
   })
   yield* emit('purchase.deleted', { subject: id, owner: purchase.owner, data: { status } })
+  return { id, deleted: true }
 }
 
 /** Expires the oldest pending purchases made before `before`; answers whether there may be more of them. */
@@ -165,11 +174,15 @@ function* become<Row extends repository.PurchaseRow>(
   return changed
 }
 
+/** The same problem for every id that opens nothing: unknown, malformed, deleted, another caller's. */
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {
   const owner = seesEveryones(caller) ? repository.EVERYONE : caller.id
   const purchase = yield* repository.findPurchase(id, owner)
-  if (!purchase) throw purchaseNotFound()
-  return purchase
+  if (purchase) return purchase
+  throw problem(
+    'purchase-not-found',
+    'You have no purchase with this id: GET /purchase lists those you have.',
+  )
 }
 
 /**
@@ -200,7 +213,7 @@ function* takeAll(
   cart: CartContract | undefined,
 ): Transaction<void> {
   if (!cart) {
-    throw problems.create(
+    throw problem(
       'cart-unavailable',
       'There is no module with carts here now, so that nothing was purchased: leave out takeFromCart.',
     )
@@ -210,7 +223,7 @@ function* takeAll(
     Array.from(merged, ([product, quantity]) => ({ product, quantity })),
   )
   if (short.length > 0) {
-    throw problems.create(
+    throw problem(
       'cart-changed',
       'Your cart has less than this of the products in `short`, so that nothing was purchased: get the cart, and decide anew.',
       { members: { short } },
@@ -243,7 +256,7 @@ function illegalTransition(from: Status, to: Status) {
     actor === 'host' ? [] : [status],
   )
   const next = allowed.length > 0 ? `it can become ${allowed.join(' or ')}` : 'it stays so'
-  return problems.create('illegal-transition', `This purchase is ${from} and cannot become ${to}: ${next}.`, {
+  return problem('illegal-transition', `This purchase is ${from} and cannot become ${to}: ${next}.`, {
     members: { allowed },
   })
 }

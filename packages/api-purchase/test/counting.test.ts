@@ -1,10 +1,11 @@
 import { sql } from '@mortise/module-sdk'
-import { foldCounts } from '../src/repository.ts'
+import { everyones } from '../src/repository.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 testOnEngines(
   'however many create and fold at once, totals are exact and nothing is left beside the counts',
   async (t) => {
+    const fold = () => everyones.fold()
     const { user, database } = await purchaseHost(t, { rehearse: false })
     const manager = user('manager', 'purchase:manage')
     const create = (subject: string) =>
@@ -14,7 +15,7 @@ testOnEngines(
 
     const created = await Promise.all(
       Array.from({ length: 80 }, async (_, index) => {
-        if (index % 20 === 19) await database.transaction(foldCounts)
+        if (index % 20 === 19) await database.transaction(fold)
         return create(`user ${index % 16}`)
       }),
     )
@@ -23,7 +24,7 @@ testOnEngines(
     const cancel = (id: string) => manager.patch(`/purchase/${id}`, { status: 'cancelled' })
     await Promise.all(ids.slice(0, 10).map(cancel))
     t.equal(await listed('pending'), 70, 'before they are folded')
-    await Promise.all([database.transaction(foldCounts), database.transaction(foldCounts)])
+    await Promise.all([database.transaction(fold), database.transaction(fold)])
     t.equal(await listed('pending'), 70)
     t.equal(await listed('cancelled'), 10)
     const counts = sql`SELECT list, CAST(sum(count) AS BIGINT) AS n FROM purchase_rank WHERE level = 3 GROUP BY list ORDER BY n`

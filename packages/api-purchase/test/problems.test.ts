@@ -1,6 +1,6 @@
 import { testProblems } from '@mortise/module-testkit'
 import { type Test, test } from 'tap'
-import { problems } from '../src/problems.ts'
+import plugin from '../src/index.ts'
 import { purchaseHost } from './purchase-host.ts'
 
-testProblems<Test>(test, problems, new URL('../README.md', import.meta.url), purchaseHost)
+testProblems<Test>(test, plugin, new URL('../README.md', import.meta.url), purchaseHost)

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { createTestHost, onEngines, type TestHostOptions } from '@mortise/module-testkit'
 import { type Test, test } from 'tap'
-import plugin from '../src/module.ts'
+import plugin from '../src/index.ts'
 
 /** One test on every engine there is. */
 export const testOnEngines = onEngines<Test>(test)

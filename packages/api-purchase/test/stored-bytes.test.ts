@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { one, sql } from '@mortise/module-sdk'
 import { createTestHost, type TestCaller } from '@mortise/module-testkit'
 import { test } from 'tap'
-import plugin from '../src/module.ts'
+import plugin from '../src/index.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url))

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { createTestHost, type TestCaller } from '@mortise/module-testkit'
 import type { Test } from 'tap'
-import plugin from '../src/module.ts'
+import plugin from '../src/index.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url))

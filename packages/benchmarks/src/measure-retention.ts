@@ -85,6 +85,6 @@ async function activate(directory: string, locked: LockedModule): Promise<void> 
   const lock = await readLock(directory)
   const [id] = Object.keys(lock.modules) as [string]
   await writeLock(directory, { ...lock, generation: lock.generation + 1, modules: { [id]: locked } })
-  const answer = await callRunningHost(directory, { method: 'POST', path: '/activate' })
-  if (answer?.status !== 200) throw new Error(`the host did not switch: ${JSON.stringify(answer?.body)}`)
+  const activated = await callRunningHost(directory, 'activate')
+  if (activated === undefined) throw new Error('the host does not run')
 }

@@ -1,14 +1,11 @@
+/** The same in every copy of the SDK. */
+const kAnswer = Symbol.for('mortise.answer')
+
 /** The answer to a request, decided inside its transaction: see `request.transaction`. */
-export class Answer {
+export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
-
-  constructor(status: number, body: unknown, headers: Readonly<Record<string, string>>) {
-    this.status = status
-    this.body = body
-    this.headers = headers
-  }
 }
 
 /**
@@ -22,5 +19,9 @@ export function answer(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
-  return new Answer(status, body, headers)
+  return Object.assign({ status, body, headers }, { [kAnswer]: true })
 }
+
+/** Whether it was made by `answer`, of any copy of the SDK. */
+export const isAnswer = (value: unknown): value is Answer =>
+  typeof value === 'object' && value !== null && kAnswer in value

@@ -43,10 +43,11 @@ export interface NewEvent<Data> {
   readonly data: Data
 }
 
-type Schemas = Readonly<Record<string, TSchema>>
+/** What the data of each type look like. */
+export type EventSchemas = Readonly<Record<string, TSchema>>
 
 /** What other modules know of a type holds for its schema. */
-type Known<Types extends Schemas> = {
+export type KnownEvents<Types extends EventSchemas> = {
   readonly [Type in keyof Types]: Type extends keyof EventTypes
     ? EventTypes[Type] extends Static<Types[Type]>
       ? Types[Type]
@@ -54,42 +55,22 @@ type Known<Types extends Schemas> = {
     : Types[Type]
 }
 
-/** The events of a module. */
-export interface DefinedEvents {
-  /** The module. */
-  readonly source: string
-  /** What the data of each type look like. */
-  readonly types: Schemas
-}
-
 /**
  * A step of a transaction: the event is there exactly if the transaction is committed.
  * @throws {TypeError} where `data` is not what the schema of the type says, or over 256 KiB of JSON
  */
-export interface Emit<Types extends Schemas> extends DefinedEvents {
-  <Type extends keyof Types & string>(type: Type, event: NewEvent<Static<Types[Type]>>): Transaction<void>
-  readonly types: Types
-}
+export type Emit<Types extends EventSchemas> = <Type extends keyof Types & string>(
+  type: Type,
+  event: NewEvent<Static<Types[Type]>>,
+) => Transaction<void>
 
-/**
- * Says which events a module emits, and answers what emits them. To be given to `context.emits`.
- *
- * @param source the `id` of the manifest
- * @param types a schema of the data of each type; types are named `<thing>.<what-happened>`
- */
-export function defineEvents<const Types extends Schemas>(
-  source: string,
-  types: Types & Known<Types>,
-): Emit<Types> {
-  const emit = function* (
-    type: string,
-    { subject, owner = null, data }: NewEvent<unknown>,
-  ): Transaction<void> {
+/** Answers what emits the events of the module `source`. */
+export function defineEvents<Types extends EventSchemas>(source: string, types: Types): Emit<Types> {
+  return function* (type, { subject, owner = null, data }) {
     const schema = types[type]
     if (schema === undefined) throw new TypeError(`"${type}" is no event of ${source}`)
     yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }
   }
-  return Object.assign(emit, { source, types }) as unknown as Emit<Types>
 }
 
 /** Does something about an event, in one transaction with the mark that it is done. */

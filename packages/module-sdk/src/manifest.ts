@@ -41,7 +41,9 @@ export const Manifest = Type.Object(
       Type.String({ description: 'the folder of its migrations, relative to package.json' }),
     ),
     config: Type.Optional(
-      Type.String({ description: 'the JSON Schema of its settings, a file relative to package.json' }),
+      Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
+        description: 'the JSON Schema of its settings, or a file with it relative to package.json',
+      }),
     ),
     provides: Type.Optional(
       Type.Record(Type.String({ pattern: ContractName }), Type.String(), {

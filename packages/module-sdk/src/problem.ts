@@ -29,6 +29,8 @@ export interface ProblemDefinition {
   readonly status: number
   /** Constant per code. */
   readonly title: string
+  /** What to do about it, where that is the same every time. */
+  readonly detail?: string
 }
 
 export interface ProblemOptions extends ErrorOptions {
@@ -79,23 +81,24 @@ export class Problem extends Error {
 
 /** The problems of one module: the only place that knows their status and title. */
 export interface Problems<Code extends string> {
-  readonly module: string
   readonly definitions: Readonly<Record<Code, ProblemDefinition>>
   /** Makes a problem to throw. `detail` says what happened this time and what to do about it. */
-  create(code: Code, detail: string, options?: ProblemOptions): Problem
+  create(code: Code, detail?: string, options?: ProblemOptions): Problem
   /** Response schemas by status, for a route's `schema.response`: `{ 200: Cart, ...responses('cart-full') }`. */
   responses(...codes: Code[]): Record<number, TSchema>
 }
 
-/** Declares the problems of `module`. Codes are kebab-case, and never reused once retired. */
+/** Declares the problems of `module`. */
 export function defineProblems<Code extends string>(
   module: string,
   definitions: Readonly<Record<Code, ProblemDefinition>>,
 ): Problems<Code> {
   return {
-    module,
     definitions,
-    create: (code, detail, options) => new Problem(module, code, definitions[code], detail, options),
+    create(code, detail, options) {
+      const definition = definitions[code]
+      return new Problem(module, code, definition, detail ?? definition.detail ?? definition.title, options)
+    },
     responses(...codes) {
       const byStatus = Map.groupBy(codes, (code) => definitions[code].status)
       return Object.fromEntries(

@@ -1,4 +1,3 @@
-import type { Answer } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -52,11 +51,27 @@ export interface Versioned {
   readonly version: number
 }
 
+/** The resource that a write changes: the one whose GET has shown the `ETag`. */
+export interface IfMatch {
+  /** What it is called in the OpenAPI document: `the cart`. */
+  readonly resource: string
+  /**
+   * Finds it, and throws where there is none. Asked only for a request with `If-Match`, and, on a route with
+   * `attachValidation`, for one whose body is wrong: 404 comes before 412 and 400.
+   *
+   * @param id the path parameter `id`; '' on a path without one
+   */
+  find(caller: Caller, id: string): Transaction<Versioned>
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
-    /** What `If-Match` is compared with, for the document: `the cart`. To be told where `request.ifMatch` is called. */
-    ifMatch?: string
+    /**
+     * What `If-Match` is compared with, before the steps of `request.transaction` run. A write that has the header on a
+     * route without this is refused.
+     */
+    ifMatch?: IfMatch
   }
   interface FastifyRequest {
     /**
@@ -65,20 +80,14 @@ declare module 'fastify' {
      */
     readonly caller: Caller
     /**
-     * Runs a write and sends the answer that it decides: `return request.transaction(…)` is how a route ends.
+     * Runs a write and sends the answer that it decides: `return request.transaction(…)` is how a route ends. `steps`
+     * returns the body of a 200, or `answer(status, body, headers)`.
      * Everything a write needs happens in this one transaction; whatever `steps` throws undoes it, a
      * Problem becomes the answer. With an `Idempotency-Key` it takes effect once, and repeated requests get the
-     * same answer. Resolves, with nothing, when the answer is on its way.
+     * same answer. Before `steps` it compares `If-Match` and, on a route with `attachValidation`, refuses a body that is
+     * wrong. Resolves, with nothing, when the answer is on its way.
      */
-    transaction(steps: () => Transaction<Answer>): Promise<void>
-    /**
-     * Refuses a write whose `If-Match` does not name the present version of what `find` answers: that of the
-     * resource whose GET has shown the `ETag`. A step of `transaction`, before anything is changed. Without the
-     * header nothing is looked up; where the header is there and this was not called, the write is refused.
-     *
-     * @throws {Problem} 412 `precondition-failed`
-     */
-    ifMatch(find: () => Transaction<Versioned>): Transaction<void>
+    transaction(steps: () => Transaction<unknown>): Promise<void>
     /**
      * Whether what the caller has proved themselves by holds still: a token that has not expired, a guest who is there and
      * has not signed in; false for somebody new. For an answer that goes on for long: to be asked now and then.

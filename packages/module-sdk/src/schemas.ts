@@ -1,6 +1,7 @@
 import {
   type ObjectOptions,
   type Static,
+  type StringOptions,
   type TObject,
   type TProperties,
   type TSchema,
@@ -29,23 +30,16 @@ const visible =
 export const noControls = `^[^${control}]*$`
 
 /**
- * What is bought, by the name its catalogue knows it by: opaque, compared exactly as sent. At least one character
- * is not blank, none is a control character. The pattern is blanks, a visible character, and the rest: the first two
- * have nothing in common, so matching takes linear time.
+ * Text of which at least one character is not blank and none is a control character. The pattern is blanks, a visible
+ * character, and the rest: the first two have nothing in common, so matching takes linear time.
  */
-export const Product = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  pattern: `^[^${control}${visible}]*[${visible}][^${control}]*$`,
-  description: '1 to 128 characters, no control characters, not only blanks',
-  examples: ['espresso-beans-1kg'],
-})
-
-/** The most of one product that a line may hold. */
-export const MAX_QUANTITY = 9999
-
-/** How many of a product a line holds. */
-export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
+export const VisibleText = (options: { maxLength: number } & StringOptions) =>
+  Type.String({
+    minLength: 1,
+    pattern: `^[^${control}${visible}]*[${visible}][^${control}]*$`,
+    description: `1 to ${options.maxLength} characters, no control characters, not only blanks`,
+    ...options,
+  })
 
 /** RFC 3339, UTC, milliseconds: `2026-11-21T09:30:00.000Z`. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
@@ -135,3 +129,4 @@ export const cursorQuery = {
 
 /** The answer to a deletion. */
 export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, { title: 'Deleted' })
+export type Deleted = Static<typeof Deleted>

@@ -56,6 +56,9 @@ export function byEngine({ sqlite, postgres }: { readonly sqlite: Sql; readonly 
   return new Sql(sqlite.strings, sqlite.values, postgres.postgres ?? postgres)
 }
 
+/** At the end of a SELECT in a transaction: nobody else changes its rows until the transaction ends. */
+export const forUpdate = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE` })
+
 /** Joins fragments: ``join(ids.map((id) => sql`${id}`))`` writes `?, ?, ?`. `fragments` may not be empty. */
 export function join(fragments: readonly Sql[], separator = ', '): Sql {
   if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')

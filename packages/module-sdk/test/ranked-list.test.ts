@@ -31,14 +31,7 @@ interface Task {
 function taskList(t: Pick<Test, 'teardown'>, first = 1) {
   const database = sqliteDriver(schema)
   t.teardown(() => database.close())
-  const ranked = new RankedList({
-    counts: 'task_rank',
-    changes: 'task_rank_change',
-    rows: 'task',
-    position: 'seq',
-    list: 'state',
-    where: sql`gone = 0`,
-  })
+  const ranked = new RankedList('task', { list: 'state', where: sql`gone = 0` })
   const model: Task[] = []
   if (first > 1) {
     database.transaction(() => run(sql`INSERT INTO task VALUES (${first - 1}, 'gap', 'open', 1)`))

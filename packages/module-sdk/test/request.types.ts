@@ -34,7 +34,6 @@ export function routes(app: ModuleInstance) {
     return reply
   })
   app.post('/row', { config, schema }, (request) =>
-    // @ts-expect-error steps return an Answer
     request.transaction(function* () {
       return yield* one<{ a: string }>(sql`SELECT ${request.body.a} AS a`)
     }),

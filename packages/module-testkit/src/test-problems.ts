@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import type { Problems } from '@mortise/module-sdk'
+import { declarationOf, type ModulePlugin } from '@mortise/module-sdk'
 import type { TestHost } from './create-test-host.ts'
 import type { Register } from './on-engines.ts'
 
@@ -21,11 +21,13 @@ interface DescribedRoute {
  */
 export function testProblems<Test extends object>(
   test: Register<Test>,
-  { definitions }: Pick<Problems<string>, 'definitions'>,
+  plugin: ModulePlugin,
   readme: URL,
   hostOf: (t: Test) => Promise<Pick<TestHost, 'app'>>,
 ): void {
-  const problems = Object.entries(definitions).map(([code, { status }]) => `${status} ${code}`)
+  const problems = Object.entries(declarationOf(plugin)?.problems ?? {}).map(
+    ([code, { status }]) => `${status} ${code}`,
+  )
 
   test('the README names every problem with its status, and no other', async () => {
     deepEqual(inReadme(await readFile(readme, 'utf8')), problems.toSorted())

@@ -15,8 +15,8 @@ const counter = (t: Test, files = {}) =>
     'package.json': manifestOf({ id: 'counter', provides: { counter: '1.0.0' } }),
     'index.js': `import { defineModule } from '@mortise/module-sdk'
       let count = 0
-      export default defineModule('counter', async (app, { contracts }) => {
-        contracts.provide('counter', { next: () => ++count })
+      export default defineModule('counter').plugin(async (app, { contracts }) => {
+        contracts.provide('counter', '1.0.0', { next: () => ++count })
       })`,
     ...files,
   })
@@ -25,7 +25,7 @@ const visit = (t: Test, files = {}) =>
   packageFolder(t, {
     'package.json': manifestOf({ id: 'visit', routes: ['POST /visit'], requires: { counter: '^1.0.0' } }),
     'index.js': `import { answer, defineModule } from '@mortise/module-sdk'
-      export default defineModule('visit', async (app, { contracts }) => {
+      export default defineModule('visit').plugin(async (app, { contracts }) => {
         const counter = contracts.get('counter')
         app.post('/visit', { config: { access: 'caller' } }, (request) =>
           request.transaction(function* () { return answer(200, { number: counter.next() }) }))

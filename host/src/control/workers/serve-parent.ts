@@ -1,5 +1,5 @@
 import { endWithParent } from '@mortise/storage'
-import type { ControlAnswer, ControlRequest } from '../call-running-host.ts'
+import type { ControlAnswer, ControlRequest } from '../pool.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
 /** A worker, as its parent sees it. */

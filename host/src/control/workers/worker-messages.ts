@@ -1,4 +1,4 @@
-import type { ControlAnswer, ControlRequest } from '../call-running-host.ts'
+import type { ControlAnswer, ControlRequest } from '../pool.ts'
 
 // What a parent and its workers say to each other. After `app host-upgrade` they are of different versions: whatever
 // is added has to be optional.

@@ -5,11 +5,11 @@ import { readConfig } from '../../config/config.ts'
 import { drainSecondsOf, stoppingMessage } from '../../config/drain-seconds.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
-import type { ControlAnswer, ControlRequest } from '../call-running-host.ts'
-import type { ApplicationState } from '../control-server.ts'
+import { type ApplicationState, mergeStates } from '../application-state.ts'
 import { assertNoHost, openControlSocket } from '../control-socket.ts'
-import { mergeStates } from './merge-states.ts'
-import { createPoolControl, RestartError } from './pool-control.ts'
+import { RefusedError } from '../operation.ts'
+import type { ControlAnswer, ControlRequest } from '../pool.ts'
+import { createPoolControl } from './pool-control.ts'
 import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-process.ts'
 
 /**
@@ -152,7 +152,7 @@ export class WorkerPool {
    * nobody told it to is answered for with a 500, who is silent with a 504; nobody else is left out.
    */
   async askAll(request: ControlRequest): Promise<ControlAnswer[]> {
-    const isGlance = request.path === '/state' || request.path === '/metrics'
+    const isGlance = request.method === 'GET'
     const asked = isGlance ? await this.#able() : [...this.#workers]
     const limit = isGlance ? SILENT : SILENT_IN_CHANGE
     const answers = await Promise.all(asked.map((worker) => this.#ask(worker, request, limit)))
@@ -202,10 +202,10 @@ export class WorkerPool {
   /**
    * Replaces all processes one after the other: the next one serves before the former lets its callers go.
    * @returns how many
-   * @throws {RestartError} where a new one does not serve as the former do; those that are left go on
+   * @throws {RefusedError} where a new one does not serve as the former do; those that are left go on
    */
   async restart(): Promise<number> {
-    if (this.#restarting) throw new RestartError('its processes are being replaced already')
+    if (this.#restarting) throw new RefusedError('its processes are being replaced already')
     this.#restarting = true
     try {
       const former = (await this.#serving()).filter((worker) => !worker.isDismissed)
@@ -301,7 +301,7 @@ export class WorkerPool {
   }
 
   async #replace(worker: WorkerProcess): Promise<void> {
-    if (this.#stopping !== undefined) throw new RestartError('it is shutting down')
+    if (this.#stopping !== undefined) throw new RefusedError('it is shutting down')
     const next = this.#fork()
     try {
       await next.serving
@@ -309,7 +309,7 @@ export class WorkerPool {
       assertAsGood(before, await this.#ask(next, stateRequest, SILENT_IN_CHANGE))
     } catch (error) {
       await next.stop()
-      throw new RestartError(`the process that was to take over does not serve: ${(error as Error).message}`)
+      throw new RefusedError(`the process that was to take over does not serve: ${(error as Error).message}`)
     }
     this.#log.info(`process ${next.pid} takes over from ${worker.pid}`)
     await worker.leave()

@@ -1,5 +1,5 @@
 import type { EventLog, ModuleInstance } from '@mortise/module-sdk'
-import { credentialsNeeded, problems } from '../problems.ts'
+import { credentialsNeeded, responses } from '../module.ts'
 import { acceptsStream } from './accepts-stream.ts'
 import type { EventStreams } from './event-streams.ts'
 import { EventAnswer, EventHeaders, EventQuery } from './schemas.ts'
@@ -19,7 +19,7 @@ export function eventRoutes(app: ModuleInstance, events: EventLog, streams: Even
         headers: EventHeaders,
         response: {
           200: EventAnswer,
-          ...problems.responses(
+          ...responses(
             'credentials-needed',
             'insufficient-scope',
             'event-gone',

@@ -1,5 +1,4 @@
-import type { Caller, Event } from '@mortise/module-sdk'
-import { insufficientScope } from '../problems.ts'
+import { type Caller, type Event, insufficientScope } from '@mortise/module-sdk'
 import type { EventFilter } from './schemas.ts'
 
 /** Which events somebody sees: undefined stands for all. */

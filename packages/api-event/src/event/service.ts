@@ -1,5 +1,5 @@
 import { type Caller, type EventLog, toCloudEvent } from '@mortise/module-sdk'
-import { eventGone } from '../problems.ts'
+import { eventGone } from '../module.ts'
 import type { Beginning } from './event-streams.ts'
 import type { EventPage, EventQuery } from './schemas.ts'
 import { type Selection, selectionOf } from './selection.ts'

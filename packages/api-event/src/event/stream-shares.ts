@@ -1,6 +1,6 @@
 import { addressKey, type Caller } from '@mortise/module-sdk'
 import { count } from '../count.ts'
-import { problems } from '../problems.ts'
+import { problem } from '../module.ts'
 import type { Settings } from '../settings.ts'
 
 /** How soon somebody who was refused a stream may ask again, in seconds. */
@@ -54,7 +54,7 @@ export class StreamShares {
   }
 }
 
-function refused(code: Parameters<typeof problems.create>[0], what: string) {
+function refused(code: Parameters<typeof problem>[0], what: string) {
   const detail = `${what}. Close one, try again in ${RETRY_AFTER} s, or read the list, which takes no stream.`
-  return problems.create(code, detail, { headers: { 'retry-after': RETRY_AFTER } })
+  return problem(code, detail, { headers: { 'retry-after': RETRY_AFTER } })
 }

@@ -1,5 +1,6 @@
 import {
   answer,
+  type Caller,
   type CursorPage,
   CursorPageOf,
   type Database,
@@ -8,7 +9,7 @@ import {
   type ModuleInstance,
   type Page,
 } from '@mortise/module-sdk'
-import { problems } from '../problems.ts'
+import { responses } from '../module.ts'
 import type { Clock } from './clock.ts'
 import {
   CreatedWebhook,
@@ -46,7 +47,15 @@ export interface WebhookRoutesOptions extends WebhookRules {
 export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions): void {
   const { database, clock } = options
   const config = { access: 'caller' } as const
-  const changes = { ...config, ifMatch: 'the webhook' }
+  const changes = {
+    ...config,
+    ifMatch: {
+      resource: 'the webhook',
+      *find(caller: Caller, id: string) {
+        return yield* showWebhook(caller, id, yield* clock())
+      },
+    },
+  }
   // A guest may list, and has none: no other request of theirs can succeed.
   const security = [{ bearer: [] }]
 
@@ -59,7 +68,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         querystring: WebhookQuery,
         response: {
           200: CursorPageOf(Webhook),
-          ...problems.responses('invalid-request', 'insufficient-scope'),
+          ...responses('invalid-request', 'insufficient-scope'),
         },
       },
     },
@@ -86,7 +95,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         body: NewWebhook,
         response: {
           201: CreatedWebhook,
-          ...problems.responses('invalid-request', 'sign-in-needed', 'insufficient-scope', 'webhook-limit'),
+          ...responses('invalid-request', 'sign-in-needed', 'insufficient-scope', 'webhook-limit'),
         },
       },
     },
@@ -106,7 +115,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         summary: 'One webhook',
         security,
         params: IdParams,
-        response: { 200: Webhook, ...problems.responses('webhook-not-found') },
+        response: { 200: Webhook, ...responses('webhook-not-found') },
       },
     },
     ({ caller, params }) =>
@@ -119,7 +128,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     '/webhook/:id',
     {
       config: changes,
-      // A body that is wrong is refused below, where there is such a webhook.
+      // A body that is wrong is refused where there is such a webhook.
       attachValidation: true,
       schema: {
         summary: 'Change a webhook, or enable it again',
@@ -130,18 +139,14 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         body: WebhookChange,
         response: {
           200: Webhook,
-          ...problems.responses('invalid-request', 'insufficient-scope', 'webhook-not-found'),
+          ...responses('invalid-request', 'insufficient-scope', 'webhook-not-found'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
         const { caller, params, body, audit } = request
-        const now = yield* clock()
-        yield* showWebhook(caller, params.id, now)
-        if (request.validationError) throw request.validationError
-        yield* request.ifMatch(() => showWebhook(caller, params.id, now))
-        return answer(200, yield* changeWebhook(caller, params.id, body, options, audit, now))
+        return yield* changeWebhook(caller, params.id, body, options, audit, yield* clock())
       }),
   )
 
@@ -153,16 +158,12 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         summary: 'Delete a webhook',
         security,
         params: IdParams,
-        response: { 200: Deleted, ...problems.responses('webhook-not-found') },
+        response: { 200: Deleted, ...responses('webhook-not-found') },
       },
     },
     (request) =>
       request.transaction(function* () {
-        const { id } = request.params
-        const now = yield* clock()
-        yield* request.ifMatch(() => showWebhook(request.caller, id, now))
-        yield* removeWebhook(request.caller, id, request.audit, now)
-        return answer(200, { id, deleted: true })
+        return yield* removeWebhook(request.caller, request.params.id, request.audit, yield* clock())
       }),
   )
 
@@ -176,16 +177,14 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         params: IdParams,
         response: {
           201: RotatedSecret,
-          ...problems.responses('insufficient-scope', 'webhook-not-found'),
+          ...responses('insufficient-scope', 'webhook-not-found'),
         },
       },
     },
     (request) =>
       request.transaction(function* () {
-        const { id } = request.params
-        const now = yield* clock()
-        yield* request.ifMatch(() => showWebhook(request.caller, id, now))
-        return answer(201, yield* rotateSecret(request.caller, id, options, request.audit, now))
+        const { caller, params, audit } = request
+        return answer(201, yield* rotateSecret(caller, params.id, options, audit, yield* clock()))
       }),
   )
 
@@ -200,12 +199,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         params: IdParams,
         response: {
           202: Delivery,
-          ...problems.responses(
-            'insufficient-scope',
-            'webhook-not-found',
-            'webhook-disabled',
-            'webhook-full',
-          ),
+          ...responses('insufficient-scope', 'webhook-not-found', 'webhook-disabled', 'webhook-full'),
         },
       },
     },
@@ -227,7 +221,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         description: "With `event:read`, where they are of others' events.",
         params: IdParams,
         querystring: DeliveryQuery,
-        response: { 200: DeliveryList, ...problems.responses('insufficient-scope', 'webhook-not-found') },
+        response: { 200: DeliveryList, ...responses('insufficient-scope', 'webhook-not-found') },
       },
     },
     async (request) => {
@@ -250,7 +244,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         params: DeliveryParams,
         response: {
           200: Delivery,
-          ...problems.responses('insufficient-scope', 'webhook-not-found', 'delivery-not-found'),
+          ...responses('insufficient-scope', 'webhook-not-found', 'delivery-not-found'),
         },
       },
     },
@@ -270,7 +264,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         params: DeliveryParams,
         response: {
           200: Delivery,
-          ...problems.responses(
+          ...responses(
             'insufficient-scope',
             'webhook-not-found',
             'delivery-not-found',
@@ -283,7 +277,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     (request) =>
       request.transaction(function* () {
         const { id, delivery } = request.params
-        return answer(200, yield* replayDelivery(request.caller, id, delivery, options, yield* clock()))
+        return yield* replayDelivery(request.caller, id, delivery, options, yield* clock())
       }),
   )
 }

@@ -3,12 +3,15 @@ import {
   type Caller,
   type CursorPage,
   DAY,
+  type Deleted,
+  insufficientScope,
+  invalidRequest,
   newId,
   type Page,
   type Transaction,
   timestamp,
 } from '@mortise/module-sdk'
-import { insufficientScope, invalidRequest, problems } from '../problems.ts'
+import { problem } from '../module.ts'
 import * as deliveries from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { markProven, provenUntil, stop, stoppedIfUnproven } from './proof.ts'
@@ -58,13 +61,13 @@ export function* createWebhook(
   now: number,
 ): Transaction<CreatedWebhook> {
   if (caller.kind !== 'user') {
-    throw problems.create('sign-in-needed', 'A guest has no webhooks: sign in, and use the token.')
+    throw problem('sign-in-needed', 'A guest has no webhooks: sign in, and use the token.')
   }
   if (everyone) assertReader(caller)
   const address = checkedUrl(url, destinations)
   assertKnown(types, eventTypes)
   if ((yield* repository.countWebhooks(caller.id)) >= perCaller) {
-    throw problems.create('webhook-limit', `You have ${perCaller} webhooks, which are the most: delete one.`)
+    throw problem('webhook-limit', `You have ${perCaller} webhooks, which are the most: delete one.`)
   }
   const row: repository.WebhookRow = {
     id: newId('webhook'),
@@ -182,10 +185,11 @@ export function* changeWebhook(
   return toWebhook(next, caller)
 }
 
-export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: number): Transaction<void> {
+export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: number): Transaction<Deleted> {
   yield* find(caller, id)
   yield* repository.deleteWebhook(id, now)
   yield* audit({ action: 'webhook.deleted', object: id })
+  return { id, deleted: true }
 }
 
 /** Makes a new secret. The former ones sign for another day. */
@@ -260,10 +264,7 @@ export function* testWebhook(
 function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   const webhook = yield* repository.findWebhook(id, caller.has('admin') ? repository.EVERYONE : caller.id)
   if (webhook) return webhook
-  throw problems.create(
-    'webhook-not-found',
-    'You have no webhook with this id: GET /webhook lists those you have.',
-  )
+  throw problem('webhook-not-found', 'You have no webhook with this id: GET /webhook lists those you have.')
 }
 
 /** Finds one to see what it has sent. */
@@ -291,7 +292,7 @@ function* findToUse(
 function* findDelivery(caller: Caller, webhook: string, id: string): Transaction<deliveries.DeliveryRow> {
   const delivery = yield* deliveries.findDelivery(webhook, id)
   if (delivery && (delivery.ofOthers === 0 || caller.has(READ))) return delivery
-  throw problems.create(
+  throw problem(
     'delivery-not-found',
     'This webhook has no delivery with this id, or none any more: GET /webhook/:id/delivery lists those it has.',
   )
@@ -327,7 +328,7 @@ function assertKnown(
 
 function* assertRoom(webhook: string, mostPending: number): Transaction<void> {
   if ((yield* deliveries.countPending(webhook, mostPending)) < mostPending) return
-  throw problems.create(
+  throw problem(
     'webhook-full',
     `This webhook has ${mostPending} pending deliveries, which are the most: mend the receiver, and try again once some have ended.`,
   )
@@ -335,7 +336,7 @@ function* assertRoom(webhook: string, mostPending: number): Transaction<void> {
 
 function assertEnabled({ enabled }: repository.WebhookRow): void {
   if (enabled === 1) return
-  throw problems.create(
+  throw problem(
     'webhook-disabled',
     'This webhook is disabled, and nothing is sent: enable it with PATCH { "enabled": true }.',
   )
@@ -363,10 +364,10 @@ function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
     description: row.description,
     enabled: row.enabled === 1,
     disabledReason: row.disabledReason,
-    failingSince: nullable(row.failingSince),
-    provenUntil: nullable(row.provenUntil),
-    behindSince: nullable(row.behindSince),
-    missedUntil: nullable(row.missedUntil),
+    failingSince: timestamp(row.failingSince),
+    provenUntil: timestamp(row.provenUntil),
+    behindSince: timestamp(row.behindSince),
+    missedUntil: timestamp(row.missedUntil),
     version: row.version,
     createdAt: timestamp(row.createdAt),
     updatedAt: timestamp(row.updatedAt),
@@ -382,14 +383,12 @@ function toDelivery(row: deliveries.DeliveryRow): Delivery {
     subject,
     state,
     attempts,
-    nextAttemptAt: nullable(row.claim === null ? row.dueAt : null),
-    lastAttemptAt: nullable(row.attemptedAt),
+    nextAttemptAt: timestamp(row.claim === null ? row.dueAt : null),
+    lastAttemptAt: timestamp(row.attemptedAt),
     status,
     error,
     response,
     createdAt: timestamp(row.createdAt),
-    endedAt: nullable(row.endedAt),
+    endedAt: timestamp(row.endedAt),
   }
 }
-
-const nullable = (at: number | null) => (at === null ? null : timestamp(at))

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import {
   DAY,
-  defineEvents,
   defineModule,
   type EventLog,
   type ModulePlugin,
@@ -11,7 +10,7 @@ import {
 import { createTestHost, onEngines } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
-import { eventModule } from '../../src/module.ts'
+import { eventModule } from '../../src/index.ts'
 import { Backlog } from '../../src/webhook/backlog.ts'
 import { databaseClock } from '../../src/webhook/clock.ts'
 import { Deliverer } from '../../src/webhook/deliverer.ts'
@@ -27,18 +26,20 @@ export const loopback = { webhookPlainHttp: true, webhookNetworks: ['127.0.0.0/8
 export const ann = 'user:mortise-testkit:ann'
 
 const data = Type.Object({}, { additionalProperties: true })
-const emit = defineEvents('shop', {
-  'purchase.created': data,
-  'purchase.deleted': data,
-  'cart.emptied': data,
-  'stock.counted': data,
+const { emit, plugin } = defineModule('shop', {
+  events: {
+    'purchase.created': data,
+    'purchase.deleted': data,
+    'cart.emptied': data,
+    'stock.counted': data,
+  },
 })
 type Happening = Parameters<typeof emit>[0]
 
 /** A module whose events webhooks may be for. */
 export const shop = {
   directory: fileURLToPath(new URL('shop', import.meta.url)),
-  plugin: defineModule('shop', async (_app, context) => context.emits(emit)),
+  plugin: plugin(async () => {}),
 }
 
 /** This module, from its sources; `seen` gets what the host lends it. */

@@ -1,10 +1,12 @@
-import { defineEvents, sql } from '@mortise/module-sdk'
+import { defineModule, sql } from '@mortise/module-sdk'
 import { createTestHost } from '@mortise/module-testkit'
 import { Type } from '@sinclair/typebox'
 import { receiver } from './receiver.ts'
 import { ann, loopback, shop, testOnEngines, webhookModule } from './webhook-host.ts'
 
-const emit = defineEvents('shop', { 'purchase.created': Type.Object({ total: Type.Integer() }) })
+const { emit } = defineModule('shop', {
+  events: { 'purchase.created': Type.Object({ total: Type.Integer() }) },
+})
 
 testOnEngines('what is emitted is sent, in its order, until the module is closed', async (t) => {
   const arrivals: (() => void)[] = []

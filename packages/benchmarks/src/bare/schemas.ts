@@ -1,7 +1,10 @@
-import { Id, Money, Nullable, Product, Quantity, Strict, Timestamp } from '@mortise/module-sdk'
+import { Id, Money, Nullable, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 // What the two modules validate and serialize by, as far as the three routes need it.
+
+const Product = VisibleText({ maxLength: 128 })
+const Quantity = Type.Integer({ minimum: 1, maximum: 9999 })
 
 const priced = {
   name: Nullable(Type.String()),

@@ -1,5 +1,4 @@
-import type { CustomTypesConfig } from 'pg'
-import { types } from 'pg'
+import { type CustomTypesConfig, types } from 'pg'
 
 // Object ids of PostgreSQL's built-in types.
 const BOOL = 16

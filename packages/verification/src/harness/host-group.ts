@@ -76,7 +76,7 @@ export class HostGroup {
       generation: lock.generation + 1,
       modules: { ...lock.modules, [module]: { ...locked, enabled: !locked.enabled } },
     })
-    await callRunningHost(directory, { method: 'POST', path: '/activate' })
+    await callRunningHost(directory, 'activate')
   }
 
   mintToken(subject: string, scope?: string): Promise<string> {

@@ -53,7 +53,7 @@ export async function prepareApplication(
     const published = ['package.json', 'dist', manifest.migrations, manifest.config]
     const staged = join(directory, 'staged', manifest.id)
     for (const path of published) {
-      if (path !== undefined) await cp(join(from, path), join(staged, path), { recursive: true })
+      if (typeof path === 'string') await cp(join(from, path), join(staged, path), { recursive: true })
     }
     const lockedModule = { ...module, tree: await hashTree(staged) }
     await rename(staged, storedModule(directory, lockedModule))

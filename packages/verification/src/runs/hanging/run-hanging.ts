@@ -191,8 +191,7 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
 }
 
 async function stateOf(directory: string): Promise<ApplicationState> {
-  const answer = await callRunningHost(directory, { method: 'GET', path: '/state' })
-  return answer?.body as ApplicationState
+  return (await callRunningHost(directory, 'state')) as ApplicationState
 }
 
 const replaced = ({ workers: former = [] }: ApplicationState, { workers: next = [] }: ApplicationState) =>

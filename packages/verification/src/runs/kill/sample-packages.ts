@@ -33,7 +33,7 @@ const note = (
     'migrations/001-note.down.sql': 'DROP TABLE note',
     'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
 import { dependency } from 'sample-dependency'
-export default defineModule('note', async (app, { database }) => {
+export default defineModule('note').plugin(async (app, { database }) => {
   const config = { access: 'public' }
   app.get('/note', { config }, async () => ({
     version: '${version}',
@@ -66,7 +66,7 @@ export const samplePackages: readonly SamplePackage[] = [
     },
     files: {
       'index.js': `import { defineModule } from '@mortise/module-sdk'
-export default defineModule('hello', async (app) => {
+export default defineModule('hello').plugin(async (app) => {
   app.get('/hello', { config: { access: 'public' } }, async () => ({ hello: 'world' }))
 })
 `,

@@ -25,14 +25,15 @@ const filesOf = (listens: boolean) => ({
     CREATE TABLE tally_wrong (subject TEXT NOT NULL, value BIGINT NOT NULL);`,
   'migrations/001-tally.down.sql': 'DROP TABLE tally_wrong; DROP TABLE tally_heard; DROP TABLE tally;',
   'dist/index.js': `
-    import { answer, defineEvents, defineModule, one, run, sql } from '@mortise/module-sdk'
+    import { answer, defineModule, one, run, sql } from '@mortise/module-sdk'
     import { Type } from '@sinclair/typebox'
 
-    const emit = defineEvents('tally', { 'tally.raised': Type.Object({ value: Type.Integer() }) })
+    const { emit, plugin } = defineModule('tally', {
+      events: { 'tally.raised': Type.Object({ value: Type.Integer() }) },
+    })
     const Subjects = Type.Array(Type.String())
 
-    export default defineModule('tally', async (app, { database, emits, on }) => {
-      emits(emit)
+    export default plugin(async (app, { database, on }) => {
       ${listens ? '' : 'on = () => {}'}
       on('tally.raised', function* ({ subject, data: { value } }) {
         const next = value === 1

@@ -29,7 +29,7 @@ const filesOf = (version: '1.0.0' | '1.1.0') => ({
   }),
   'dist/index.js': `
     import { answer, defineModule, run, sql } from '@mortise/module-sdk'
-    export default defineModule('pile', async (app, { database }) => {
+    export default defineModule('pile').plugin(async (app, { database }) => {
       const config = { access: 'public' }
       app.get('/pile', { config }, async () => ({
         data: await database.many(sql\`SELECT id, kind FROM pile WHERE note = 'nothing' ORDER BY kind\`)

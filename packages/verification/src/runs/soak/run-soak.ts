@@ -243,14 +243,13 @@ class Soak {
   }
 
   async #state(): Promise<ApplicationState | undefined> {
-    const answer = await callRunningHost(this.#directory, { method: 'GET', path: '/state' })
-    return answer?.body as ApplicationState | undefined
+    return await callRunningHost(this.#directory, 'state')
   }
 
   /** While nobody asks, so that what is counted is not in passing. */
   async #sample(step: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.pause()))
-    await callRunningHost(this.#directory, { method: 'POST', path: '/retired' })
+    await callRunningHost(this.#directory, 'retired')
     const state = await this.#state()
     if (this.#host === undefined || state === undefined) return this.#fail(`step ${step}: the host is gone`)
     const figures = await this.#host.figures()

@@ -40,7 +40,7 @@ const config = { access: 'public' }
 const Echo = Strict({ echo: Type.Optional(Type.String()) })
 const Entry = Strict({ client: Type.Integer(), sequence: Type.Integer(), amount: Type.Integer() })
 const Upload = Strict({ text: Type.String() })
-export default defineModule('steady', async (app, { database }) => {
+export default defineModule('steady').plugin(async (app, { database }) => {
   const instance = (globalThis.steadyInstances = (globalThis.steadyInstances ?? 0) + 1)
   let closed = false
   app.addHook('onClose', async () => { closed = true })
@@ -116,10 +116,8 @@ export async function writeChangingModule(
 const failsInTheHost = "if (process.env.APP_LOG_LEVEL) throw new Error('on purpose')"
 
 const changingSource = (id: string, version: string, fault: Fault | undefined) => `
-import { defineModule, sql } from '@mortise/module-sdk'
-import { Type } from '@sinclair/typebox'
 const Answer = Type.Object({ version: Type.String(), mark: Type.Integer(), notes: Type.Integer() })
-export default defineModule('${id}', async (app, { settings, database }) => {
+export default defineModule('${id}').plugin(async (app, { settings, database }) => {
   ${fault === 'throws' ? "throw new Error('on purpose')" : ''}
   app.get('/${id}', { config: { access: 'public' }, schema: { response: { 200: Answer } } }, async () => {
     ${fault === 'fails its self-check' ? failsInTheHost : ''}

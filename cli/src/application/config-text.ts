@@ -1,0 +1,27 @@
+import { ConfigError, configFile, parseJson, readText } from '@mortise/host'
+
+/** app.config.json as it stands: nothing filled in, nothing overridden. */
+export interface ConfigText {
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** @throws {ConfigError} where it holds no JSON object */
+export async function readConfigText(directory: string): Promise<ConfigText> {
+  const text = await readText(configFile(directory))
+  return { text, json: parseConfig(text, configFile(directory)) }
+}
+
+export function parseConfig(text: string, file: string): Record<string, unknown> {
+  const json = parseJson(text, (reason) => new ConfigError(`${file} ${reason}`))
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as never
+  throw new ConfigError(`${file} must hold a JSON object`)
+}
+
+/** The value at `path`; undefined where there is none. */
+export function valueAt(json: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => {
+    const isObject = typeof at === 'object' && at !== null
+    return isObject && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined
+  }, json)
+}

@@ -1,0 +1,67 @@
+import { isAbsolute, join } from 'node:path'
+import { loadEnvFile } from 'node:process'
+import {
+  callRunningHost,
+  type HostEnvironment,
+  nameOfDatabaseSetting,
+  readConfig,
+  readEnvFileSetting,
+} from '@mortise/host'
+import { envFileUnreadable, otherDatabaseVariable, otherSecretVariable } from '../failures/index.ts'
+
+// A command and the host of its application use the same database and the same secret. Both come from the running host;
+// without one, from APP_… variables, then from `envFile` of app.config.json, then from the files.
+
+const fromFile = new Set<string>()
+const taken = new Set<string>()
+
+/** Takes back what one call of the command has added to the environment. */
+export function resetEnvironment(): void {
+  for (const names of [fromFile, taken]) {
+    for (const name of names) delete process.env[name]
+    names.clear()
+  }
+}
+
+/** The environment without what this command has taken from the running host. */
+export const ownEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !taken.has(name)))
+
+/** Adds the variables of `envFile` to the environment; those that are set already win. @throws {Failure} */
+export async function loadOwnEnvFile(directory: string): Promise<void> {
+  const name = await readEnvFileSetting(directory)
+  if (name === undefined) return
+  const file = isAbsolute(name) ? name : join(directory, name)
+  const before = new Set(Object.keys(process.env))
+  try {
+    loadEnvFile(file)
+    for (const added of Object.keys(process.env)) if (!before.has(added)) fromFile.add(added)
+  } catch (error) {
+    throw envFileUnreadable({ file, reason: (error as Error).message, cause: error })
+  }
+}
+
+/**
+ * Uses the database and the secret of the running host.
+ * @throws {Failure} where a variable that is set here names another one
+ */
+export async function takeHostEnvironment(directory: string): Promise<void> {
+  // A host that hangs is what some commands mend, and others do without.
+  const host = await callRunningHost(directory, 'environment').catch(() => undefined)
+  if (host === undefined) return
+  const own = await readConfig(directory).catch(() => undefined)
+  const named = {
+    APP_DATABASE: own?.databaseFile ?? own?.database,
+    APP_SECRET: own?.secret && Buffer.from(own.secret).toString(),
+  }
+  for (const [name, value] of Object.entries(host) as [keyof HostEnvironment, string][]) {
+    if (named[name] === value) continue
+    const own = process.env[name]
+    if (own !== undefined) {
+      if (name === 'APP_SECRET') throw otherSecretVariable()
+      throw otherDatabaseVariable({ own: nameOfDatabaseSetting(own), hosts: nameOfDatabaseSetting(value) })
+    }
+    process.env[name] = value
+    taken.add(name)
+  }
+}

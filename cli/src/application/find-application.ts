@@ -1,0 +1,38 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { lostConfig, noApplication } from '../failures/index.ts'
+import { assertOwner } from './assert-owner.ts'
+
+/**
+ * The application folder: `given`, or the nearest folder upwards from `from` that holds app.config.json.
+ * @throws {Failure} where there is none, or it is not to be seen
+ */
+export function findApplication(given: string | undefined, from: string): string {
+  const start = resolve(from, given ?? '.')
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (holdsApplication(folder)) return folder
+    if (given !== undefined || dirname(folder) === folder) break
+  }
+  const where =
+    given === undefined ? `neither ${start} nor a folder above it holds` : `${start} does not hold`
+  if (existsSync(join(start, '.app', 'identity.json'))) throw lostConfig({ directory: start })
+  throw noApplication({ where })
+}
+
+/** The same, for a command: every one is for the owner of the application alone. @throws {Failure} */
+export function ownApplication(given: string | undefined, from: string): string {
+  const directory = findApplication(given, from)
+  assertOwner(directory)
+  return directory
+}
+
+function holdsApplication(folder: string): boolean {
+  try {
+    return statSync(join(folder, 'app.config.json'), { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EACCES' && code !== 'EPERM') return false
+    assertOwner(folder)
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+import {
+  callApplication,
+  callRunningHost,
+  differences,
+  HostRefusedError,
+  nameOfHost,
+  type ServingHost,
+} from '@mortise/host'
+import { stillServed } from '../failures/index.ts'
+
+/** Another host of the same database that serves something else than the one that runs here. */
+export interface DifferingHost
+  extends Pick<ServingHost, 'machine' | 'pid' | 'url' | 'version' | 'generation'> {
+  /** In words, one for each module: `api-cart 1.0.0 (here 1.1.0)`. */
+  readonly differences: readonly string[]
+}
+
+/** Empty where all serve alike, or no host runs here. */
+export async function differingHosts(directory: string): Promise<DifferingHost[]> {
+  const { self, others } = (await callRunningHost(directory, 'hosts').catch(unknownHosts)) ?? {}
+  if (self === undefined || others === undefined) return []
+  return others.flatMap((other) => {
+    const { machine, pid, url, version, generation } = other
+    const found = differences(self, other)
+    return found.length === 0 ? [] : [{ machine, pid, url, version, generation, differences: found }]
+  })
+}
+
+/** An older host knows nothing of others; one that cannot reach the database has said so elsewhere. */
+function unknownHosts(error: unknown): undefined {
+  if (!(error instanceof HostRefusedError)) throw error
+}
+
+/**
+ * @param modules ids of what is about to be removed here, with its data
+ * @throws {Failure} where another host of the database serves one of them
+ */
+export async function assertServedNowhereElse(directory: string, modules: readonly string[]): Promise<void> {
+  for (const host of await hostsElsewhere(directory)) {
+    const id = modules.find((id) => host.modules[id]?.state === 'active')
+    if (id === undefined) continue
+    throw stillServed({ id, host: nameOfHost(host) })
+  }
+}
+
+/** The hosts of the database, the processes of the one that runs here aside. */
+async function hostsElsewhere(directory: string): Promise<readonly ServingHost[]> {
+  const { self, others } = await callApplication(directory, 'hosts')
+  const { workers = [], silentWorkers = [] } = (await callRunningHost(directory, 'state')) ?? {}
+  const own = [...workers.map(({ pid }) => pid), ...silentWorkers]
+  return others.filter(({ machine, pid }) => machine !== self?.machine || !own.includes(pid))
+}
+
+/** For people: `web-2 http://10.0.0.2:3000 (process 7): api-cart 1.0.0 (here 1.1.0)`. */
+export const describeHost = (host: DifferingHost): string =>
+  `${nameOfHost(host)}: ${host.differences.join(', ')}`

@@ -1,0 +1,28 @@
+import { type Lock, lockedPackages } from '@mortise/host'
+
+export interface PackageChange {
+  readonly id: string
+  /** For people: `+ api-cart 1.0.0`. */
+  readonly text: string
+}
+
+/** What one lock has that the one before had not, and the other way round. */
+export function changesBetween(before: Lock, after: Lock): PackageChange[] {
+  const former = lockedPackages(before)
+  const latter = lockedPackages(after)
+  const ids = [...new Set([...former.keys(), ...latter.keys()])]
+  return ids.flatMap((id) => {
+    const text = describe(id, former.get(id), latter.get(id))
+    return text === undefined ? [] : [{ id, text }]
+  })
+}
+
+type Locked = ReturnType<ReturnType<typeof lockedPackages>['get']>
+
+function describe(id: string, was: Locked, is: Locked): string | undefined {
+  if (!was) return `+ ${id} ${is?.version}`
+  if (!is) return `- ${id} ${was.version}`
+  if (was.version !== is.version) return `~ ${id} ${was.version} → ${is.version}`
+  if (was.enabled !== is.enabled) return `~ ${id} ${is.enabled ? 'enabled' : 'disabled'}`
+  return was.tree === is.tree ? undefined : `~ ${id} ${is.version}, other files`
+}

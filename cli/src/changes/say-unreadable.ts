@@ -1,0 +1,10 @@
+import type { Generations } from '@mortise/host'
+import { asFailure } from '../terminal/explain.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/** Names the generations that are left out since their records cannot be read, and why. */
+export function sayUnreadable({ unreadable }: Generations, terminal: Terminal): void {
+  for (const { generation, error } of unreadable) {
+    terminal.note(`Generation ${generation} is left out: ${asFailure(error).message}`)
+  }
+}

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { hostVersion, ManifestError, observe, parseJson, readText, writeDurably } from '@mortise/host'
+import { manifestDiffers } from '../failures/index.ts'
+import type { Command } from '../terminal/command.ts'
+
+type Manifest = Readonly<Record<string, unknown>>
+
+/** A package whose manifest was compared with its code. */
+interface Compared {
+  /** The path of its package.json, from here. */
+  readonly file: string
+  /** The keys of the manifest that were not what the code says. */
+  readonly differs: readonly string[]
+}
+
+export const moduleManifest: Command = {
+  name: 'module-manifest',
+  summary: "write a module's manifest from its code",
+  arguments: '[path...]',
+  options: [['--check', 'write nothing; fail where package.json differs from the code']],
+  examples: ['app module-manifest', 'app module-manifest packages/api-cart --check'],
+
+  async run({ arguments: paths, options, terminal }) {
+    const isCheck = options.check === true
+    const packages: Compared[] = []
+    for (const path of paths.length > 0 ? paths : ['.']) packages.push(await update(resolve(path), isCheck))
+    const wrong = packages.filter(({ differs }) => differs.length > 0)
+    if (isCheck && wrong.length > 0) {
+      const where = wrong.map(({ file, differs }) => `${file} (${differs.join(', ')})`).join('; ')
+      throw manifestDiffers({ where })
+    }
+    const lines = packages.map(({ file, differs }) =>
+      differs.length > 0 ? `${file}: wrote ${differs.join(', ')}` : `${file}: nothing to do`,
+    )
+    terminal.result({ packages }, lines.join('\n'))
+  },
+}
+
+async function update(directory: string, isCheck: boolean): Promise<Compared> {
+  const file = join(directory, 'package.json')
+  const json = parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as Manifest
+  const former = (json.mortise ?? {}) as Manifest
+  const manifest = await manifestOf(directory, String(json.name), former)
+  const keys = Object.keys({ ...former, ...manifest })
+  const differs = keys.filter((key) => !isDeepStrictEqual(former[key], manifest[key]))
+  if (!isCheck && differs.length > 0) {
+    await writeDurably(file, `${JSON.stringify({ ...json, mortise: manifest }, null, 2)}\n`)
+  }
+  return { file: relative(process.cwd(), file), differs }
+}
+
+/** Keeps what only the author knows: on which hosts it runs, and which versions of others' contracts it uses. */
+async function manifestOf(directory: string, name: string, former: Manifest): Promise<Manifest> {
+  const {
+    host = `^${hostVersion}`,
+    requires = {},
+    optional = {},
+    migrations = migrationsOf(directory),
+  } = former
+  const code = await observe({ id: name, directory }, Object.keys(requires as object))
+  const { id, routes, events, provides, listensTo, config = former.config } = code
+  const tables = migrations && (await prefixOf(join(directory, String(migrations)), former.tables))
+  const all = { tables, migrations, config, provides, requires, optional, events, listensTo }
+  return {
+    id,
+    host,
+    routes,
+    ...Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value))),
+  }
+}
+
+const isEmpty = (value: unknown) =>
+  value === undefined || (typeof value === 'object' && Object.keys(value as object).length === 0)
+
+const migrationsOf = (directory: string) =>
+  existsSync(join(directory, 'migrations')) ? 'migrations' : undefined
+
+/** What the names of all tables that the migrations make begin with; `former` where that is right too. */
+async function prefixOf(folder: string, former: unknown): Promise<unknown> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
+  const texts = await Promise.all(files.map((name) => readText(join(folder, name))))
+  const names = texts.flatMap((text) =>
+    Array.from(text.matchAll(/^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gim), ([, table]) => String(table)),
+  )
+  const isPrefix = (prefix: string) => names.every((name) => `${name}_`.startsWith(`${prefix}_`))
+  if (typeof former === 'string' && isPrefix(former)) return former
+  const parts = (names[0] ?? '').split('_')
+  const prefixes = parts.map((_, index) => parts.slice(0, parts.length - index).join('_'))
+  return prefixes.find(isPrefix)
+}

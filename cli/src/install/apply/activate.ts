@@ -1,0 +1,20 @@
+import { callRunningHost, HostRefusedError } from '@mortise/host'
+import type { Journal } from '../../changes/journal.ts'
+
+type Activation = 'served' | 'no host' | { readonly reason: string }
+
+/**
+ * @param options.again whether modules that have failed are tried once more
+ * @param options.config what a setting has changed, for the host that watches the change
+ */
+export async function activate(
+  directory: string,
+  { again = false, config }: { readonly again?: boolean; readonly config?: Journal['config'] } = {},
+): Promise<Activation> {
+  try {
+    const activated = await callRunningHost(directory, 'activate', { again, ...(config && { config }) })
+    return activated === undefined ? 'no host' : 'served'
+  } catch (error) {
+    return { reason: error instanceof HostRefusedError ? error.reason : (error as Error).message }
+  }
+}

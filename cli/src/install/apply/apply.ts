@@ -1,0 +1,83 @@
+import { storedModule } from '@mortise/host'
+import { isSame } from '../../changes/in-force.ts'
+import { type Purged, purgeModules } from '../../data/purge-modules.ts'
+import { type RestoredSnapshot, restoreSnapshot } from '../../data/restore-snapshot.ts'
+import { type Failure, failureOf } from '../../failures/index.ts'
+import { moveToStore } from '../../store/staging.ts'
+import { asFailure } from '../../terminal/explain.ts'
+import { putBack } from '../fetch/restore-store.ts'
+import { lockedHost } from '../fetch/stage-host.ts'
+import type { Probed } from '../probe/probe.ts'
+import { applyChange, applyFromOutside, type Switched } from './apply-change.ts'
+import { takeUpRestored } from './take-up-restored.ts'
+
+/** What came of a change; after a dry run nothing. */
+export interface Applied extends Probed {
+  /** Undefined where there was nothing to switch to. */
+  readonly switched: Switched | undefined
+  readonly purged: readonly Purged[]
+  /** What came back instead of a switch. */
+  readonly snapshot?: RestoredSnapshot
+}
+
+/** What a dry run has. */
+export const nothingApplied = { switched: undefined, purged: [] }
+
+/** Moves what was fetched to the store, and switches to it. @throws {Failure} what was in force still is, or is again */
+export async function apply(probed: Probed): Promise<Applied> {
+  const { input, target, arriving, arrivingHost, restored, failures, wayBack } = probed
+  const { directory, command, terminal } = input
+  await putBack(directory, restored)
+  if (failures.length > 0) throw failures[0]
+  for (const { candidate, locked } of arriving)
+    if (candidate)
+      await moveToStore(candidate.package.directory, storedModule(directory, locked), locked.tree)
+  if (arrivingHost) {
+    const place = storedModule(directory, lockedHost(arrivingHost))
+    await moveToStore(arrivingHost.package.directory, place, arrivingHost.tree)
+  }
+  if (wayBack?.snapshot) {
+    const snapshot = await restoreSnapshot(directory, command, target, wayBack.snapshot)
+    return { ...probed, ...nothingApplied, generation: snapshot.generation, snapshot }
+  }
+  const switched = await terminal.during('Switching', () => switchTo(probed))
+  try {
+    const { modules } = probed.purge
+    const purged = modules.length > 0 ? await purgeModules(directory, modules) : []
+    return { ...probed, switched, generation: switched?.generation ?? probed.generation, purged }
+  } catch (error) {
+    throw notPurged(probed.changed, error)
+  }
+}
+
+async function switchTo(probed: Probed): Promise<Switched | undefined> {
+  const { input, former, target, fromOutside, arriving, arrivingHost, leaving, missing, wayBack } = probed
+  const { directory, command } = input
+  if (fromOutside) return await applyFromOutside(directory, command, target)
+  if (arriving.length === 0 && !arrivingHost && isSame(target, former)) {
+    const live = await takeUpRestored(directory, missing)
+    return live === undefined ? undefined : { generation: probed.generation, live, migrations: [] }
+  }
+  const off = leaving.flatMap((id) => {
+    const locked = target.modules[id]
+    return locked ? [[id, { ...locked, enabled: false }]] : []
+  })
+  return await applyChange({
+    ...{ directory, command, former, anyLock: input.kind === 'rollback' },
+    modules: { ...target.modules, ...Object.fromEntries(off) },
+    host: target.host ?? null,
+    undo: wayBack?.migrations ?? [],
+  })
+}
+
+/** What has come up after the removal: it cannot be known before. */
+function notPurged(removed: readonly string[], error: unknown): Failure {
+  const { exitCode, code, message } = asFailure(error)
+  const which = removed.length === 0 ? 'The data' : `${removed.join(', ')} is removed. Its data`
+  return failureOf({
+    exitCode,
+    code,
+    message: `${which} is not dropped: ${message}`,
+    hint: 'The tables that are left are as they were. Run the command again after that: it goes on where this one stopped.',
+  })
+}

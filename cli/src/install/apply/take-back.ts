@@ -1,0 +1,72 @@
+import { type Lock, recordGeneration, writeLock } from '@mortise/host'
+import { closeJournal, type Journal } from '../../changes/journal.ts'
+import { restoreCommand } from '../../data/archives.ts'
+import { Failure } from '../../failures/index.ts'
+import { activate } from './activate.ts'
+import type { Applied } from './migrate.ts'
+import { undoMigrations } from './undo-migrations.ts'
+import { replaceConfig } from './write-lock-file.ts'
+
+/** The lock as it was, as a generation of its own; what was migrated for the change is undone where it can be. */
+export async function takeBack(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const { command, next, config } = journal
+  const back = backOf(journal)
+  if (config) await replaceConfig(directory, config.next, config.former)
+  await writeLock(directory, back)
+  await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation, reason })
+  const outcome = await activate(directory)
+  const schema = await undoneOrSaid(directory, journal.former, migrated)
+  await closeJournal(directory, journal, 'taken back')
+  const where =
+    outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
+  return new Failure(
+    'activation',
+    'activation-failed',
+    `The running host could not take up the change: ${reason}. ${where}`,
+    `Correct what it says, then try again. ${schema}`,
+  )
+}
+
+/** The lock that a change is taken back to. */
+export const backOf = ({ former, next }: Journal): Lock => ({ ...former, generation: next.generation + 1 })
+/** What the history has of that. */
+export const takenBack = (command: string) => `${command} (taken back)`
+
+/** A lock from outside stays; what was migrated for it is undone where it can be. */
+export async function leaveLock(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const schema = await undoneOrSaid(directory, journal.former, migrated)
+  await closeJournal(directory, journal, 'taken back')
+  return new Failure(
+    'activation',
+    'activation-failed',
+    `The running host could not take up the change: ${reason}. It goes on serving the former modules.`,
+    `Correct what it says, then try again. ${schema}`,
+  )
+}
+
+async function undoneOrSaid(directory: string, former: Lock, migrated: Applied): Promise<string> {
+  if (migrated.length === 0) return AS_BEFORE
+  try {
+    const { stays, archive } = await undoMigrations(directory, former, migrated)
+    if (stays !== undefined) return ahead(stays)
+    if (archive === undefined) return AS_BEFORE
+    return `${AS_BEFORE} An archive of the database from before its migrations were undone is kept: ${restoreCommand(directory, archive)}`
+  } catch (error) {
+    return ahead((error as Error).message)
+  }
+}
+
+const AS_BEFORE = 'Data and former modules are as they were.'
+
+const ahead = (reason: string) =>
+  `The schema stays ahead of the former modules, which does no harm: ${reason}`

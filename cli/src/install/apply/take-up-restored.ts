@@ -1,0 +1,27 @@
+import { readLock } from '@mortise/host'
+import { cameFromOutside, inForce } from '../../changes/in-force.ts'
+import { Failure } from '../../failures/index.ts'
+import { activate } from './activate.ts'
+
+/**
+ * Has the running host try again the modules that have failed in it. The lock stays as it is.
+ * @returns whether it serves them; undefined where nothing was restored, no host runs, or the lock came from outside,
+ *   which is taken up with a snapshot only
+ * @throws {Failure} where one of them does not answer
+ */
+export async function takeUpRestored(
+  directory: string,
+  restored: readonly string[],
+): Promise<boolean | undefined> {
+  if (restored.length === 0) return undefined
+  if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
+  const outcome = await activate(directory, { again: true })
+  if (outcome === 'no host') return undefined
+  if (outcome === 'served') return true
+  throw new Failure(
+    'activation',
+    'activation-failed',
+    `The store is in line with the lock again, but the running host could not take that up: ${outcome.reason}. It serves as before.`,
+    'Correct what it says, then restart the host.',
+  )
+}

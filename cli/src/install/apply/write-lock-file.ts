@@ -1,0 +1,30 @@
+import { realpath } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { configFile, readLock, readText, replaceFile, writeLock } from '@mortise/host'
+import { type Journal, removeJournal } from '../../changes/journal.ts'
+
+/** The commit point: writes modules.lock.json, and app.config.json before it. Where it fails, on a full disk say, what was in force stays so, and no later command completes it. */
+export async function commit(directory: string, journal: Journal): Promise<void> {
+  const { config, former, next } = journal
+  try {
+    if (config) await replaceConfig(directory, config.former, config.next)
+    if (!isDeepStrictEqual(former, next)) await writeLock(directory, next)
+  } catch (error) {
+    // What cannot be put back now is completed, or put back, by the next command.
+    await dropUncommitted(directory, journal).catch(() => {})
+    throw error
+  }
+}
+
+async function dropUncommitted(directory: string, { config, former }: Journal): Promise<void> {
+  if (!isDeepStrictEqual(await readLock(directory), former)) return
+  if (config && (await readText(await realpath(configFile(directory)))) !== config.former) {
+    await replaceConfig(directory, config.next, config.former)
+  }
+  await removeJournal(directory)
+}
+
+/** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
+export async function replaceConfig(directory: string, expected: string, text: string): Promise<void> {
+  await replaceFile(await realpath(configFile(directory)), expected, text)
+}

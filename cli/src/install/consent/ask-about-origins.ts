@@ -1,0 +1,40 @@
+import type { LockedModule } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { Candidate } from '../fetch/candidate.ts'
+
+/**
+ * On a terminal, asks before something is installed from where nothing that is installed came from: neither
+ * the index nor the lock names it. Piped, nobody is there to ask.
+ * @param known what is installed
+ * @throws {Failure} where the answer is not yes
+ */
+export async function askAboutOrigins(
+  fresh: readonly Candidate[],
+  known: readonly LockedModule[],
+  terminal: Terminal,
+  yes: boolean,
+): Promise<void> {
+  if (yes || !terminal.interactive) return
+  const strangers = fresh.filter(
+    ({ source, package: { name, version } }) =>
+      !source.indexed &&
+      !known.some((locked) => locked.package === name && isSameOrigin(locked.spec, source.record(version))),
+  )
+  if (strangers.length === 0) return
+  const names = strangers.map(({ from }) => from).join(' and ')
+  terminal.note('A module runs with all the rights of the application.')
+  if (await terminal.confirm(`${names} is not an origin of anything installed now. Install from there?`))
+    return
+  throw new Failure(
+    'refused',
+    'declined',
+    'Nothing was installed: it was not confirmed.',
+    'Answer y, or add --yes.',
+  )
+}
+
+/** A registry package is of one origin in every version; files and folders are their own. */
+function isSameOrigin(a: string, b: string): boolean {
+  return a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
+}

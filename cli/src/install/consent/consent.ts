@@ -1,0 +1,25 @@
+import { readGenerations } from '@mortise/host'
+import { purgeText } from '../../data/purge-modules.ts'
+import { agreeToLoss } from '../../data/restore-snapshot.ts'
+import { askBeforeLoss } from '../../terminal/ask-before-loss.ts'
+import type { Planned } from '../plan/plan.ts'
+import { askAboutOrigins } from './ask-about-origins.ts'
+
+/** Asks about what is new or lost. @throws {Failure} where the answer is not yes */
+export async function consent(planned: Planned): Promise<void> {
+  const { input, former, fromOutside, arriving, restored, wayBack, purge } = planned
+  const { directory, terminal, yes = false } = input
+  // What was restored was installed here at some time, or came with `git pull` into a fresh clone.
+  const past = fromOutside ? [former] : (await readGenerations(directory)).known.map(({ lock }) => lock)
+  const known = past.flatMap(({ modules }) => Object.values(modules))
+  const again = restored.flatMap(({ module }) => module ?? [])
+  await askAboutOrigins(again, known, terminal, yes)
+  const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
+  await askAboutOrigins(fresh, Object.values(former.modules), terminal, yes)
+  if (wayBack?.snapshot) await agreeToLoss(directory, terminal, yes, wayBack.snapshot.loss)
+  else if (wayBack && wayBack.migrations.length > 0) await askBeforeLoss(terminal, yes, 'Undo that?')
+  if (purge.drops.length > 0) {
+    terminal.note(`Drops ${purgeText(purge)}. An archive of them precedes it.`)
+    await askBeforeLoss(terminal, yes, 'Drop that?')
+  }
+}

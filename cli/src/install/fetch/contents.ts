@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { isAbsolute, join, normalize } from 'node:path'
+import npa from 'npm-package-arg'
+import { Failure } from '../../failures/index.ts'
+import { duplicateKey } from './duplicate-key.ts'
+
+/** Far above what any package says of itself, in bytes. */
+const largestDescription = 1024 * 1024
+
+/** Commands that an operator of this application types: no package may offer one under their name. */
+const commands = ['app', 'mortise', 'node', 'npm', 'npx', 'corepack']
+
+/** What the host lends under all circumstances; a copy in the package would never be loaded. */
+const lent = ['@mortise/module-sdk', 'fastify']
+
+/**
+ * Checks an unpacked package for what no honest one holds, before anything of it is believed: a description
+ * that two readers understand differently, a name that is a path, code outside, commands, copies of what the
+ * host lends.
+ * @throws {Failure} `unsafe-package`
+ */
+export async function checkContents(directory: string, what: string): Promise<void> {
+  const json = await checkDescription(directory, what)
+  const reason = await reasonAgainst(directory, json)
+  if (reason !== undefined) throw refused(what, reason)
+}
+
+/**
+ * Checks that two readers of a package.json understand the same, and that its name is no path.
+ * @throws {Failure} `unsafe-package`
+ */
+export async function checkDescription(directory: string, what: string): Promise<Description> {
+  const json = await readDescription(directory, 'package.json')
+  if (typeof json === 'string') throw refused(what, json)
+  const { name } = json
+  if (!isPackageName(name)) throw refused(what, `${JSON.stringify(name)} is no name of an npm package`)
+  return { ...json, name }
+}
+
+type Description = Record<string, unknown> & { readonly name: string }
+
+function refused(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Tell its author.',
+  )
+}
+
+async function reasonAgainst(
+  directory: string,
+  { name, main, bin, mortise }: Description,
+): Promise<string | undefined> {
+  if (typeof main === 'string' && leadsOut(main))
+    return `its main file ${JSON.stringify(main)} lies outside it`
+  const command = commandsOf(bin, name).find((own) => commands.includes(own))
+  if (command !== undefined) return `it offers the command "${command}", which would shadow the real one`
+  if (existsSync(join(directory, 'node_modules', '.bin'))) {
+    return 'it brings node_modules/.bin, whose commands would shadow the real ones'
+  }
+  const copy = lent.find((peer) => existsSync(join(directory, 'node_modules', peer)))
+  if (copy !== undefined) return `it brings its own ${copy}, which the host lends`
+  const config = (mortise as { config?: unknown } | null | undefined)?.config
+  if (typeof config !== 'string' || leadsOut(config)) return undefined
+  const settings = await readDescription(directory, config)
+  return typeof settings === 'string' ? settings : undefined
+}
+
+/** A JSON object of the package, or why it is refused. One that is missing is somebody else's to complain of. */
+async function readDescription(directory: string, file: string): Promise<Record<string, unknown> | string> {
+  const path = join(directory, file)
+  const found = await stat(path).catch(() => undefined)
+  if (!found?.isFile()) return file === 'package.json' ? 'it holds no package.json' : {}
+  if (found.size > largestDescription) return `its ${file} is larger than 1 MiB`
+  const text = await readFile(path, 'utf8')
+  if (text.startsWith('\ufeff')) return `its ${file} begins with a byte order mark`
+  let value: unknown
+  let key: string | undefined
+  try {
+    value = JSON.parse(text)
+    key = duplicateKey(text)
+  } catch (error) {
+    return `its ${file} is not JSON: ${(error as Error).message}`
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `its ${file} holds no object`
+  if (key === '__proto__') return `its ${file} has the key "__proto__"`
+  if (key !== undefined) return `its ${file} has the key ${JSON.stringify(key)} twice in one object`
+  return value as Record<string, unknown>
+}
+
+function isPackageName(name: unknown): name is string {
+  if (typeof name !== 'string') return false
+  try {
+    const spec = npa(name)
+    return spec.registry === true && spec.name === name
+  } catch {
+    return false
+  }
+}
+
+const leadsOut = (path: string) => isAbsolute(path) || /^\.\.(?:[\\/]|$)/.test(normalize(path))
+
+function commandsOf(bin: unknown, name: string): string[] {
+  if (typeof bin === 'string') return [name.replace(/^@[^/]*\//, '')]
+  return typeof bin === 'object' && bin !== null ? Object.keys(bin) : []
+}

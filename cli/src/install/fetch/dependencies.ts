@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type Arborist from '@npmcli/arborist'
+import { Failure } from '../../failures/index.ts'
+import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
+import { largestTree, treeTooLarge } from '../../store/staging.ts'
+import { fetchVersion } from './fetch-package.ts'
+import { loadArborist } from './npm-libraries.ts'
+import type { NpmOptions } from './npm-options.ts'
+import { unpack } from './unpack.ts'
+
+// npm's own library chooses the tree, in a folder of its own, from nothing but names, ranges and what was chosen
+// before: it would take a lock file, overrides or an extension script from the folder of the package. It does not
+// put it there: what it chose is fetched and unpacked as the module itself, with the same limits and refusals.
+
+/**
+ * Puts the dependencies of the staged package in `directory` into its node_modules, those it bundles aside.
+ * No script of theirs runs; peers are not installed.
+ *
+ * @param scratch an empty folder on the same file system
+ * @param pinned what was chosen before, to choose again; the newest in range where it is left out
+ * @returns what was chosen; undefined where there is nothing to install
+ * @throws {Failure} where one cannot be fetched, comes from git or from a URL, or is no safe package
+ */
+export async function installDependencies(
+  directory: string,
+  scratch: string,
+  options: NpmOptions,
+  pinned?: PinnedDependencies,
+): Promise<PinnedDependencies | undefined> {
+  const json = await readPackageJson(directory)
+  const dependencies = { ...json.dependencies }
+  const optionalDependencies = { ...json.optionalDependencies }
+  for (const name of bundled(json)) {
+    delete dependencies[name]
+    delete optionalDependencies[name]
+  }
+  if (Object.keys({ ...dependencies, ...optionalDependencies }).length === 0) return undefined
+
+  const root = { name: 'module', version: '0.0.0', private: true, dependencies, optionalDependencies }
+  await writeFile(join(scratch, 'package.json'), JSON.stringify(root))
+  if (pinned) {
+    const { private: _, ...described } = root
+    const lock = { lockfileVersion: 3, packages: { '': described, ...pinned } }
+    await writeFile(join(scratch, 'package-lock.json'), JSON.stringify(lock))
+  }
+  const npm = { ...options, packumentCache: new Map() }
+  const arborist = new (await loadArborist())({
+    ...npm,
+    path: scratch,
+    omit: ['dev', 'peer'],
+    legacyPeerDeps: true,
+    ignoreExtension: true,
+    allowFile: 'none',
+    allowDirectory: 'none',
+    omitLockfileRegistryResolved: true,
+  } as never)
+  const what = `${json.name}@${json.version}`
+  try {
+    const tree = await arborist.buildIdealTree()
+    await mkdir(join(scratch, 'node_modules'))
+    await unpackTree(tree, scratch, npm, what)
+    await merge(join(scratch, 'node_modules'), join(directory, 'node_modules'))
+    return chosenIn(tree)
+  } catch (error) {
+    throw dependencyFailure(error as Error & { code?: string }, what)
+  }
+}
+
+function chosenIn({ meta }: Arborist.Node): PinnedDependencies {
+  const { '': _root, ...packages } = (meta as Arborist.Shrinkwrap).commit().packages ?? {}
+  return JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(packages).sort())))
+}
+
+/** How many are fetched at a time; they are in memory meanwhile. */
+const atATime = 5
+
+/**
+ * Puts every package of `tree` that this kind of machine takes to its place below `scratch`, parents first. What
+ * a parent bundles stays as it is.
+ */
+async function unpackTree(
+  tree: Arborist.Node,
+  scratch: string,
+  options: NpmOptions,
+  of: string,
+): Promise<void> {
+  const nodes = [...tree.inventory.values()]
+    .filter((node) => !node.isRoot && !(node as { inert?: boolean }).inert)
+    .sort((one, other) => (one.location < other.location ? -1 : 1))
+  let bytes = 0
+  while (nodes.length > 0) {
+    const fetched = nodes.splice(0, atATime).map(async ({ packageName, version, integrity, location }) => {
+      const spec = `${packageName}@${version}`
+      const what = `${spec} (a dependency of ${of})`
+      const { data } = await fetchVersion(spec, options, integrity ?? undefined, what)
+      return { data, what, place: join(scratch, location) }
+    })
+    // All have ended before one's failure is told: nothing goes on behind it.
+    await Promise.allSettled(fetched)
+    for (const { data, what, place } of await Promise.all(fetched)) {
+      if (existsSync(place)) continue
+      await mkdir(place, { recursive: true })
+      bytes += await unpack(data, place, what)
+      if (bytes > largestTree.bytes) throw treeTooLarge(of)
+    }
+  }
+}
+
+function bundled(json: PackageJson): readonly string[] {
+  const names = json.bundleDependencies ?? json.bundledDependencies
+  if (names === true) return Object.keys(json.dependencies ?? {})
+  return Array.isArray(names) ? names : []
+}
+
+/** Moves every package to `target` that is not there yet. */
+async function merge(source: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true })
+  const present = new Set(await readdir(target))
+  for (const name of await readdir(source)) {
+    if (!present.has(name)) await rename(join(source, name), join(target, name))
+    else if (name.startsWith('@')) await merge(join(source, name), join(target, name))
+  }
+}
+
+function dependencyFailure(error: Error & { code?: string }, what: string): Failure {
+  if (error instanceof Failure) return error
+  const code = error.code ?? ''
+  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') {
+    return new Failure(
+      'refused',
+      'refused-dependency',
+      `The package ${what} is refused: it depends on something that is not on a registry: ${error.message}`,
+      'Nothing was changed. Dependencies come from a registry or are bundled, not from git, a URL or a file.',
+      { cause: error },
+    )
+  }
+  if (code === 'EINTEGRITY') {
+    return new Failure(
+      'refused',
+      'integrity',
+      `The package ${what} is refused: one of its dependencies is not what its registry says: ${error.message}`,
+      'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+      { cause: error },
+    )
+  }
+  if (code === 'ENOTCACHED') {
+    return new Failure(
+      'notFound',
+      'offline',
+      `The dependencies of ${what} cannot be had with --offline: npm's cache does not have them.`,
+      'Nothing was changed. Install a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
+      { cause: error },
+    )
+  }
+  return new Failure(
+    'notFound',
+    'unreachable',
+    `The dependencies of ${what} cannot be fetched: ${error.message}`,
+    'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
+    { cause: error },
+  )
+}

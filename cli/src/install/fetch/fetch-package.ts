@@ -1,0 +1,276 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import semver from 'semver'
+import ssri from 'ssri'
+import { Failure } from '../../failures/index.ts'
+import type { Source } from '../resolve/source.ts'
+import { originOf } from './local-registry.ts'
+import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
+import type { NpmOptions } from './npm-options.ts'
+import { largestTarball } from './unpack.ts'
+import { isSignatureError, type Manifest, publishedManifest, type Signed } from './verify-signature.ts'
+
+/** A package as it was fetched, not unpacked yet. */
+export interface FetchedPackage {
+  readonly data: Buffer
+  /** SHA-512 of `data` (SRI), for a registry the one that it publishes. */
+  readonly integrity: string
+  /** For people: where the bytes came from. */
+  readonly from: string
+  /** Who signed it, where its registry says so and it was verified. */
+  readonly signed?: Signed | undefined
+  /** What its registry says, where its author has deprecated it. */
+  readonly deprecated?: string | undefined
+}
+
+/**
+ * Fetches the tarball of a source; a folder is packed as npm would publish it, without running any script.
+ * @param expected the integrity that the tarball must have, where it is known
+ * @throws {Failure}
+ */
+export async function fetchPackage(
+  source: Source,
+  options: NpmOptions,
+  expected?: string,
+): Promise<FetchedPackage> {
+  const fetched = await fetchFrom[source.kind](source, options, expected)
+  if (expected !== undefined && fetched.integrity !== expected) {
+    throw new Failure(
+      'refused',
+      'integrity',
+      `The package ${fetched.from} is not what modules.lock.json has: its integrity is ${fetched.integrity}, not ${expected}.`,
+      source.kind === 'folder' && !source.indexed
+        ? `Put the former files back there, or install these on purpose: app module-install ${source.target}`
+        : 'Put the former package back there, or install another version of it.',
+    )
+  }
+  return fetched
+}
+
+type Fetch = (source: Source, options: NpmOptions, expected?: string) => Promise<FetchedPackage>
+
+const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
+  async tarball({ target }) {
+    const { size } = await stat(target)
+    if (size > largestTarball) throw tooLarge(target)
+    const data = await readFile(target)
+    return { data, integrity: integrityOf(data), from: target }
+  },
+
+  async folder({ target }, options) {
+    // Left to itself pacote would load the tree with the npm extension of the folder, which is code of its.
+    const Arborist = await loadArborist()
+    const pacote = await loadPacote()
+    const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
+    const data = await pacote.tarball.stream(`file:${target}`, collect(target), { ...options, tree } as never)
+    return { data, integrity: integrityOf(data), from: target }
+  },
+
+  async registry({ target, range, package: wanted }, options, expected) {
+    try {
+      if (options.offline === true && expected !== undefined && semver.valid(range)) {
+        return { ...(await fromCache(`${wanted}@${range}`, options, expected)), from: target }
+      }
+      const { manifest, signed } = await publishedManifest(target, options)
+      const { name, version } = manifest
+      if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
+        throw new Error(`the registry answered ${name}@${version}, which is not in the range ${range}`)
+      }
+      const deprecated = (manifest as { deprecated?: string }).deprecated
+      return { ...(await download(manifest, options, expected)), signed, deprecated }
+    } catch (error) {
+      throw registryFailure(error as Error & { code?: string }, target)
+    }
+  },
+}
+
+/**
+ * Fetches exactly `name@version` from its registry, or offline from npm's cache.
+ * @param expected the integrity that the tarball must have, where it is known
+ * @param what it is called where it fails
+ * @throws {Failure}
+ */
+export async function fetchVersion(
+  spec: string,
+  options: NpmOptions,
+  expected: string | undefined,
+  what: string,
+): Promise<FetchedPackage> {
+  try {
+    if (options.offline === true && expected !== undefined) return await fromCache(spec, options, expected)
+    const integrity = expected === undefined ? {} : { integrity: expected }
+    const pacote = await loadPacote()
+    return await download(await pacote.manifest(spec, { ...options, ...integrity }), options, expected)
+  } catch (error) {
+    throw registryFailure(error as Error & { code?: string }, what)
+  }
+}
+
+async function download(
+  { name, version, _resolved: resolved, _integrity: published }: Manifest,
+  options: NpmOptions,
+  expected: string | undefined,
+): Promise<FetchedPackage> {
+  const spec = `${name}@${version}`
+  const integrity = ssri
+    .parse(expected ?? published ?? '')
+    ?.sha512?.map(String)
+    .join(' ')
+  if (!integrity) throw noIntegrity(spec)
+  if (!/^https?:$/.test(new URL(resolved).protocol)) {
+    throw refused(spec, `its registry sends to ${resolved}, which is no web address`)
+  }
+  const fetched = await fromCache(spec, options, integrity).catch((error) => {
+    if (error.code !== 'ENOTCACHED') throw error
+    return fromRegistry(spec, { ...options, resolved }, integrity)
+  })
+  return { ...fetched, from: originOf(resolved) }
+}
+
+/** Out of npm's cache, by its integrity. The address is none that is asked. */
+async function fromCache(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
+  const cached = {
+    ...options,
+    integrity,
+    offline: true,
+    resolved: new URL(`${spec}.tgz`, options.registry).href,
+  }
+  const pacote = await loadPacote()
+  const data = await pacote.tarball.stream(spec, collect(spec), cached)
+  return { data, integrity: integrityOf(data), from: spec }
+}
+
+/** In timeouts of a request: a server that sends a byte now and then is not waited for. */
+const longestDownload = 5
+
+/**
+ * The cache is written once all has come: npm's library, left to itself, takes in what is sent as fast as it comes,
+ * and hands it over when it is in the cache.
+ */
+async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
+  const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
+  const stop = new AbortController()
+  const uncached = { cache: undefined, preferOnline: true, signal: AbortSignal.any([late, stop.signal]) }
+  try {
+    const [pacote, cacache] = await Promise.all([loadPacote(), loadCacache()])
+    const data = await pacote.tarball.stream(spec, collect(spec, late), {
+      ...options,
+      ...uncached,
+      integrity,
+    })
+    // For --offline. A cache that cannot be written has nothing, and that is all.
+    await cacache.put(options.cache as string, `mortise:${spec}`, data, { integrity }).catch(() => undefined)
+    return { data, integrity: integrityOf(data), from: spec }
+  } finally {
+    stop.abort()
+  }
+}
+
+function collect(what: string, late?: AbortSignal): (stream: NodeJS.ReadableStream) => Promise<Buffer> {
+  return (stream) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    const chunks: Buffer[] = []
+    let size = 0
+    const stop = (error: Error) => {
+      reject(error)
+      ;(stream as Readable).destroy()
+    }
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > largestTarball) stop(tooLarge(what))
+      else chunks.push(chunk)
+    })
+    stream.on('error', reject)
+    stream.once('end', () => resolve(Buffer.concat(chunks)))
+    late?.addEventListener('abort', () => stop(new Error('the download takes too long')), { once: true })
+    return promise
+  }
+}
+
+function integrityOf(data: Buffer): string {
+  return ssri.fromData(data, { algorithms: ['sha512'] }).toString()
+}
+
+function tooLarge(what: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `The package ${what} is refused: its tarball is larger than ${largestTarball / 1024 / 1024} MiB.`,
+    'Nothing was changed. If the package is yours, name in its "files" only what it needs; else tell its author.',
+  )
+}
+
+function refused(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Tell whoever runs the registry.',
+  )
+}
+
+function noIntegrity(what: string): Failure {
+  return new Failure(
+    'refused',
+    'integrity',
+    `The package ${what} is refused: its registry publishes no SHA-512 integrity of it, so it cannot be verified.`,
+    'Use a registry that publishes one, or install a .tgz file that you trust.',
+  )
+}
+
+/** What an error of npm's library means. */
+export function registryFailure(error: Error & { code?: string }, target: string): Failure {
+  if (error instanceof Failure) return error
+  if (error.code === 'EINTEGRITY') {
+    return new Failure(
+      'refused',
+      'integrity',
+      `The package ${target} is refused: what came is not what its registry (or the lock) says: ${error.message}`,
+      'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+      { cause: error },
+    )
+  }
+  if (isSignatureError(error)) {
+    return new Failure(
+      'refused',
+      'signature',
+      `The package ${target} is refused: its signature or provenance is wrong: ${error.message}`,
+      'Nothing was changed. Somebody may have altered the package: ask its author.',
+      { cause: error },
+    )
+  }
+  if (error.code === 'E401' || error.code === 'E403') {
+    return new Failure(
+      'notFound',
+      'unauthorized',
+      `${target} cannot be fetched: its registry does not accept the credentials (${error.message}).`,
+      'Nothing was changed. Correct the token in .npmrc: //registry.example/:_authToken=…',
+      { cause: error },
+    )
+  }
+  if (error.code === 'ENOTCACHED') {
+    return new Failure(
+      'notFound',
+      'offline',
+      `${target} cannot be had with --offline: npm's cache does not have it.`,
+      'Install a folder, a .tgz file or a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
+      { cause: error },
+    )
+  }
+  if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
+    return new Failure(
+      'notFound',
+      'no-such-version',
+      `The registry has no ${target}.`,
+      'Check the name and the range; a private registry belongs into .npmrc.',
+      { cause: error },
+    )
+  }
+  return new Failure(
+    'notFound',
+    'unreachable',
+    `The package ${target} cannot be fetched: ${error.message}`,
+    'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
+    { cause: error },
+  )
+}

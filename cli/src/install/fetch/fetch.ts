@@ -1,0 +1,79 @@
+import { type LockedPackage, storedModule } from '@mortise/host'
+import { checkLockedBytes } from '../../store/same-bytes.ts'
+import { holds } from '../../store/staging.ts'
+import type { Resolved } from '../resolve/resolve.ts'
+import type { Source } from '../resolve/source.ts'
+import type { Candidate } from './candidate.ts'
+import { fetchFormer } from './fetch-former.ts'
+import { fetchPackage } from './fetch-package.ts'
+import { type NpmOptions, npmOptions } from './npm-options.ts'
+import { missingInStore, type Restorable, stageLocked } from './restore-store.ts'
+import { stageAll } from './stage-all.ts'
+import type { HostCandidate } from './stage-host.ts'
+
+/** What was fetched lies in staging, unpacked and complete; none of its code has run. */
+export interface Fetched extends Resolved {
+  /** What the sources hold. */
+  readonly modules: readonly Candidate[]
+  readonly host?: HostCandidate | undefined
+  /** The pinned packages that the store did not have, to the byte. */
+  readonly missing: readonly string[]
+  /** What was fetched of them, once more. */
+  readonly restored: readonly Restorable[]
+  /** Why the others could not be. Nothing new is fetched then. */
+  readonly failures: readonly unknown[]
+}
+
+/** What an input has that nothing is fetched for. */
+export const nothingFetched = { modules: [], missing: [], restored: [], failures: [] }
+
+/** Fetches what the store does not have. @throws {Failure} */
+export async function fetch(resolved: Resolved): Promise<Fetched> {
+  const { input, target, pinned, sources, fromOutside, staging } = resolved
+  const { directory, terminal } = input
+  if (fromOutside) await checkLockedBytes(directory, target)
+  const missing = await terminal.during('Checking the store', () => missingInStore(directory, target, pinned))
+  if (input.kind === 'rollback') {
+    await fetchFormer(resolved, missing)
+    return { ...resolved, ...nothingFetched, missing }
+  }
+  await checkLockedBytes(directory, target, missing)
+  const npm = await npmOptions(directory, process.env, input.offline)
+  const options = { directory: staging, npm }
+  const restored: Restorable[] = []
+  const failures: unknown[] = []
+  for (const name of missing) {
+    await terminal
+      .during(`Fetching ${name}`, () => stageLocked(directory, target, [name], options))
+      .then(
+        (found) => restored.push(...found),
+        (error) => failures.push(error),
+      )
+  }
+  if (failures.length > 0) {
+    if (fromOutside) throw failures[0]
+    return { ...resolved, ...nothingFetched, missing, restored, failures }
+  }
+  const newHost = await unlessPinned(resolved, npm)
+  return {
+    ...resolved,
+    ...(await stageAll(sources, newHost, options, terminal)),
+    missing,
+    restored,
+    failures,
+  }
+}
+
+/** The source of the host, unless it holds exactly the pinned one, and the store has it. Nothing is staged for that. */
+async function unlessPinned(
+  { input, target: { host }, hostSource }: Resolved,
+  npm: NpmOptions,
+): Promise<Source | undefined> {
+  if (hostSource === undefined || host === undefined) return hostSource
+  const { integrity } = await fetchPackage(hostSource, npm)
+  const isPinned = integrity === host.integrity && (await isStored(input.directory, host))
+  return isPinned ? undefined : hostSource
+}
+
+const isStored = (directory: string, locked: LockedPackage) =>
+  holds(storedModule(directory, locked), locked.tree)

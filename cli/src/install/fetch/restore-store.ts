@@ -1,0 +1,103 @@
+import { differenceOf, type Lock, type LockedPackage, lockedPackages, storedModule } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+import { holds, moveToStore } from '../../store/staging.ts'
+import { lockedSource } from '../resolve/source.ts'
+import { type Candidate, stage } from './candidate.ts'
+import type { NpmOptions } from './npm-options.ts'
+import { type HostCandidate, stageHost } from './stage-host.ts'
+import type { StageOptions } from './stage-package.ts'
+
+/**
+ * Brings the store in line with the lock: fetches what is missing or damaged once more, and accepts it only
+ * where it is, to the byte, what was installed.
+ *
+ * @param names the packages to look after, as `lockedPackages` has them
+ * @returns those that were fetched
+ * @throws {Failure}
+ */
+export async function restoreStore(
+  directory: string,
+  lock: Lock,
+  names: readonly string[],
+  npm: NpmOptions,
+): Promise<string[]> {
+  const missing = await missingInStore(directory, lock, names)
+  await putBack(directory, await stageLocked(directory, lock, missing, { directory, npm }))
+  return missing
+}
+
+/** What a lock names, fetched once more: it lies in staging. */
+export type Restorable = { readonly name: string; readonly locked: LockedPackage } & (
+  | { readonly module: Candidate; readonly host?: never }
+  | { readonly host: HostCandidate; readonly module?: never }
+)
+
+/**
+ * Fetches what `lock` names into staging, and accepts it only where it is, to the byte, what was installed. None of
+ * its code runs.
+ * @throws {Failure}
+ */
+export async function stageLocked(
+  directory: string,
+  lock: Lock,
+  names: readonly string[],
+  options: StageOptions,
+): Promise<Restorable[]> {
+  const staged: Restorable[] = []
+  for (const name of names) {
+    const locked = lockedPackages(lock).get(name) as LockedPackage
+    const { integrity, dependencies } = locked
+    const source = lockedSource(locked, directory)
+    const exactly = { ...options, integrity, dependencies }
+    const found =
+      locked === lock.host
+        ? { host: await stageHost(source, exactly) }
+        : { module: await stage(source, exactly) }
+    const candidate = found.host ?? found.module
+    const { version } = candidate.package
+    const difference = differenceOf(locked, { name: locked.package, version })
+    if (difference !== undefined) {
+      throw new Failure(
+        'refused',
+        'lock-differs',
+        `${difference}.`,
+        'Restore modules.lock.json from version control or from a backup.',
+      )
+    }
+    if (candidate.tree !== locked.tree) {
+      throw new Failure(
+        'refused',
+        'integrity',
+        `${locked.package} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
+        locked === lock.host
+          ? `Install it on purpose to accept them: app host-upgrade ${locked.version}`
+          : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
+      )
+    }
+    staged.push({ name, locked, ...found })
+  }
+  return staged
+}
+
+/** Moves what was fetched once more to its place in the store. */
+export async function putBack(directory: string, staged: readonly Restorable[]): Promise<void> {
+  for (const { locked, module, host } of staged) {
+    const { package: found } = host ?? module
+    await moveToStore(found.directory, storedModule(directory, locked), locked.tree)
+  }
+}
+
+/** Those of `names` that the store has not, or not as they were installed. */
+export async function missingInStore(
+  directory: string,
+  lock: Lock,
+  names: readonly string[],
+): Promise<string[]> {
+  const missing: string[] = []
+  for (const name of names) {
+    const locked = lockedPackages(lock).get(name)
+    if (locked !== undefined && !(await holds(storedModule(directory, locked), locked.tree)))
+      missing.push(name)
+  }
+  return missing
+}

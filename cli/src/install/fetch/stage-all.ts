@@ -1,0 +1,72 @@
+import { MANIFEST } from '../../data/archive-manifest.ts'
+import { Failure } from '../../failures/index.ts'
+import { beginsWith, isBundle } from '../../store/bundle-file.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { Source } from '../resolve/source.ts'
+import { type Candidate, stage } from './candidate.ts'
+import { type StagedSource, stageBundle } from './stage-bundle.ts'
+import { stageHost } from './stage-host.ts'
+import type { StageOptions } from './stage-package.ts'
+
+/**
+ * Stages all that is to be installed as one change.
+ * @throws {Failure} where one module, or the host, comes from two places
+ */
+export async function stageAll(
+  sources: readonly Source[],
+  hostSource: Source | undefined,
+  options: StageOptions,
+  terminal: Terminal,
+): Promise<StagedSource> {
+  const fetching = <Result>(source: Source, work: () => Promise<Result>) =>
+    terminal.during(`Fetching ${source.target}`, work)
+  const modules = new Map<string, Candidate>()
+  let host = hostSource && (await fetching(hostSource, () => stageHost(hostSource, options)))
+  for (const source of sources) {
+    const staged = await fetching(source, () => stageSource(source, options))
+    for (const candidate of staged.modules) {
+      const { id } = candidate.package.manifest
+      checkSame(`module ${id}`, modules.get(id), candidate)
+      modules.set(id, candidate)
+    }
+    if (staged.host) checkSame('host', host, staged.host)
+    host ??= staged.host
+  }
+  return { modules: [...modules.values()], host }
+}
+
+/** @throws {Failure} where one name is to become two things */
+function checkSame(
+  what: string,
+  former: Pick<Candidate, 'from' | 'integrity'> | undefined,
+  { from, integrity }: Pick<Candidate, 'from' | 'integrity'>,
+): void {
+  if (former === undefined || former.integrity === integrity) return
+  throw new Failure(
+    'usage',
+    'usage',
+    `The ${what} is named twice: ${former.from} and ${from}.`,
+    'Name it once.',
+  )
+}
+
+/**
+ * Stages what a source holds: one module, or what is in a bundle.
+ * @throws {Failure} @throws {ManifestError}
+ */
+async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
+  if (source.kind === 'tarball') {
+    if (await isBundle(source.target)) return await stageBundle(source, options.directory)
+    if (await beginsWith(source.target, MANIFEST)) throw ofData(source.target)
+  }
+  return { modules: [await stage(source, options)] }
+}
+
+function ofData(file: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `${file} cannot be installed: it is a backup, or the archive of a module that was purged, and no package.`,
+    `Nothing was changed. Put it back: app restore ${file}`,
+  )
+}

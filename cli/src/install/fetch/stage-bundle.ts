@@ -1,0 +1,127 @@
+import { readdir, readFile, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Lock, type LockedModule, type LockedPackage, readLock, readPackage } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+import { readPackageJson } from '../../store/package-json.ts'
+import { makeStaging, seal } from '../../store/staging.ts'
+import type { Source } from '../resolve/source.ts'
+import type { Candidate } from './candidate.ts'
+import { checkContents } from './contents.ts'
+import { checkHostInside, type HostCandidate, readHost } from './stage-host.ts'
+import type { Staged } from './stage-package.ts'
+import { type UnpackLimits, unpack } from './unpack.ts'
+
+/** The most that one bundle may hold. */
+const largestBundle = 512 * 1024 * 1024
+const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
+
+/** What a source holds. */
+export interface StagedSource {
+  readonly modules: readonly Candidate[]
+  /** The host that a bundle was made with, where that was pinned. */
+  readonly host?: HostCandidate | undefined
+}
+
+/**
+ * Unpacks a bundle into staging and accepts what its lock names, and nothing else: to the byte, each module is
+ * what was bundled.
+ * @throws {Failure} @throws {ManifestError}
+ */
+export async function stageBundle(source: Source, directory: string): Promise<StagedSource> {
+  const { target } = source
+  if ((await stat(target)).size > largestBundle) {
+    throw refused(target, 'unsafe-package', `it is larger than ${largestBundle / 1024 / 1024} MiB`)
+  }
+  const staging = await makeStaging(directory)
+  await unpack(await readFile(target), staging, target, bundleLimits)
+  const lock = await readBundledLock(staging, target)
+  await checkNames(staging, lock, target)
+  const modules: Candidate[] = []
+  for (const [id, locked] of Object.entries(lock.modules)) {
+    const place = await makeStaging(directory)
+    await rename(join(staging, 'modules', id), place)
+    modules.push(await candidateOf(id, locked, place, source))
+  }
+  if (lock.host === undefined) return { modules }
+  const place = await makeStaging(directory)
+  await rename(join(staging, 'host'), place)
+  return { modules, host: await hostOf(lock.host, place, source) }
+}
+
+async function readBundledLock(staging: string, what: string): Promise<Lock> {
+  try {
+    return await readLock(staging)
+  } catch (error) {
+    throw refused(what, 'unsafe-package', (error as Error).message.replaceAll(`${staging}/`, ''))
+  }
+}
+
+/** What lies in it is the lock, the host, and a folder for each module, whose id is no path. */
+async function checkNames(staging: string, { host, modules }: Lock, what: string): Promise<void> {
+  const ids = Object.keys(modules)
+  const isRight = (present: readonly string[], expected: readonly string[]) =>
+    present.toSorted().join('/') === expected.toSorted().join('/')
+  const wrong = ids.find((id) => !/^[a-z][a-z0-9-]*$/.test(id))
+  if (wrong !== undefined)
+    throw refused(what, 'unsafe-package', `${JSON.stringify(wrong)} is no id of a module`)
+  const inside = await readdir(join(staging, 'modules')).catch(() => [])
+  const around = ['modules.lock.json', ...(ids.length > 0 ? ['modules'] : []), ...(host ? ['host'] : [])]
+  if (isRight(await readdir(staging), around) && isRight(inside, ids)) return
+  throw refused(what, 'unsafe-package', 'it holds other packages than its lock names')
+}
+
+async function candidateOf(
+  id: string,
+  locked: LockedModule,
+  place: string,
+  source: Source,
+): Promise<Candidate> {
+  const what = `${id} in ${source.target}`
+  await checkContents(place, what)
+  const found = await readPackage(place)
+  if (found.manifest.id !== id) throw otherFiles(what)
+  return { ...(await stagedAs(locked, place, what, source)), enabled: locked.enabled, package: found }
+}
+
+async function hostOf(locked: LockedPackage, place: string, source: Source): Promise<HostCandidate> {
+  const what = `host in ${source.target}`
+  const found = await readHost(place, what)
+  checkHostInside(found, what)
+  return { ...(await stagedAs(locked, place, what, source)), package: found }
+}
+
+/** @throws {Failure} where what lies in `place` is not, to the byte, what `locked` names */
+async function stagedAs(
+  locked: LockedPackage,
+  place: string,
+  what: string,
+  source: Source,
+): Promise<Omit<Staged<unknown>, 'package'>> {
+  const { integrity, spec, signed, dependencies } = locked
+  const json = await readPackageJson(place)
+  const sealed = await seal(place, what)
+  const isSame =
+    json.name === locked.package && json.version === locked.version && sealed.tree === locked.tree
+  if (!isSame) throw otherFiles(what)
+  return {
+    source: { ...source, package: json.name, record: () => spec },
+    from: source.target,
+    integrity,
+    signed,
+    json,
+    dependencies,
+    ...sealed,
+  }
+}
+
+const otherFiles = (what: string) =>
+  refused(what, 'integrity', 'its files are not those that the lock of the bundle names')
+
+function refused(what: string, code: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    code,
+    `The bundle ${what} is refused: ${reason}.`,
+    'Nothing was changed. Make the bundle again where it comes from: app bundle <file>',
+  )
+}

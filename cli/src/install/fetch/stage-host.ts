@@ -1,0 +1,63 @@
+import type { LockedPackage } from '@mortise/host'
+import { valid } from 'semver'
+import { Failure } from '../../failures/index.ts'
+import { type HostPackage, hostPackageName, versionInside } from '../../store/host-package.ts'
+import { readPackageJson } from '../../store/package-json.ts'
+import type { Source } from '../resolve/source.ts'
+import { checkDescription } from './contents.ts'
+import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
+
+/** A host that lies in staging. */
+export type HostCandidate = Staged<HostPackage>
+
+/**
+ * Fetches, unpacks and completes a host.
+ * @throws {Failure}
+ */
+export async function stageHost(source: Source, options: StageOptions): Promise<HostCandidate> {
+  const staged = await stagePackage(source, options, (staging) => readHost(staging, source.target))
+  checkHostInside(staged.package, source.target)
+  return staged
+}
+
+/** @throws {Failure} where a folder holds something else */
+export async function readHost(directory: string, what: string): Promise<HostPackage> {
+  await checkDescription(directory, what)
+  const { name, version } = await readPackageJson(directory)
+  if (name !== hostPackageName) {
+    throw refused(what, `it is ${name}, and hosts are the package ${hostPackageName}`)
+  }
+  // It becomes part of a path.
+  if (valid(version) !== version) throw refused(what, `its version is ${JSON.stringify(version)}`)
+  return { version, directory }
+}
+
+/** The version that modules see is that of the host inside: the two are released as one. @throws {Failure} */
+export function checkHostInside(host: HostPackage, what: string): void {
+  const inside = versionInside(host.directory)
+  if (inside === host.version) return
+  throw refused(what, `it is ${host.version}, and the @mortise/host that it brings is ${inside ?? 'missing'}`)
+}
+
+/** What the lock has of a host. */
+export function lockedHost(candidate: HostCandidate): LockedPackage {
+  const { package: found, source, integrity, tree, dependencies, signed } = candidate
+  return {
+    package: hostPackageName,
+    version: found.version,
+    spec: source.record(found.version),
+    integrity,
+    tree,
+    ...(dependencies && { dependencies }),
+    ...(signed && { signed }),
+  }
+}
+
+function refused(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'no-host',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Name a version of the host, or a folder or .tgz file that holds one.',
+  )
+}

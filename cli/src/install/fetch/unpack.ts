@@ -1,0 +1,197 @@
+import { chmodSync, closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Parser, type ReadEntry } from 'tar'
+import { Failure } from '../../failures/index.ts'
+
+/** The largest tarball of a package that is taken, in bytes. */
+export const largestTarball = 64 * 1024 * 1024
+
+/** The most that one package may hold: entries of the tarball, files and folders on the disk, their bytes. */
+export const limits: UnpackLimits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 }
+
+export interface UnpackLimits {
+  readonly entries: number
+  readonly unpackedBytes: number
+}
+
+/** Within what every file system and every tool that reads the store can have. */
+const longest = { component: 255, path: 1024, depth: 64 } // bytes of UTF-8; folders
+
+/**
+ * Unpacks the tarball of a package into `directory`, an empty folder, without its first path component. Only
+ * files and folders come out, with modes 0644 and 0755, at paths inside; whatever else a tarball holds is
+ * refused, not skipped. After a failure `directory` holds a part of it: throw it away.
+ *
+ * @returns how many bytes the files have
+ * @throws {Failure} `unsafe-package`
+ */
+export async function unpack(data: Buffer, directory: string, what: string, most = limits): Promise<number> {
+  if (data[0] !== 0x1f || data[1] !== 0x8b) throw unsafe(what, 'it is no gzipped tarball')
+  const paths = new Paths()
+  let entries = 0
+  let bytes = 0
+
+  function count(size: number): void {
+    entries += 1
+    bytes += size
+    if (entries > most.entries) throw tooMany()
+    if (bytes > most.unpackedBytes) {
+      throw unsafe(what, `unpacked it is larger than ${most.unpackedBytes / 1024 / 1024} MiB`)
+    }
+  }
+
+  const tooMany = () => unsafe(what, `it has more than ${most.entries} entries`)
+
+  function take(entry: ReadEntry): void {
+    count(entry.size)
+    const folder = entry.type === 'Directory'
+    if (!folder && entry.type !== 'File' && entry.type !== 'OldFile') {
+      throw unsafe(what, `"${printable(entry.path)}" is neither a file nor a folder (${entry.type})`)
+    }
+    if (!folder && ((entry.mode ?? 0) & 0o6000) !== 0) {
+      throw unsafe(what, `"${printable(entry.path)}" is setuid or setgid`)
+    }
+    const parts = partsOf(entry.path)
+    const reason = typeof parts === 'string' ? parts : paths.add(parts, folder)
+    if (reason !== undefined) throw unsafe(what, `"${printable(entry.path)}" ${reason}`)
+    if (paths.size > most.entries) throw tooMany()
+    const path = join(directory, ...(parts as string[]))
+    if (folder) {
+      mkdirSync(path, { recursive: true, mode: 0o755 })
+      entry.resume()
+    } else writeFile(path, entry)
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    const parser = new Parser({ strict: true })
+    let failed = false
+    const fail = (error: Error) => {
+      failed = true
+      const isOwn = error instanceof Failure || ofTheDisk.has((error as NodeJS.ErrnoException).code ?? '')
+      reject(isOwn ? error : unsafe(what, error.message, error))
+    }
+    const guarded = (handle: (entry: ReadEntry) => void) => (entry: ReadEntry) => {
+      if (failed) return entry.resume()
+      try {
+        handle(entry)
+      } catch (error) {
+        fail(error as Error)
+        entry.resume()
+      }
+    }
+    parser.on('entry', guarded(take))
+    parser.on(
+      'ignoredEntry',
+      guarded((entry) => {
+        const path = printable(entry.path)
+        throw unsafe(
+          what,
+          entry.meta ? `the header "${path}" is too large` : `"${path}" is of an unknown kind`,
+        )
+      }),
+    )
+    parser.on('meta', (text: string) => {
+      try {
+        if (!failed) count(Buffer.byteLength(text))
+        if (/\0[^\0]/.test(text)) throw unsafe(what, 'it has a header with NUL in it')
+      } catch (error) {
+        fail(error as Error)
+      }
+    })
+    parser.on('error', fail)
+    parser.on('end', () => resolve())
+    // What follows the end of the archive is none of it, and may be zeros without end.
+    let ended = false
+    parser.on('eof', () => {
+      ended = true
+      resolve()
+    })
+    // In slices, so that a bomb is noticed before all of it is unpacked.
+    for (let at = 0; at < data.length && !failed && !ended; at += 65_536) {
+      parser.write(data.subarray(at, at + 65_536))
+    }
+    if (!failed && !ended) parser.end()
+  })
+  return bytes
+}
+
+/** They say nothing of the package. */
+const ofTheDisk = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])
+
+/** Writes as the bytes arrive; tar hands them over synchronously. */
+function writeFile(path: string, entry: ReadEntry): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  const file = openSync(path, 'wx', 0o644)
+  entry.on('data', (chunk) => {
+    try {
+      for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
+    } catch (error) {
+      throw Object.assign(error as Error, { path })
+    }
+  })
+  entry.on('end', () => {
+    closeSync(file)
+    if (((entry.mode ?? 0) & 0o111) !== 0) chmodSync(path, 0o755)
+  })
+}
+
+/** The path without its first component, or why it is refused. */
+function partsOf(path: string): string[] | string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u001f\u007f\\]/.test(path)) return 'has a control character or a backslash in its path'
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'has an absolute path'
+  const parts = path.replace(/\/$/, '').split('/')
+  if (parts.includes('..')) return 'leads out of the package'
+  if (parts.some((part) => part === '' || part === '.')) return 'has an empty component in its path'
+  if (Buffer.byteLength(path) > longest.path) return `has a path of more than ${longest.path} bytes`
+  if (parts.some((part) => Buffer.byteLength(part) > longest.component)) {
+    return `has a name of more than ${longest.component} bytes in its path`
+  }
+  if (parts.length > longest.depth) return `lies more than ${longest.depth} folders deep`
+  return parts.slice(1)
+}
+
+/** What was unpacked so far: one path once, whatever a file system thinks of upper and lower case. */
+class Paths {
+  readonly #spelled = new Map<string, string>()
+  readonly #files = new Set<string>()
+
+  /** How many files and folders. */
+  get size(): number {
+    return this.#spelled.size
+  }
+
+  /** @returns why the path is refused */
+  add(parts: readonly string[], folder: boolean): string | undefined {
+    if (parts.length === 0) return folder ? undefined : 'lies outside the folder of the package'
+    for (let depth = 1; depth <= parts.length; depth++) {
+      const path = parts.slice(0, depth).join('/')
+      const folded = path.normalize('NFC').toLowerCase()
+      const former = this.#spelled.get(folded)
+      if (former !== undefined && former !== path)
+        return `differs from "${former}" in upper and lower case only`
+      if (this.#files.has(path)) return depth === parts.length ? 'is there twice' : 'lies below a file'
+      if (depth === parts.length && !folder) {
+        if (former !== undefined) return 'is there twice'
+        this.#files.add(path)
+      }
+      this.#spelled.set(folded, path)
+    }
+    return undefined
+  }
+}
+
+function printable(path: string): string {
+  const text = JSON.stringify(path).slice(1, -1)
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+function unsafe(what: string, reason: string, cause?: Error): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Correct the package if it is yours, or tell its author.',
+    cause ? { cause } : {},
+  )
+}

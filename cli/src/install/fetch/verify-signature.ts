@@ -1,0 +1,86 @@
+import type { LockedModule } from '@mortise/host'
+import type { manifest as pacoteManifest } from 'pacote'
+import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
+import type { NpmOptions } from './npm-options.ts'
+
+/** What a registry says of one version. */
+export type Manifest = Awaited<ReturnType<typeof pacoteManifest>>
+
+/** What was verified of a package of a registry: who signed it, and whether its provenance is attested. */
+export type Signed = NonNullable<LockedModule['signed']>
+
+/** A manifest as its registry publishes it, and what of it was verified. */
+export interface PublishedManifest {
+  readonly manifest: Manifest
+  /** Undefined where the registry offers no keys, or the package has no signature. */
+  readonly signed: Signed | undefined
+}
+
+/**
+ * Asks a registry for the manifest of `target` (`name@range`), and verifies its signatures and the
+ * attestations of its provenance, where the registry publishes the keys of what it signs. Attestations are
+ * verified by the roots of sigstore.
+ * @throws {Error} of pacote, for what is signed wrongly too: see `isSignatureError`
+ */
+export async function publishedManifest(target: string, options: NpmOptions): Promise<PublishedManifest> {
+  const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
+  const registry = fetch.pickRegistry(target, options)
+  const keys = await keysOf(registry, options)
+  if (keys.length === 0) return { manifest: await pacote.manifest(target, options), signed: undefined }
+  const { host, pathname } = new URL(registry)
+  const verifying = {
+    ...options,
+    packumentCache: new Map(),
+    [`//${host}${pathname}:_keys`]: keys,
+    verifySignatures: true,
+  }
+  const manifest = (await pacote.manifest(target, verifying as never)) as unknown as SignedManifest
+  const keyid = manifest._signatures?.[0]?.keyid
+  if (keyid === undefined) return { manifest, signed: undefined }
+  const provenance = manifest._attestations !== undefined
+  if (provenance) {
+    const exact = `${manifest.name}@${manifest.version}`
+    await pacote.manifest(exact, { ...verifying, verifyAttestations: true } as never)
+  }
+  return { manifest, signed: { keyid, provenance } }
+}
+
+type SignedManifest = Manifest & {
+  _signatures?: readonly { keyid: string }[]
+  _attestations?: unknown
+}
+
+interface RegistryKey {
+  readonly keyid: string
+  readonly key: string
+  readonly expires: string | null
+}
+
+/** The public keys that a registry signs with, in the form that pacote takes; none where it offers none. */
+async function keysOf(registry: string, options: NpmOptions): Promise<(RegistryKey & { pemkey: string })[]> {
+  try {
+    const fetch = await loadRegistryFetch()
+    const answer = await fetch.json('/-/npm/v1/keys', { ...options, registry } as never)
+    const keys = (answer.keys ?? []) as readonly RegistryKey[]
+    return keys.map((key) => ({
+      ...key,
+      pemkey: `-----BEGIN PUBLIC KEY-----\n${key.key}\n-----END PUBLIC KEY-----`,
+    }))
+  } catch (error) {
+    const { statusCode } = error as { statusCode?: number }
+    if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return []
+    throw error
+  }
+}
+
+const signatureErrors = [
+  'EMISSINGSIGNATUREKEY',
+  'EEXPIREDSIGNATUREKEY',
+  'EINTEGRITYSIGNATURE',
+  'EATTESTATIONSUBJECT',
+  'EATTESTATIONVERIFY',
+]
+
+/** Whether an error says that something is signed, and not by whom it should be. */
+export const isSignatureError = ({ code }: { code?: string }) =>
+  code !== undefined && signatureErrors.includes(code)

@@ -1,0 +1,111 @@
+import { completeTakingBack, inTemporaryFolder, readLock } from '@mortise/host'
+import { beginInClone } from '../application/application-folder.ts'
+import { namingFullFolder } from '../application/naming-full-folder.ts'
+import { whileLocked } from '../changes/command-lock.ts'
+import { deliverRecords } from '../changes/deliver-records.ts'
+import { interrupted } from '../changes/interrupted.ts'
+import { readJournal } from '../changes/journal.ts'
+import { completeRestoration, isRestorationLeft } from '../data/restore-journal.ts'
+import { removeLeftovers } from '../store/staging.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { type Applied, apply, nothingApplied } from './apply/apply.ts'
+import { completeOrSay } from './apply/complete-or-say.ts'
+import { consent } from './consent/consent.ts'
+import { fetch, nothingFetched } from './fetch/fetch.ts'
+import type { Input, Kind } from './input.ts'
+import { plan } from './plan/plan.ts'
+import { probe } from './probe/probe.ts'
+import { pruneStore } from './prune/prune-store.ts'
+import { resolve } from './resolve/resolve.ts'
+import { sayWhatStays } from './resolve/say-what-stays.ts'
+import { nothingArrives, verify } from './verify/verify.ts'
+
+// Every change of what is installed goes through the same phases: resolve → fetch → verify → plan → consent → probe →
+// apply → prune. A phase takes what the one before it has found out, and adds to it.
+
+type Phase = 'fetch' | 'verify' | 'consent' | 'probe'
+
+/** What does not apply: these bring nothing, or nothing that was not checked and probed when it was installed. */
+const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
+  install: [],
+  upgrade: [],
+  'host-upgrade': [],
+  enable: ['fetch', 'consent'],
+  disable: ['fetch', 'verify', 'consent', 'probe'],
+  remove: ['fetch', 'verify', 'probe'],
+  rollback: ['verify', 'probe'],
+}
+
+/**
+ * Changes what is installed, as one change: all of it or nothing. A dry run ends with the plan.
+ * @throws {Failure}
+ */
+export async function changeModules(input: Input): Promise<Applied> {
+  const { directory, command, terminal, dryRun } = input
+  return dryRun
+    ? await planChange(directory, command, (staging) => runPhases(input, staging))
+    : await changeApplication(directory, command, terminal, () => runPhases(input, directory))
+}
+
+async function runPhases(input: Input, staging: string): Promise<Applied> {
+  const applies = (phase: Phase) => !skipped[input.kind].includes(phase)
+  const resolved = await resolve(input, staging)
+  return await sayWhatStays(resolved, async () => {
+    const fetched = applies('fetch') ? await fetch(resolved) : { ...resolved, ...nothingFetched }
+    const verified = applies('verify') ? await verify(fetched) : { ...fetched, ...nothingArrives }
+    const planned = await plan(verified)
+    if (input.dryRun) return { ...planned, ...nothingApplied }
+    if (applies('consent')) await consent(planned)
+    const probed = applies('probe') ? await probe(planned) : planned
+    return await apply(probed)
+  })
+}
+
+/**
+ * Does `work` as the only command that changes the application, after what a killed one may have left is
+ * completed or removed.
+ * @param command as it was called, for whoever finds the application busy
+ */
+export async function changeApplication<Result>(
+  directory: string,
+  command: string,
+  terminal: Terminal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await beginInClone(directory)
+  return await whileLocked(directory, command, async () => {
+    const leftovers = await removeLeftovers(directory)
+    if (leftovers > 0) {
+      terminal.note(`Removed what a command that was interrupted had left in staging (${leftovers}).`)
+    }
+    const restored = await completeRestoration(directory)
+    if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
+    await completeTakingBack(directory)
+    await completeOrSay(directory, terminal)
+    try {
+      const result = await namingFullFolder(directory, work)
+      // Those of older generations, and of a command that was killed before it had written its journal.
+      await pruneStore(directory, await readLock(directory))
+      return result
+    } finally {
+      await removeLeftovers(directory)
+      await deliverRecords(directory)
+    }
+  })
+}
+
+/**
+ * Works out a change in a folder of its own that is gone afterwards, while no command changes the application.
+ * Nothing is completed or removed either.
+ * @throws {Failure} where a change that was killed is to be completed first
+ */
+export async function planChange<Result>(
+  directory: string,
+  command: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  return await whileLocked(directory, command, async () => {
+    if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
+    return await inTemporaryFolder(directory, (folder) => namingFullFolder(directory, () => work(folder)))
+  })
+}

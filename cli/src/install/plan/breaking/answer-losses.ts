@@ -1,0 +1,44 @@
+import type { JsonSchema } from '@mortise/host'
+import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesOf } from './schema-view.ts'
+
+/**
+ * What a caller finds in an answer by `former` and perhaps not by `next`: fields that go or may be missing, and
+ * values that may be of another type. A further value of an enum is none: callers expect such.
+ */
+export function answerLosses(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
+  // A schema may refer to itself.
+  if (depth > 8) return []
+  const [olds, news] = [alternatives(former), alternatives(next)]
+  const types = newTypes(olds, news)
+  if (types.length > 0) return [`${what} may be ${types.join(' or ')} now`]
+  const [old, now] = [soleObject(olds), soleObject(news)]
+  if (!old || !now) return []
+  const inner = (a: unknown, b: unknown, name: string) =>
+    answerLosses(inside(former, a), inside(next, b), name, depth + 1)
+  const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
+    const field = propertiesOf(now)[name]
+    if (field === undefined) return [`${what} no longer has "${name}"`]
+    if (requiredOf(old).includes(name) && !requiredOf(now).includes(name))
+      return [`${what} may lack "${name}" now`]
+    return inner(propertiesOf(old)[name], field, `"${name}" of ${what}`)
+  })
+  const items = old.items && now.items ? inner(old.items, now.items, `each item of ${what}`) : []
+  return [...fields, ...items]
+}
+
+function newTypes(olds: readonly JsonSchema[], news: readonly JsonSchema[]): string[] {
+  const before = olds.map(typesOf)
+  const after = news.map(typesOf)
+  if (before.includes(undefined)) return []
+  if (after.includes(undefined)) return ['anything']
+  const known = before.flat()
+  const isKnown = (type: string | undefined) =>
+    known.includes(type) || (type === 'integer' && known.includes('number'))
+  return [...new Set(after.flat())].filter((type) => !isKnown(type)) as string[]
+}
+
+/** The alternative that has fields or items, where there is one. */
+function soleObject(schemas: readonly JsonSchema[]): JsonSchema | undefined {
+  const deep = schemas.filter(({ properties, items }) => properties !== undefined || items !== undefined)
+  return deep.length === 1 ? deep[0] : undefined
+}

@@ -1,0 +1,112 @@
+import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
+import type { Manifest } from '@mortise/module-sdk'
+import { shapeOf } from '../checks/conflicts.ts'
+import { answerLosses } from './answer-losses.ts'
+import type { BreakingChange } from './breaking-change.ts'
+import { narrowings } from './narrowings.ts'
+import type { SchemaView } from './schema-view.ts'
+
+// No library: those that compare OpenAPI documents in this runtime read 3.0 alone, or are kept by nobody. What
+// callers of a module may rely on is compared here, and no more: descriptions, examples and headers are not.
+
+/** What breaks by what two versions of a module serve, in routes that both have. */
+export function apiChanges(
+  { id, routes }: Pick<Manifest, 'id' | 'routes'>,
+  former: ProbeReport,
+  next: ProbeReport,
+): BreakingChange[] {
+  return routes.flatMap((route) => {
+    const change = (code: BreakingChange['code']) => (message: string) => ({
+      module: id,
+      code,
+      message: `${route}: ${message}.`,
+    })
+    const [old, now] = [operationOf(former.document, route), operationOf(next.document, route)]
+    const access = tightened(accessOf(former, id, route), accessOf(next, id, route))
+    return [
+      ...access.map(change('access-tightened')),
+      ...(old && now ? inputChanges(old, now).map(change('input-narrowed')) : []),
+      ...(old && now ? answerChanges(old, now).map(change('answer-changed')) : []),
+    ]
+  })
+}
+
+interface OperationView {
+  readonly operation: Operation
+  readonly document: OpenapiDocument
+}
+
+function operationOf(document: OpenapiDocument, route: string): OperationView | undefined {
+  const [method = '', path = ''] = shapeOf(route).split(' ')
+  const found = Object.entries(document.paths).find(([one]) => one.replace(/\{[^}]*\}/g, ':') === path)
+  const operation = found?.[1][method.toLowerCase()]
+  return operation && { operation, document }
+}
+
+function accessOf({ access }: ProbeReport, id: string, route: string): string | undefined {
+  const same = Object.entries(access[id] ?? {}).find(([one]) => shapeOf(one) === shapeOf(route))
+  return same?.[1]
+}
+
+/** `public` and `caller` are open to everybody; a token with the scope `admin` has every other. */
+function tightened(old: string | undefined, now: string | undefined): string[] {
+  if (old === undefined || now === undefined || old === now) return []
+  if (now === 'public' || now === 'caller') return []
+  return old === 'admin' ? [] : [`it takes the scope ${now} now (${old} before)`]
+}
+
+function inputChanges(old: OperationView, now: OperationView): string[] {
+  return [...parameterChanges(old, now), ...bodyChanges(old, now)]
+}
+
+function parameterChanges(old: OperationView, now: OperationView): string[] {
+  // Of the path they are told by their order.
+  const named = ({ operation: { parameters = [] } }: OperationView) =>
+    parameters.map((parameter, index) => ({
+      ...parameter,
+      key: parameter.in === 'path' ? `path ${index}` : `${parameter.in} ${parameter.name}`,
+      what: `the ${parameter.in} parameter "${parameter.name}"`,
+    }))
+  const [before, after] = [named(old), named(now)]
+  const needed = after.filter(
+    ({ key, required }) => required === true && !before.some((one) => one.key === key && one.required),
+  )
+  const kept = before.flatMap(({ key, schema, what }) => {
+    const same = after.find((one) => one.key === key)
+    if (same === undefined) return key.startsWith('path') ? [] : [`${what} is gone`]
+    return narrowings(view(old, schema), view(now, same.schema), what)
+  })
+  return [...needed.map(({ what }) => `${what} has to be sent now`), ...kept]
+}
+
+function bodyChanges(old: OperationView, now: OperationView): string[] {
+  const [before, after] = [old.operation.requestBody, now.operation.requestBody]
+  if (before === undefined) return after?.required ? ['a body has to be sent now'] : []
+  if (after === undefined) return ['it takes no body any more']
+  const needed = after.required && !before.required ? ['a body has to be sent now'] : []
+  const media = Object.entries(before.content).flatMap(([type, { schema }]) => {
+    const same = after.content[type]
+    if (same === undefined) return [`it takes no ${type} any more`]
+    return narrowings(view(old, schema), view(now, same.schema), 'the body')
+  })
+  return [...needed, ...media]
+}
+
+/** Of answers to what succeeds: a problem that does not happen any more is missed by nobody. */
+function answerChanges(old: OperationView, now: OperationView): string[] {
+  const successes = Object.entries(old.operation.responses).filter(([status]) => /^[23]/.test(status))
+  return successes.flatMap(([status, { content = {} }]) => {
+    const same = now.operation.responses[status]
+    if (same === undefined) return [`it no longer answers ${status}`]
+    return Object.entries(content).flatMap(([type, { schema }]) => {
+      const media = same.content?.[type]
+      if (media === undefined) return [`it no longer answers ${status} as ${type}`]
+      return answerLosses(view(old, schema), view(now, media.schema), `the answer ${status}`)
+    })
+  })
+}
+
+const view = ({ document }: OperationView, schema: SchemaView['schema'] | undefined): SchemaView => ({
+  schema: schema ?? {},
+  document,
+})

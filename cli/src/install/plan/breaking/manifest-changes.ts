@@ -1,0 +1,43 @@
+import type { ModulePackage } from '@mortise/host'
+import semver from 'semver'
+import { shapeOf } from '../checks/conflicts.ts'
+import type { BreakingChange } from './breaking-change.ts'
+
+type Described = Pick<ModulePackage, 'manifest' | 'settingsSchema'>
+
+/** What breaks by the manifests alone: routes, contracts, events and settings that go. */
+export function manifestChanges(former: Described, next: Described): BreakingChange[] {
+  const module = next.manifest.id
+  const gone = (code: BreakingChange['code'], names: readonly string[], what: string): BreakingChange[] =>
+    names.map((name) => ({ module, code, message: `${what} ${name} is removed.` }))
+  return [
+    ...gone('route-removed', removedRoutes(former, next), 'The route'),
+    ...contractChanges(former, next).map(
+      (message) => ({ module, code: 'contract-changed', message }) as const,
+    ),
+    ...gone('event-removed', without(former.manifest.events, next.manifest.events), 'The event'),
+    ...gone('setting-removed', without(settingsOf(former), settingsOf(next)), 'The setting'),
+  ]
+}
+
+/** Of parameters the name is the module's own affair. */
+function removedRoutes(former: Described, next: Described): string[] {
+  const shapes = next.manifest.routes.map(shapeOf)
+  return former.manifest.routes.filter((route) => !shapes.includes(shapeOf(route)))
+}
+
+/** Who asked for `^1.2.0` is content with any later 1.x. */
+function contractChanges(former: Described, next: Described): string[] {
+  const offered = next.manifest.provides ?? {}
+  return Object.entries(former.manifest.provides ?? {}).flatMap(([contract, version]) => {
+    const now = Object.hasOwn(offered, contract) ? (offered[contract] as string) : undefined
+    if (now === undefined) return [`The contract ${contract} is no longer provided.`]
+    if (semver.satisfies(now, `^${version}`, { includePrerelease: true })) return []
+    return [`The contract ${contract} is provided as ${now}, which is not ^${version}.`]
+  })
+}
+
+const settingsOf = ({ settingsSchema }: Described) => Object.keys(settingsSchema?.properties ?? {})
+
+const without = (former: readonly string[] = [], next: readonly string[] = []) =>
+  former.filter((name) => !next.includes(name))

@@ -1,0 +1,24 @@
+import { Failure } from '../../../failures/index.ts'
+import type { Plan } from '../module-plan.ts'
+
+/**
+ * Refuses what breaks callers or other modules.
+ * @throws {Failure} `breaking`
+ */
+export function refuseBreaking(plans: readonly Plan[]): void {
+  const names = namesOfBreaking(plans)
+  if (names === '') return
+  throw new Failure(
+    'refused',
+    'breaking',
+    `${names} is refused, since it breaks what is listed above, and --fail-on-breaking was given.`,
+    'Nothing was changed. Adapt the callers and modules that rely on it, then install it without --fail-on-breaking.',
+  )
+}
+
+/** `api-cart 1.1.0 and api-purchase 2.0.0`; empty where nothing breaks. */
+export const namesOfBreaking = (plans: readonly Plan[]) =>
+  plans
+    .filter((plan) => plan.breaking.length > 0)
+    .map(({ id, version }) => `${id} ${version}`)
+    .join(' and ')

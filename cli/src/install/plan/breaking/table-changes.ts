@@ -1,0 +1,64 @@
+import type { Column, Table } from '@mortise/host'
+import type { BreakingChange } from './breaking-change.ts'
+
+/** What an upgrade does to the tables of a module: null where there is none, before or after. */
+export interface TableChange {
+  readonly table: string
+  /** Null where the whole table comes or goes. */
+  readonly column: string | null
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/** What the migrations of the next version make otherwise than those of the former. */
+export function tableChanges(former: readonly Table[], next: readonly Table[]): TableChange[] {
+  return pairs(former, next).flatMap(({ name, was, is }): TableChange[] => {
+    if (!was || !is) {
+      return [{ table: name, column: null, from: was ? described(was) : null, to: is ? described(is) : null }]
+    }
+    return pairs(was.columns, is.columns)
+      .map(({ name: column, was, is }) => ({ table: name, column, from: typeOf(was), to: typeOf(is) }))
+      .filter(({ from, to }) => from !== to)
+  })
+}
+
+/**
+ * What statements of the former version cannot do any more: its writing routes are not asked in the probe. Whether it
+ * has such statements is not known.
+ */
+export function contractions(module: string, changes: readonly TableChange[]): BreakingChange[] {
+  return changes.flatMap(({ table, column, from, to }): BreakingChange[] => {
+    const name = column === null ? table : `${table}.${column}`
+    const message =
+      from !== null && to === null
+        ? `${name} is dropped: statements of the former version that name it would fail.`
+        : column !== null && to?.endsWith(REQUIRED) && !from?.endsWith(REQUIRED)
+          ? `${name} has to be given now: the former version could not add a row.`
+          : undefined
+    return message === undefined ? [] : [{ module, code: 'table-changed', message }]
+  })
+}
+
+/** For people: `+ note.more TEXT`. */
+export function changeText({ table, column, from, to }: TableChange): string {
+  const name = column === null ? table : `${table}.${column}`
+  if (from === null) return `+ ${name} ${to}`
+  return to === null ? `- ${name} ${from}` : `~ ${name} ${from}, then ${to}`
+}
+
+/** For people: `(id TEXT, text TEXT)`. */
+export const described = ({ columns }: Table) =>
+  `(${columns.map(({ name, type }) => `${name} ${type}`.trim()).join(', ')})`
+
+const REQUIRED = 'NOT NULL'
+
+function typeOf(column: Column | undefined): string | null {
+  if (column === undefined) return null
+  return [column.type, ...(column.required ? [REQUIRED] : [])].join(' ').trim()
+}
+
+function pairs<Named extends { readonly name: string }>(former: readonly Named[], next: readonly Named[]) {
+  const names = new Set([...former, ...next].map(({ name }) => name))
+  const find = (all: readonly Named[], wanted: string) => all.find(({ name }) => name === wanted)
+  return [...names].map((name) => ({ name, was: find(former, name), is: find(next, name) }))
+}

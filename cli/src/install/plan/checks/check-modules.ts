@@ -1,0 +1,40 @@
+import { type Config, type ModulePackage, moduleSettings } from '@mortise/host'
+import { Failure } from '../../../failures/index.ts'
+import { type HostPackage, ownHost } from '../../../store/host-package.ts'
+import type { PackageJson } from '../../../store/package-json.ts'
+import { checkConflicts } from './conflicts.ts'
+import { checkContracts } from './contracts.ts'
+import { checkHostRange, checkPeers } from './host-range.ts'
+
+/**
+ * Checks, from their files alone, that modules may serve beside the others.
+ * @throws {Failure} refused
+ */
+export function checkModules(
+  fresh: readonly { readonly package: ModulePackage; readonly json: PackageJson }[],
+  others: readonly ModulePackage[],
+  config: Config,
+  host: HostPackage = ownHost,
+): void {
+  const packages = fresh.map((candidate) => candidate.package)
+  const all = [...others, ...packages]
+  for (const module of packages) checkHostRange(module, host)
+  for (const { json } of fresh) checkPeers(json, host)
+  checkContracts(all)
+  checkConflicts(packages, all)
+  for (const module of packages) checkSettings(module, config)
+}
+
+function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Config): void {
+  try {
+    moduleSettings(config, manifest.id, settingsSchema)
+  } catch (error) {
+    throw new Failure(
+      'refused',
+      'invalid-settings',
+      `The module ${manifest.id} is refused: ${(error as Error).message}.`,
+      'Correct the settings in app.config.json first.',
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,57 @@
+import { inContractOrder, ModuleError, type ModulePackage } from '@mortise/host'
+import semver from 'semver'
+import { Failure } from '../../../failures/index.ts'
+
+/** A contract that a module requires and nobody among `all` provides. */
+export interface MissingContract {
+  readonly module: string
+  readonly contract: string
+  readonly range: string
+  /** Who provides it in a version that is not in the range. */
+  readonly others: readonly string[]
+}
+
+export function missingContracts(all: readonly ModulePackage[]): MissingContract[] {
+  return all.flatMap(({ manifest: { id, requires = {} } }) =>
+    Object.entries(requires).flatMap(([contract, range]) => {
+      const offers = all.flatMap(({ manifest }) =>
+        Object.entries(manifest.provides ?? {})
+          .filter(([name]) => name === contract)
+          .map(([, version]) => ({ provider: manifest.id, version })),
+      )
+      if (offers.some(({ version }) => semver.satisfies(version, range))) return []
+      const others = offers.map(({ provider, version }) => `${provider} (${version})`)
+      return [{ module: id, contract, range, others }]
+    }),
+  )
+}
+
+/** Every contract that a module requires is provided once, by one that is, or is being, installed. */
+export function checkContracts(all: readonly ModulePackage[]): void {
+  const missing = missingContracts(all)[0]
+  if (missing) throw missingFailure(missing)
+  try {
+    inContractOrder(all)
+  } catch (error) {
+    if (!(error instanceof ModuleError)) throw error
+    throw new Failure(
+      'refused',
+      'contract-conflict',
+      `The module ${error.module} is refused: ${error.message}.`,
+      'Leave one of the modules out, or remove it first ("app module-remove").',
+      { cause: error },
+    )
+  }
+}
+
+function missingFailure({ module, contract, range, others }: MissingContract): Failure {
+  const who = others.length > 0 ? `only ${others.join(', ')} provides it` : 'no module provides it'
+  return new Failure(
+    'refused',
+    'contract-missing',
+    `The module ${module} requires the contract "${contract}" (${range}), and ${who}.`,
+    others.length > 0
+      ? `Install a version of ${others.join(' or ')} that provides ${contract} ${range} in the same command.`
+      : 'Install a module whose "provides" names it, in the same command or before.',
+  )
+}

@@ -1,0 +1,66 @@
+import { isInHostRange, lentPackages, type ModulePackage } from '@mortise/host'
+import semver from 'semver'
+import { Failure } from '../../../failures/index.ts'
+import { type HostPackage, ownHost, versionLent } from '../../../store/host-package.ts'
+import type { PackageJson } from '../../../store/package-json.ts'
+
+/** The host is one that the module runs on. */
+export function checkHostRange({ manifest }: ModulePackage, { version }: HostPackage = ownHost): void {
+  if (isInHostRange(manifest.host, version)) return
+  throw new Failure(
+    'refused',
+    'host-range',
+    `The module ${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${version}.`,
+    'Install a version of the module that is made for this host.',
+  )
+}
+
+/** A peer dependency of a module. */
+export interface Peer {
+  readonly name: string
+  readonly range: string
+  /** The version that the host lends; null where it does not. */
+  readonly lent: string | null
+}
+
+/** The peers of a module, without optional ones that the host does not lend. */
+export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] {
+  return Object.entries(json.peerDependencies ?? {}).flatMap(([name, range]): Peer[] => {
+    const lent = lentPackages.includes(name) ? versionLent(host, name) : undefined
+    if (lent !== undefined) return [{ name, range, lent }]
+    return json.peerDependenciesMeta?.[name]?.optional ? [] : [{ name, range, lent: null }]
+  })
+}
+
+/** The host lends every peer, in its range. */
+export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
+  for (const { name, range, lent } of peersOf(json, host)) {
+    if (lent === null) {
+      throw new Failure(
+        'refused',
+        'peer-missing',
+        `The package ${json.name} is refused: its peer dependency ${name} is not among what the host lends (${lentPackages.join(', ')}).`,
+        'Nothing was changed. The module has to name it among its dependencies instead.',
+      )
+    }
+    if (!semver.satisfies(lent, range)) {
+      throw new Failure(
+        'refused',
+        'peer-range',
+        `The package ${json.name} is refused: it needs ${name} ${range}, and the host lends ${lent}.`,
+        'Install a version of the module that is made for this host.',
+      )
+    }
+  }
+}
+
+/** What a host would have to be for a module to run on it: `host ^1.0.0`; undefined where it does. */
+export function missingOf(
+  { manifest }: ModulePackage,
+  json: PackageJson,
+  host: HostPackage,
+): string | undefined {
+  if (!isInHostRange(manifest.host, host.version)) return `host ${manifest.host}`
+  const peer = peersOf(json, host).find(({ range, lent }) => lent === null || !semver.satisfies(lent, range))
+  return peer && `${peer.name} ${peer.range}`
+}

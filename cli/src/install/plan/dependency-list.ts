@@ -1,0 +1,115 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import type { PinnedDependencies } from '../../store/package-json.ts'
+
+/** One package below a node_modules, by its files and by what its registry has said of it. */
+export interface Dependency {
+  /** As it is imported. */
+  readonly name: string
+  /** As it calls itself, where that is another name. */
+  readonly alias: string | null
+  readonly version: string
+  readonly license: string | null
+  /** Its own files, unpacked, those of all copies; without its dependencies. */
+  readonly bytes: number
+  /** The scripts that npm would run at an installation. They do not run. */
+  readonly scripts: readonly string[]
+  /** What its registry says, where its author has deprecated it. */
+  readonly deprecated: string | null
+  /** SHA-512 of its tarball (SRI); null where another package bundles it. */
+  readonly integrity: string | null
+}
+
+/** What a package.json says of the package as a whole. */
+export type About = Pick<Dependency, 'license' | 'scripts'>
+
+/**
+ * Every package below `directory`, one entry for each name and version, by name.
+ * @param chosen what npm chose for it, as the lock has it
+ */
+export async function listDependencies(
+  directory: string,
+  chosen: PinnedDependencies = {},
+): Promise<Dependency[]> {
+  const entries = await readdir(join(directory, 'node_modules'), {
+    recursive: true,
+    withFileTypes: true,
+  }).catch(() => [])
+  const files = new Map<string, string[]>()
+  for (const entry of entries) {
+    if (!entry.isFile()) continue
+    const path = relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/')
+    const place = placeOf(path)
+    if (place === undefined) continue
+    const own = files.get(place)
+    if (own) own.push(path)
+    else files.set(place, [path])
+  }
+  const copies = await Promise.all(
+    [...files].map(([place, paths]) => readDependency(directory, place, paths, chosen)),
+  )
+  const byVersion = new Map<string, Dependency>()
+  for (const copy of copies) {
+    const key = `${copy.name} ${copy.alias} ${copy.version}`
+    const bytes = copy.bytes + (byVersion.get(key)?.bytes ?? 0)
+    byVersion.set(key, { ...copy, bytes })
+  }
+  return [...byVersion.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, found]) => found)
+}
+
+/** The place of the package that a file belongs to: `node_modules/a/node_modules/@b/c`. */
+function placeOf(path: string): string | undefined {
+  return /^(?:node_modules\/(?:@[^/]+\/)?[^@./][^/]*(?=\/)\/?)+/.exec(path)?.[0].replace(/\/$/, '')
+}
+
+async function readDependency(
+  directory: string,
+  place: string,
+  paths: readonly string[],
+  chosen: PinnedDependencies,
+): Promise<Dependency> {
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(join(directory, path))).size))
+  const json = await readDescription(join(directory, place))
+  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const { integrity = null, deprecated } = (chosen[place] ?? {}) as {
+    integrity?: string
+    deprecated?: unknown
+  }
+  return {
+    name,
+    alias: typeof json.name === 'string' && json.name !== name ? json.name : null,
+    version: typeof json.version === 'string' ? json.version : 'without a version',
+    ...aboutOf(json, paths.includes(`${place}/binding.gyp`)),
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    deprecated: typeof deprecated === 'string' && deprecated !== '' ? deprecated : null,
+    integrity,
+  }
+}
+
+/** One that another package bundles may be broken: then its files are all that is known. */
+async function readDescription(folder: string): Promise<Record<string, unknown>> {
+  try {
+    const json = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+    return typeof json === 'object' && json !== null ? json : {}
+  } catch {
+    return {}
+  }
+}
+
+const installScripts = ['preinstall', 'install', 'postinstall']
+
+/** @param hasGyp whether it has a binding.gyp, for which npm compiles it where no other script is named */
+export function aboutOf(json: object, hasGyp: boolean): About {
+  const { license, licenses, scripts } = json as Record<string, unknown>
+  const own = typeof scripts === 'object' && scripts !== null ? scripts : {}
+  const named = installScripts.filter((name) => Object.hasOwn(own, name))
+  const compiles = hasGyp && !named.includes('install') && !named.includes('preinstall')
+  const words = [license, ...(Array.isArray(licenses) ? licenses : [])].flatMap((one) => {
+    const word = typeof one === 'object' && one !== null ? (one as { type?: unknown }).type : one
+    return typeof word === 'string' && word !== '' ? [word] : []
+  })
+  return {
+    license: words.length > 0 ? words.join(' OR ') : null,
+    scripts: compiles ? [...named, 'node-gyp rebuild'] : named,
+  }
+}

@@ -1,0 +1,46 @@
+import { type Lock, type ModulePackage, storedModule } from '@mortise/host'
+import { hostOf } from '../../store/host-package.ts'
+import { readPackageJson } from '../../store/package-json.ts'
+import type { HostCandidate } from '../fetch/stage-host.ts'
+import { missingOf } from './checks/host-range.ts'
+import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
+import { listDependencies } from './dependency-list.ts'
+
+/** What another host will mean, from its files and those of the modules alone: nothing of it has run. */
+export interface HostPlan extends PlannedDependencies {
+  /** The version that runs the application now, and the one that will. */
+  readonly from: string
+  readonly to: string
+  /** Active modules that run on it. */
+  readonly inRange: readonly string[]
+  /** Active modules that do not, and what they would need: `host ^1.0.0`. */
+  readonly outside: readonly { readonly id: string; readonly version: string; readonly needs: string }[]
+  readonly origin: string
+  readonly files: number
+  readonly bytes: number
+  readonly integrity: string
+}
+
+/** @param active those that are to serve on it */
+export async function hostPlanOf(
+  candidate: HostCandidate,
+  lock: Lock,
+  directory: string,
+  active: readonly ModulePackage[],
+): Promise<HostPlan> {
+  const inRange: string[] = []
+  const outside: HostPlan['outside'][number][] = []
+  for (const module of active) {
+    const { id } = module.manifest
+    const needs = missingOf(module, await readPackageJson(module.directory), candidate.package)
+    if (needs === undefined) inRange.push(id)
+    else outside.push({ id, version: module.version, needs })
+  }
+  const now = await listDependencies(candidate.package.directory, candidate.dependencies)
+  const before = lock.host && (await listDependencies(storedModule(directory, lock.host)))
+  const changes = dependencyChanges(now, before?.length === 0 ? undefined : before)
+  const { from: origin, files, bytes, integrity } = candidate
+  const from = hostOf(lock, directory).version
+  const to = candidate.package.version
+  return { from, to, inRange, outside, ...changes, origin, files, bytes, integrity }
+}

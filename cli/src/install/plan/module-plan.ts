@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ModulePackage, Table } from '@mortise/host'
+import type { Candidate } from '../fetch/candidate.ts'
+import type { Signed } from '../fetch/verify-signature.ts'
+import { isOwnFolder } from '../resolve/source.ts'
+import type { BreakingChange } from './breaking/breaking-change.ts'
+import { manifestChanges } from './breaking/manifest-changes.ts'
+import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
+import { type Peer, peersOf } from './checks/host-range.ts'
+import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
+import { type About, aboutOf, listDependencies } from './dependency-list.ts'
+import type { Former } from './former.ts'
+import { tablesOf } from './tables-of.ts'
+
+/** What installing one module will do, from its files alone: none of its code has run. */
+export interface Plan extends About, PlannedDependencies {
+  readonly id: string
+  readonly package: string
+  readonly version: string
+  /** The version that it takes the place of. */
+  readonly replaces: string | null
+  /** The integrity of what has the same version, and is replaced: a folder that changed. */
+  readonly replacesContent: string | null
+  readonly routes: readonly string[]
+  /** Who may use which route (`GET /cart`); null as long as none of its code has run. */
+  readonly access: Readonly<Record<string, string>> | null
+  /** The prefix of its tables. */
+  readonly tables: string | null
+  /** Its tables, as all its migrations make them. */
+  readonly schema: readonly Table[]
+  /** What an upgrade changes in them. */
+  readonly schemaChanges: readonly TableChange[]
+  readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
+  /** The names of its settings. */
+  readonly settings: readonly string[]
+  /** The types of those that it emits. */
+  readonly events: readonly string[]
+  /** The types of those that it reacts to or reads; `*` for all. */
+  readonly listensTo: readonly string[]
+  readonly provides: Readonly<Record<string, string>>
+  readonly requires: Readonly<Record<string, string>>
+  readonly optional: Readonly<Record<string, string>>
+  readonly peers: readonly Peer[]
+  /** What its registry says, where its author has deprecated it; null where no registry was asked. */
+  readonly deprecated: string | null
+  readonly origin: string
+  readonly files: number
+  readonly bytes: number
+  /** SHA-512 of its tarball (SRI). */
+  readonly integrity: string
+  /** SHA-512 over every file, dependencies included (SRI). */
+  readonly tree: string
+  /** The key of its registry whose signature was verified, and whether its provenance was. */
+  readonly signed: Signed | null
+  /** What whoever uses the former version may have relied on; after the probe, of what it serves too. */
+  readonly breaking: readonly BreakingChange[]
+}
+
+type Planned = Pick<
+  Candidate,
+  'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'
+> &
+  Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
+
+/** @throws {Failure} where its migrations fail on an empty database */
+export async function planOf(candidate: Planned, former?: Former): Promise<Plan> {
+  const { name, version, manifest, settingsSchema, directory } = candidate.package
+  const migrations = await migrationFiles(candidate.package)
+  const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))
+  const known = former?.package
+  const schemaChanges = known ? await changesSince(known, migrations, schema) : []
+  const now = await listDependencies(directory, candidate.dependencies)
+  const before = former && (known ? await listDependencies(known.directory) : undefined)
+  return {
+    id: manifest.id,
+    package: name,
+    version,
+    replaces: former?.version ?? null,
+    replacesContent:
+      former?.version === version && former.integrity !== candidate.integrity ? former.integrity : null,
+    routes: manifest.routes,
+    access: null,
+    tables: manifest.tables ?? null,
+    schema,
+    schemaChanges,
+    migrations: migrations
+      .filter((file) => file.endsWith('.sql') && !file.includes('.down.'))
+      .map((file) => ({ file, reversible: migrations.includes(file.replace(/\.sql$/, '.down.sql')) })),
+    settings: Object.keys(settingsSchema?.properties ?? {}),
+    events: manifest.events ?? [],
+    listensTo: manifest.listensTo ?? [],
+    provides: manifest.provides ?? {},
+    requires: manifest.requires ?? {},
+    optional: manifest.optional ?? {},
+    peers: peersOf(candidate.json),
+    ...aboutOf(candidate.json, existsSync(join(directory, 'binding.gyp'))),
+    deprecated: candidate.deprecated ?? null,
+    ...dependencyChanges(now, former ? before : []),
+    origin: candidate.from,
+    files: candidate.files,
+    bytes: candidate.bytes,
+    integrity: candidate.integrity,
+    tree: candidate.tree,
+    signed: candidate.signed ?? null,
+    breaking: known
+      ? [...manifestChanges(known, candidate.package), ...contractions(manifest.id, schemaChanges)]
+      : [],
+  }
+}
+
+/** An older version changes nothing: the schema stays ahead of it. */
+async function changesSince(
+  former: ModulePackage,
+  migrations: readonly string[],
+  schema: readonly Table[],
+): Promise<TableChange[]> {
+  const applied = await migrationFiles(former)
+  if (migrations.every((file) => applied.includes(file))) return []
+  const tables = await tablesOf(former).catch(() => undefined)
+  return tables ? tableChanges(tables, schema) : []
+}
+
+async function migrationFiles({ manifest, directory }: ModulePackage): Promise<string[]> {
+  if (manifest.migrations === undefined) return []
+  return (await readdir(join(directory, manifest.migrations))).sort()
+}

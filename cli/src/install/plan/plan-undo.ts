@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import {
+  type AppliedMigration,
+  callApplication,
+  MigrationError,
+  openStorage,
+  placeOfDatabase,
+  readConfig,
+  readContents,
+  type Storage,
+} from '@mortise/host'
+import { sql } from '@mortise/module-sdk'
+import { Failure } from '../../failures/index.ts'
+
+/** What undoing migrations drops. */
+export interface Drop {
+  readonly table: string
+  /** Null where the whole table goes. */
+  readonly column: string | null
+  /** How many the table has now. */
+  readonly rows: number
+}
+
+/** The plan of a way back. */
+export interface RollbackPlan {
+  /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
+  readonly changes: readonly string[]
+  /** The migrations that are undone: `api-cart/002-note`. */
+  readonly undo: readonly string[]
+  readonly drops: readonly Drop[]
+}
+
+/**
+ * Finds what undoing migrations drops: by undoing them on an empty database with the application's schema.
+ * @param folder where that database may lie; its maker removes it
+ * @throws {Failure} where they cannot be undone (4)
+ */
+export async function planUndo(
+  directory: string,
+  migrations: readonly AppliedMigration[],
+  folder: string,
+): Promise<Drop[]> {
+  if (migrations.length === 0) return []
+  const schema = await callApplication(directory, 'schema')
+  const storage = await openStorage({ file: join(folder, 'rehearsal.db'), schema, onFatal: rethrow })
+  try {
+    const before = await readColumns(storage)
+    await storage.undo(migrations)
+    const after = await readColumns(storage)
+    const { rows } = await readContents(placeOfDatabase(await readConfig(directory)))
+    return dropped(before, after).map((drop) => ({ ...drop, rows: Number(rows[drop.table] ?? 0) }))
+  } catch (error) {
+    if (error instanceof MigrationError) throw notUndoable(error)
+    throw error
+  } finally {
+    await storage.close()
+  }
+}
+
+/** For people: `note.colour (5 rows)`. */
+export function dropText({ table, column, rows }: Drop): string {
+  const what = column === null ? `the table ${table}` : `the column ${table}.${column}`
+  return `${what} (${rows} ${rows === 1 ? 'row' : 'rows'})`
+}
+
+type Columns = ReadonlyMap<string, ReadonlySet<string>>
+
+/** The columns of every table, by its name. */
+async function readColumns(storage: Storage): Promise<Columns> {
+  const found = await storage.many<{ table: string; column: string }>(sql`
+    SELECT entry.name AS "table", info.name AS "column"
+    FROM sqlite_schema AS entry, pragma_table_xinfo(entry.name) AS info
+    WHERE entry.type = 'table' AND entry.name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY 1, info.cid`)
+  const tables = new Map<string, Set<string>>()
+  for (const { table, column } of found) tables.set(table, (tables.get(table) ?? new Set()).add(column))
+  return tables
+}
+
+function dropped(before: Columns, after: Columns): Omit<Drop, 'rows'>[] {
+  return [...before].flatMap(([table, columns]): Omit<Drop, 'rows'>[] => {
+    const left = after.get(table)
+    if (left === undefined) return [{ table, column: null }]
+    return [...columns].filter((column) => !left.has(column)).map((column) => ({ table, column }))
+  })
+}
+
+function notUndoable(cause: MigrationError): Failure {
+  return new Failure(
+    'refused',
+    'not-undoable',
+    `It cannot be gone back: ${cause.message}`,
+    'Nothing was changed. Go on with a newer version of the module, or restore a backup: app restore',
+    { cause },
+  )
+}
+
+function rethrow(error: Error): never {
+  throw error
+}

@@ -1,0 +1,82 @@
+import { type ModulePackage, readConfig } from '@mortise/host'
+import { type PurgePlan, planPurge } from '../../data/purge-modules.ts'
+import { hostThere } from '../../store/host-package.ts'
+import type { Verified } from '../verify/verify.ts'
+import { refuseBreaking } from './breaking/refuse-breaking.ts'
+import { checkModules } from './checks/check-modules.ts'
+import { leavingFor } from './checks/leaving.ts'
+import { checkNotRequired } from './checks/not-required.ts'
+import { formerOf } from './former.ts'
+import { type HostPlan, hostPlanOf } from './host-plan.ts'
+import { type Plan, planOf } from './module-plan.ts'
+import { hostPlanText, noteUnheardOf, planText, restoredHostText } from './print-plan.ts'
+import { planBack, type WayBack } from './way-back.ts'
+
+/** What the change will do, from files alone; it is printed, and nothing stands in its way. */
+export interface Planned extends Verified {
+  /** What arrives, in the order of `arriving`. */
+  readonly plans: readonly Plan[]
+  /** What is restored beside that. */
+  readonly restoredPlans: readonly Plan[]
+  readonly hostPlan?: HostPlan | undefined
+  /** The ids of modules that the new host cannot run. */
+  readonly leaving: readonly string[]
+  /** The modules that go on serving. */
+  readonly others: readonly ModulePackage[]
+  /** The active versions that the arriving ones take the place of. */
+  readonly replaced: readonly ModulePackage[]
+  /** What going back undoes. */
+  readonly wayBack?: WayBack
+  /** The tables that are dropped. */
+  readonly purge: PurgePlan
+}
+
+/** Plans the change, and prints that. @throws {Failure} where it cannot be */
+export async function plan(verified: Verified): Promise<Planned> {
+  const { input, former, target, arriving, arrivingHost, beside, restored, failures } = verified
+  const { directory, terminal, dryRun } = input
+  const nothing = {
+    ...{ ...verified, plans: [], restoredPlans: [], leaving: [], others: beside, replaced: [] },
+    purge: { modules: [], drops: [] },
+  }
+  if (input.kind === 'rollback') return { ...nothing, wayBack: await planBack(verified) }
+  if (input.kind === 'disable') {
+    await checkNotRequired(directory, former, verified.changed, 'disabled')
+    return nothing
+  }
+  if (input.kind === 'remove') {
+    const purge = input.purge ? await planPurge(directory, input.names) : nothing.purge
+    await checkNotRequired(directory, former, verified.changed, 'removed')
+    return { ...nothing, purge }
+  }
+
+  const restoredPlans: Plan[] = []
+  for (const { module, host, locked } of restored) {
+    if (host) terminal.note(restoredHostText(locked.version, host))
+    if (!module || arriving.some(({ candidate }) => candidate === module)) continue
+    const restoredPlan = await planOf(module)
+    terminal.note(planText(restoredPlan))
+    restoredPlans.push(restoredPlan)
+  }
+  if (dryRun && failures.length > 0) throw failures[0]
+  if (arriving.length === 0 && !arrivingHost && !verified.fromOutside) return { ...nothing, restoredPlans }
+
+  const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, former, directory, beside))
+  if (hostPlan) terminal.note(hostPlanText(hostPlan))
+  const leaving = hostPlan ? await leavingFor(hostPlan, former, directory, input.disableIncompatible) : []
+  const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
+  // One that is switched off is checked and probed when it is switched on.
+  const serving = arriving.filter(({ locked }) => locked.enabled)
+  const host = arrivingHost ?? restored.find((one) => one.host)?.host
+  checkModules(serving, others, await readConfig(directory), host?.package ?? hostThere(target, directory))
+  const formers = await Promise.all(arriving.map(({ id }) => formerOf(id, former, directory)))
+  const replaced = formers.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
+  const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
+  // It was planned when it was installed.
+  if (input.kind === 'enable') return { ...planned, replaced: [] }
+  const plans = await Promise.all(arriving.map((one, index) => planOf(one, formers[index])))
+  for (const one of plans) terminal.note(planText(one))
+  noteUnheardOf(plans, beside, terminal)
+  if (input.failOnBreaking) refuseBreaking(plans)
+  return { ...planned, plans }
+}

@@ -1,0 +1,130 @@
+import type { ModulePackage } from '@mortise/host'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { Restorable } from '../fetch/restore-store.ts'
+import type { BreakingChange } from './breaking/breaking-change.ts'
+import { changeText, described } from './breaking/table-changes.ts'
+import { dependencyLines, licenseText, notesOf } from './dependency-changes.ts'
+import type { HostPlan } from './host-plan.ts'
+import type { Plan } from './module-plan.ts'
+import { dropText, type RollbackPlan } from './plan-undo.ts'
+import { sizeOf } from './size-of.ts'
+
+/** The plan for people. */
+export function planText(plan: Plan): string {
+  const contracts = (contracts: Readonly<Record<string, string>>) =>
+    Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
+  const { access, signed } = plan
+  const title = `${plan.id} ${plan.version}${plan.replaces === null ? '' : ` (instead of ${plan.replaces})`}`
+  return listed(title, [
+    [
+      'content',
+      plan.replacesContent === null
+        ? []
+        : [`not that of the ${plan.version} before (${plan.replacesContent}): raise the version`],
+    ],
+    ['routes', access === null ? plan.routes : accessRows(access)],
+    ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
+    ['', plan.schema.map((table) => `${table.name} ${described(table)}`)],
+    ['changes', plan.schemaChanges.map(changeText)],
+    [
+      'migrations',
+      plan.migrations.map(({ file, reversible }) => (reversible ? file : `${file} (cannot be undone)`)),
+    ],
+    ['settings', plan.settings],
+    ['events', plan.events],
+    ['listens to', plan.listensTo.map((type) => (type === '*' ? 'all events' : type))],
+    ['provides', contracts(plan.provides)],
+    ['requires', contracts(plan.requires)],
+    ['uses', contracts(plan.optional)],
+    ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (lent: ${lent ?? 'no'})`)],
+    ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
+    ['depends on', dependencyLines(plan, plan.replaces !== null)],
+    ['origin', [plan.origin]],
+    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
+    ['integrity', [plan.integrity]],
+    ['tree', [plan.tree]],
+    [
+      'signed',
+      signed ? [`by ${signed.keyid}, provenance ${signed.provenance ? 'verified' : 'none'}`] : ['no'],
+    ],
+    ['breaking', plan.breaking.map(({ message }) => message)],
+  ])
+}
+
+/** What the probe has found, for people. */
+export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
+  return listed(`${id} ${version} as it has loaded`, [
+    ['access', accessRows(access ?? {})],
+    ['breaking', breaking.map(({ message }) => message)],
+  ])
+}
+
+const accessRows = (access: Readonly<Record<string, string>>) =>
+  Object.entries(access).map(([route, who]) => `${route} (${who})`)
+
+function listed(
+  title: string,
+  rows: readonly (readonly [label: string, values: readonly string[]])[],
+): string {
+  const lines = rows.flatMap(([label, values]) =>
+    values.map((value, index) => `  ${(index === 0 ? label : '').padEnd(11)} ${value}`),
+  )
+  return [title, ...lines].join('\n')
+}
+
+/** The plan of another host, for people. */
+export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
+  const changed = plan.dependencies.filter(({ change }) => change !== null).length
+  return [
+    `host ${from} → ${to}`,
+    ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
+    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: it needs ${needs}`),
+    ...dependencyLines(plan, plan.removedDependencies.length + changed > 0, true).map(
+      (line, index) => `  ${(index === 0 ? 'depends on' : '').padEnd(11)} ${line}`,
+    ),
+    `  origin      ${plan.origin}`,
+    `  size        ${plan.files} files, ${sizeOf(plan.bytes)}`,
+    `  integrity   ${plan.integrity}`,
+  ].join('\n')
+}
+
+/** A host that was fetched once more, for people. */
+export function restoredHostText(
+  version: string,
+  { from, files, bytes, integrity, tree }: NonNullable<Restorable['host']>,
+): string {
+  return [
+    `host ${version}`,
+    `  origin      ${from}`,
+    `  size        ${files} files, ${sizeOf(bytes)}`,
+    `  integrity   ${integrity}`,
+    `  tree        ${tree}`,
+  ].join('\n')
+}
+
+/** The way back, for people. */
+export function wayBackText(to: number, { changes, undo, drops }: RollbackPlan): string {
+  return [
+    `Back to generation ${to}: ${changes.join(', ')}`,
+    ...undo.map((migration) => `  undoes the migration ${migration}`),
+    ...drops.map((drop) => `  drops ${dropText(drop)}`),
+    ...(undo.length > 0 ? ['An archive of the database precedes it.'] : []),
+  ].join('\n')
+}
+
+/** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
+export function noteUnheardOf(
+  planned: readonly Plan[],
+  beside: readonly ModulePackage[],
+  terminal: Terminal,
+): void {
+  const manifests = beside.map(({ manifest }) => manifest)
+  const emitted = new Set([...planned, ...manifests].flatMap(({ events = [] }) => events))
+  for (const { id, listensTo } of planned) {
+    const unknown = listensTo.filter((type) => type !== '*' && !emitted.has(type))
+    if (unknown.length === 0) continue
+    terminal.note(
+      `${id} listens to ${unknown.join(', ')}, which no module here emits: is one still to come, or is it misspelt?`,
+    )
+  }
+}

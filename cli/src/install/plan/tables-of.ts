@@ -1,0 +1,36 @@
+import { join, sep } from 'node:path'
+import {
+  describeTables,
+  MigrationError,
+  type ModulePackage,
+  moduleMigrations,
+  type Table,
+} from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+
+/**
+ * The tables that a module's migrations make. They run on an empty database in memory; nothing of the module's
+ * code does.
+ * @param own whether it lies in a folder of who runs the command
+ * @throws {Failure} `migration-failed`
+ */
+export async function tablesOf(found: ModulePackage, own = false): Promise<readonly Table[]> {
+  const [set] = moduleMigrations([found])
+  if (set === undefined) return []
+  try {
+    return await describeTables(set)
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error
+    // It lies in staging, and will not any more when somebody looks.
+    const reason = error.message.replaceAll(join(found.directory, sep), '')
+    throw new Failure(
+      'refused',
+      'migration-failed',
+      `The module ${found.manifest.id} is refused: ${reason}`,
+      own
+        ? 'Nothing was changed. Correct it in its folder, then install it again.'
+        : 'Nothing was changed. Tell the author of the module.',
+      { cause: error },
+    )
+  }
+}

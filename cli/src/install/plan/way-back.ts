@@ -1,0 +1,90 @@
+import { type AppliedMigration, callRunningHost, nameOfHost, runAlone } from '@mortise/host'
+import { changesBetween } from '../../changes/changes-between.ts'
+import { isSame } from '../../changes/in-force.ts'
+import { assertArchivable } from '../../data/archives.ts'
+import { findSnapshot, planSnapshot, type SnapshotPlan } from '../../data/restore-snapshot.ts'
+import { Failure } from '../../failures/index.ts'
+import {
+  isOfHost,
+  lockMigrationNames,
+  type MigrationNames,
+  migrationsBeyond,
+  readLedger,
+} from '../../store/applied-migrations.ts'
+import { makeStaging } from '../../store/staging.ts'
+import type { Verified } from '../verify/verify.ts'
+import { planUndo, type RollbackPlan } from './plan-undo.ts'
+import { wayBackText } from './print-plan.ts'
+
+export interface WayBack {
+  /** The generation whose modules are installed again. */
+  readonly to: number
+  readonly plan: RollbackPlan
+  /** Those that are undone. */
+  readonly migrations: readonly AppliedMigration[]
+  /** What is put back instead. */
+  readonly snapshot?: SnapshotPlan
+}
+
+/**
+ * Plans the way back to a former generation. The migrations that its packages do not have are undone by what the ledger
+ * recorded of them, so no module's code is needed. Data of modules that it does not have stay, as when they are removed.
+ * @throws {Failure} where a migration in between cannot be undone (4)
+ */
+export async function planBack({ input, former, target, back, staging }: Verified): Promise<WayBack> {
+  const { directory, terminal, dryRun } = input
+  const to = back?.generation as number
+  const changes = changesBetween(former, target).map(({ text }) => text)
+  const nothing = { to, plan: { changes, undo: [], drops: [] }, migrations: [] }
+  if (isSame(target, former)) return nothing
+  const names = await lockMigrationNames(directory, target)
+  const undo = migrationsBeyond(names, await readLedger(directory))
+  if (input.kind === 'rollback' && input.withSnapshot && undo.length > 0) {
+    const snapshot = await planSnapshot(directory, target, names)
+    if (dryRun) terminal.note(snapshot.loss)
+    return { ...nothing, snapshot }
+  }
+  const stuck = undo.find(({ down }) => down === null)
+  if (stuck) throw await irreversible(directory, to, stuck, names)
+  if (undo.some(isOfHost)) await assertStopped(directory, to)
+  const migrations = undo.map(({ module, name }) => ({ module, name }))
+  const drops = await planUndo(directory, migrations, await makeStaging(staging))
+  const plan = { changes, undo: migrations.map(({ module, name }) => `${module}/${name}`), drops }
+  if (!dryRun) {
+    terminal.note(wayBackText(to, plan))
+    if (undo.length > 0) await assertArchivable(directory, 'undone')
+  }
+  return { to, plan, migrations }
+}
+
+async function irreversible(
+  directory: string,
+  to: number,
+  { module, name }: AppliedMigration,
+  names: MigrationNames,
+): Promise<Failure> {
+  // One that cannot be read is no way back to offer.
+  const snapshot = await findSnapshot(directory, names).catch(() => undefined)
+  return new Failure(
+    'refused',
+    'irreversible',
+    `Generation ${to} cannot be gone back to: the migration ${name} of ${module} cannot be undone.`,
+    snapshot === undefined
+      ? `Nothing was changed. Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
+      : `Nothing was changed. Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
+  )
+}
+
+/** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
+async function assertStopped(directory: string, to: number): Promise<void> {
+  const isRunning = (await callRunningHost(directory, 'state')) !== undefined
+  const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(nameOfHost)
+  if (!isRunning && others.length === 0) return
+  const who = isRunning ? 'the running one' : others.join(', ')
+  throw new Failure(
+    'refused',
+    'host-running',
+    `Generation ${to} has a former host, and the tables of a newer one are needed until that ends: ${who}.`,
+    'Nothing was changed. Stop it, run the command again, then start the application. One that was killed counts for half a minute.',
+  )
+}

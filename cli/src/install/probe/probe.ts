@@ -1,0 +1,55 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ModulePackage, readConfig } from '@mortise/host'
+import { hostThere } from '../../store/host-package.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { askAboutBreaking } from '../consent/ask-about-breaking.ts'
+import { apiChanges } from '../plan/breaking/api-changes.ts'
+import { refuseBreaking } from '../plan/breaking/refuse-breaking.ts'
+import type { Plan } from '../plan/module-plan.ts'
+import type { Planned } from '../plan/plan.ts'
+import { probedText } from '../plan/print-plan.ts'
+import { isOwnFolder } from '../resolve/source.ts'
+import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
+import { tryHost } from './try-host.ts'
+
+/** The plan of what has loaded, and answered, in processes of its own: its code has run for the first time. */
+export type Probed = Planned
+
+/** Runs what arrives beside what stays. @throws {Failure} where it fails, or breaks what nobody wants broken */
+export async function probe(planned: Planned): Promise<Probed> {
+  const { input, former, target, arriving, arrivingHost, restored, others, replaced } = planned
+  const { directory, terminal, yes = false } = input
+  const host = arrivingHost ?? restored.find((one) => one.host)?.host
+  const isNewHost = !isDeepStrictEqual(target.host, former.host)
+  const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
+  let { plans } = planned
+  if (isNewHost && target.host) {
+    const next = host?.package ?? hostThere(target, directory)
+    await terminal.during('Probing', () => tryHost(next, directory, [...others, ...serving]))
+  } else if (arriving.length > 0) {
+    const own = arriving.flatMap(({ id, source }) => (source && isOwnFolder(source) ? [id] : []))
+    const config = await readConfig(directory)
+    const probed = await terminal.during('Probing', () =>
+      probeCandidates(config, others, serving, replaced, new Set(own)),
+    )
+    plans = plans.map((plan) => completePlan(plan, replaced, probed, terminal))
+  }
+  if (input.failOnBreaking) refuseBreaking(plans)
+  await askAboutBreaking(plans, terminal, yes)
+  return { ...planned, plans }
+}
+
+/** The plan with what the probe has found, which is said. */
+function completePlan(
+  plan: Plan,
+  replaced: readonly ModulePackage[],
+  { former, next }: ProbedChange,
+  terminal: Terminal,
+): Plan {
+  const before = replaced.find(({ manifest }) => manifest.id === plan.id)
+  const found = before && former ? apiChanges(before.manifest, former, next) : []
+  const access = next.access[plan.id] ?? {}
+  const complete = { ...plan, access, breaking: [...plan.breaking, ...found] }
+  terminal.note(probedText(complete, found))
+  return complete
+}

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { callApplication, type DatabaseSchema, type ModulePackage } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+import type { HostPackage } from '../../store/host-package.ts'
+
+/** What a host is asked to try, as JSON on its standard input: a contract between versions. */
+export interface HostTrial {
+  /** Those that are to serve. */
+  readonly modules: readonly { readonly id: string; readonly directory: string }[]
+  /** Of the application's database. */
+  readonly schema: DatabaseSchema
+}
+
+/** How long a host may take to try, in milliseconds: twice as long as its probe of the modules. */
+const TIMEOUT = 60_000
+
+/**
+ * Has another host try, in a process of its own, whether it could run the application with these modules. Its code
+ * runs here for the first time.
+ * @throws {Failure} `host-refused`
+ */
+export async function tryHost(
+  host: HostPackage,
+  directory: string,
+  modules: readonly ModulePackage[],
+): Promise<undefined> {
+  const trial: HostTrial = {
+    modules: modules.map((module) => ({ id: module.manifest.id, directory: module.directory })),
+    schema: await callApplication(directory, 'schema'),
+  }
+  const answer = await ask(host, directory, trial)
+  if (answer === undefined) return undefined
+  throw new Failure(
+    'refused',
+    'host-refused',
+    `The host ${host.version} is refused: ${answer}`,
+    'Nothing was changed. Mend what it says; a module that stands in its way can be upgraded or switched off first (app module-disable).',
+  )
+}
+
+/** @returns why it cannot */
+function ask(host: HostPackage, directory: string, trial: HostTrial): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const child = execFile(
+    process.execPath,
+    [join(host.directory, 'bin.js'), 'host-probe', '--json', '--dir', directory],
+    { env: { ...process.env, MORTISE_UNPINNED: '1' }, timeout: TIMEOUT, killSignal: 'SIGKILL' },
+    (error, stdout, stderr) => resolve(error ? reasonOf(error, stdout, stderr) : undefined),
+  )
+  child.stdin?.on('error', () => {}) // it has ended without reading, and says why
+  child.stdin?.end(JSON.stringify(trial))
+  return promise
+}
+
+function reasonOf({ killed, code }: { killed?: boolean; code?: unknown }, stdout: string, stderr: string) {
+  if (killed) return `it did not finish trying within ${TIMEOUT / 1000} s`
+  try {
+    return JSON.parse(stdout).error.message as string
+  } catch {
+    const line = stderr.split('\n').find((text) => /^\w*Error\b/.test(text))
+    return `it cannot be started${line ? `: ${line}` : ` (${code})`}`
+  }
+}

@@ -1,0 +1,37 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '@mortise/host'
+import { readSnapshots } from '../../application/snapshots.ts'
+import { KEPT } from '../../store/installed-packages.ts'
+
+/** Removes packages and snapshots that none of the last generations has. */
+export async function pruneStore(directory: string, lock: Lock): Promise<void> {
+  for (const path of await unreachable(directory, lock)) await rm(path, { recursive: true, force: true })
+}
+
+/**
+ * The packages in the store, and the snapshots, that none of the last generations has. Empty as long as one of these
+ * has no record or cannot be read: what it had is unknown.
+ */
+export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
+  const { known } = await readGenerations(directory)
+  const newest = Math.max(lock.generation, known.at(-1)?.generation ?? 0)
+  const last = known.filter(({ generation }) => generation > newest - KEPT)
+  if (last.length < Math.min(KEPT, newest + 1)) return []
+  const locks = [lock, ...last.map((generation) => generation.lock)]
+  const kept = new Set(
+    locks.flatMap((kept) =>
+      [...lockedPackages(kept).values()].map((locked) => storedModule(directory, locked)),
+    ),
+  )
+  const store = storeDirectory(directory)
+  const names = await readdir(store).catch(() => [])
+  const folders = names.filter((name) => !name.startsWith('.')).map((name) => join(store, name))
+  const snapshots = await readSnapshots(directory)
+  return [
+    ...folders.filter((folder) => !kept.has(folder)),
+    ...snapshots.flatMap(({ generation, file }) =>
+      last.some((past) => past.generation === generation) ? [] : [file],
+    ),
+  ]
+}

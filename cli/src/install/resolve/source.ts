@@ -1,0 +1,230 @@
+import { existsSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { type Lock, type LockedPackage, nearest } from '@mortise/host'
+import npa from 'npm-package-arg'
+import semver from 'semver'
+import { Failure } from '../../failures/index.ts'
+import { hostPackageName } from '../../store/host-package.ts'
+import { installedId } from '../../store/installed-packages.ts'
+import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
+
+// What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of
+// the config, in the index that ships with the command, and nowhere else: on a public registry an unscoped
+// name may be a stranger's.
+
+/** Where a package comes from. */
+export interface Source {
+  readonly kind: 'registry' | 'folder' | 'tarball'
+  /** `name@range` for a registry, else an absolute path. */
+  readonly target: string
+  /** The npm name that the package must have; undefined where any will do. */
+  readonly package: string | undefined
+  /** The range that its version must be in; undefined where any will do. */
+  readonly range: string | undefined
+  /** Whether the index that ships with the command names it. */
+  readonly indexed: boolean
+  /** What the lock records of it, once its version is known. */
+  readonly record: (version: string) => string
+}
+
+/** Whether it lies in a folder of who runs the command: what is wrong with it is theirs to correct. */
+export function isOwnFolder({ kind, indexed }: Source): boolean {
+  return kind === 'folder' && !indexed
+}
+
+export interface Lookup {
+  /** The application folder. */
+  readonly directory: string
+  /** What relative paths on the command line are relative to. */
+  readonly cwd: string
+  readonly lock: Lock
+  readonly aliases: Readonly<Record<string, string>>
+}
+
+/**
+ * Looks up what `text` means.
+ * @returns a source, or the id of the installed module that is meant already
+ * @throws {Failure} not found (3), or a kind of spec that is refused (4)
+ */
+export function resolveSpec(text: string, lookup: Lookup): Source | { installed: string } {
+  const spec = parse(text, lookup.cwd)
+  if (spec.local) return localSource(spec.local.kind, spec.local.path, lookup.directory)
+  const { name, range, consent } = spec
+  if (consent) return registrySource(name, range, false)
+  const bare = !name.startsWith('@')
+  const id = installedId(lookup.lock, name)
+  const locked = id === undefined ? undefined : lookup.lock.modules[id]
+  if (id !== undefined && locked) {
+    if (range === undefined || (bare && semver.satisfies(locked.version, range))) return { installed: id }
+  }
+  if (bare && Object.hasOwn(lookup.aliases, name)) return aliasSource(name, range, lookup)
+  const indexed = indexedPackage(name)
+  if (indexed !== undefined) return indexSource(indexed, range)
+  if (!bare) return registrySource(name, range, false)
+  if (locked) return registrySource(locked.package, range, false)
+  throw unknownName(name, lookup)
+}
+
+/** Where an installed package came from, to fetch exactly it once more. */
+export function lockedSource(locked: LockedPackage, directory: string): Source {
+  const spec = parse(locked.spec, directory)
+  if (spec.local)
+    return { ...localSource(spec.local.kind, spec.local.path, directory), record: () => locked.spec }
+  const indexed = indexedPackage(locked.package)
+  const source = indexed
+    ? indexSource(indexed, locked.version)
+    : registrySource(locked.package, locked.version, false)
+  return { ...source, record: () => locked.spec }
+}
+
+/**
+ * Where a host comes from.
+ * @param text a version, a range or a tag of the registry; a folder or a `.tgz` file
+ * @throws {Failure}
+ */
+export function hostSource(text: string, directory: string, lock: Lock): Source {
+  // Nothing of it is a module: neither aliases nor the index say where it comes from.
+  const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
+  return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
+}
+
+interface Parsed {
+  readonly name: string
+  readonly range: string | undefined
+  /** Whether `npm:` allows an unscoped name to be looked up on the registry. */
+  readonly consent: boolean
+  readonly local?: { kind: 'folder' | 'tarball'; path: string }
+}
+
+function parse(text: string, cwd: string): Parsed {
+  const consent = text.startsWith('npm:')
+  const words = consent ? text.slice(4) : text
+  let spec: npa.Result
+  try {
+    spec = npa(words, cwd)
+  } catch (error) {
+    throw invalidSpec(text, (error as Error).message, error)
+  }
+  if (!consent && (spec.type === 'file' || spec.type === 'directory')) {
+    const path = resolve(cwd, spec.fetchSpec as string)
+    return { name: '', range: undefined, consent, local: { kind: localKind(path, text), path } }
+  }
+  if (!['version', 'range', 'tag'].includes(spec.type)) throw refusedKind(text, cwd)
+  if (!spec.name) throw invalidSpec(text, 'it names no package')
+  const range = words.length > spec.name.length ? words.slice(spec.name.length + 1) : undefined
+  return { name: spec.name, range: range === '' ? undefined : range, consent }
+}
+
+function invalidSpec(text: string, why: string, cause?: unknown): Failure {
+  return new Failure(
+    'usage',
+    'invalid-spec',
+    `"${text}" is no module: ${why}.`,
+    'Write a name, a folder (./my-module), a .tgz file, @scope/name@range or npm:name@range.',
+    { cause },
+  )
+}
+
+function refusedKind(text: string, cwd: string): Failure {
+  const isPath = existsSync(resolve(cwd, text))
+  return new Failure(
+    'refused',
+    'refused-source',
+    `"${text}" is refused: modules are not installed from git, from a URL or under another name.`,
+    isPath
+      ? `For the folder or file of that name write ./${text}.`
+      : 'Publish the package, or pack it with "npm pack" and install the .tgz file.',
+  )
+}
+
+function localKind(path: string, text: string): 'folder' | 'tarball' {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) {
+    throw new Failure(
+      'notFound',
+      'no-such-file',
+      `"${text}" is not there: ${path} does not exist.`,
+      'Check the path.',
+    )
+  }
+  if (found.isFile() && basename(path) === 'package.json') {
+    throw new Failure(
+      'usage',
+      'invalid-spec',
+      `"${text}" is a file of a package, not the package.`,
+      `Name the folder that it lies in: ${dirname(path)}`,
+    )
+  }
+  if (!found.isDirectory()) return 'tarball'
+  if (existsSync(join(path, 'package.json'))) return 'folder'
+  throw new Failure(
+    'notFound',
+    'no-such-file',
+    `"${text}" is no package: ${path} holds no package.json.`,
+    'Name the folder that holds the package.json of the module.',
+  )
+}
+
+function localSource(kind: 'folder' | 'tarball', path: string, directory: string): Source {
+  const spec = `file:${relative(directory, path).split(sep).join('/')}`
+  return { kind, target: path, package: undefined, range: undefined, indexed: false, record: () => spec }
+}
+
+function registrySource(name: string, range: string | undefined, indexed: boolean): Source {
+  const prefix = name.startsWith('@') ? '' : 'npm:'
+  return {
+    kind: 'registry',
+    target: range === undefined ? name : `${name}@${range}`,
+    package: name,
+    range: range !== undefined && semver.validRange(range) !== null ? range : undefined,
+    indexed,
+    record: (version) => `${prefix}${name}@${range ?? `^${version}`}`,
+  }
+}
+
+function indexSource(packageName: string, range: string | undefined): Source {
+  const source = registrySource(packageName, range, true)
+  const folder = workspaceFolder(packageName)
+  if (folder === undefined) return source
+  if (!existsSync(join(folder, 'dist'))) {
+    throw new Failure(
+      'notFound',
+      'not-built',
+      `The package ${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
+      'Run "npm run build" in the checkout, then try again.',
+    )
+  }
+  return { ...source, kind: 'folder', target: folder }
+}
+
+function aliasSource(name: string, range: string | undefined, lookup: Lookup): Source {
+  const target = lookup.aliases[name] as string
+  const spec = parse(target, lookup.directory)
+  if (spec.local) {
+    return { ...localSource(spec.local.kind, spec.local.path, lookup.directory), range }
+  }
+  const wanted = range ?? spec.range
+  if (spec.consent) return registrySource(spec.name, wanted, false)
+  const indexed = indexedPackage(spec.name)
+  if (indexed !== undefined) return indexSource(indexed, wanted)
+  if (spec.name.startsWith('@')) return registrySource(spec.name, wanted, false)
+  throw new Failure(
+    'refused',
+    'refused-source',
+    `The alias "${name}" in app.config.json means "${target}", itself a bare name.`,
+    `Write "npm:${target}" there, if you mean the package of that name on the registry.`,
+  )
+}
+
+function unknownName(name: string, { lock, aliases }: Lookup): Failure {
+  const known = [...indexedNames, ...Object.keys(aliases), ...Object.keys(lock.modules)]
+  const near = nearest(name, known)
+  return new Failure(
+    'notFound',
+    'unknown-module',
+    `There is no module "${name}": it is not installed, no alias in app.config.json and not in the index.`,
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : `Known are ${[...new Set(known)].join(', ')}. For a package of the npm registry write npm:${name}.`,
+  )
+}

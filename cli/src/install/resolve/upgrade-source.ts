@@ -1,0 +1,34 @@
+import { emptyLock, type Lock } from '@mortise/host'
+import { valid } from 'semver'
+import { Failure } from '../../failures/index.ts'
+import { requireInstalled } from '../../store/installed-packages.ts'
+import { resolveSpec, type Source } from './source.ts'
+
+/** Where an installed module is upgraded from. @param text an id or a package name, with `@version` or without */
+export function upgradeSource(
+  text: string,
+  lock: Lock,
+  directory: string,
+  aliases: Readonly<Record<string, string>>,
+): Source {
+  const at = text.lastIndexOf('@')
+  const [name, version] = at > 0 ? [text.slice(0, at), text.slice(at + 1)] : [text, undefined]
+  const id = requireInstalled(lock, name)
+  const { spec, package: packageName } = lock.modules[id] as Lock['modules'][string]
+  const isLocal = spec.startsWith('file:')
+  if (version !== undefined && (isLocal || valid(version) === null)) {
+    throw new Failure(
+      'usage',
+      'usage',
+      isLocal
+        ? `${id} was installed from ${spec}, which has no other versions.`
+        : `"${version}" is no version.`,
+      isLocal ? 'Install the other folder or file: app module-install <path>' : 'Write name@1.2.3.',
+    )
+  }
+  const consent = spec.startsWith('npm:') ? 'npm:' : ''
+  const target = version === undefined ? spec : `${consent}${packageName}@${version}`
+  // Nothing is pinned here: what is installed is what is to be left behind.
+  const source = resolveSpec(target, { directory, cwd: directory, lock: emptyLock, aliases })
+  return version === undefined ? { ...(source as Source), record: () => spec } : (source as Source)
+}

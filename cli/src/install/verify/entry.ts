@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../../failures/index.ts'
+import type { Candidate } from '../fetch/candidate.ts'
+import { isOwnFolder } from '../resolve/source.ts'
+
+/** The file that the host will import is in the package. What cannot be told from package.json the probe tells. */
+export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
+  const entry = entryOf(json)
+  if (entry === undefined || existsSync(join(directory, entry.file))) return
+  const { key, file } = entry
+  const why =
+    key === undefined
+      ? 'it has no index.js, and its package.json neither "exports" nor "main"'
+      : `its "${key}" in package.json names ${file}, which is not in the package`
+  throw new Failure(
+    'refused',
+    'no-entry',
+    `The module ${manifest.id} is refused: ${why}.`,
+    !isOwnFolder(source)
+      ? 'Nothing was changed. Tell the author of the module.'
+      : existsSync(join(source.target, file))
+        ? 'It is in the folder, but not packed: name it in "files" of package.json.'
+        : 'Build it first, and check "files" in its package.json.',
+  )
+}
+
+/** What `import` takes of a package, as Node resolves it; undefined where that is not a plain file. */
+export function entryOf(json: {
+  exports?: unknown
+  main?: string
+}): { key: 'exports' | 'main' | undefined; file: string } | undefined {
+  const { exports, main } = json
+  if (exports === undefined || exports === null) {
+    return main === undefined ? { key: undefined, file: 'index.js' } : { key: 'main', file: main }
+  }
+  const file = targetOf(isMap(exports) && '.' in exports ? exports['.'] : exports)
+  return file === undefined ? undefined : { key: 'exports', file }
+}
+
+const conditions = new Set(['node', 'import', 'module-sync', 'node-addons', 'default'])
+
+function targetOf(target: unknown): string | undefined {
+  if (typeof target === 'string') return target.startsWith('./') ? target : undefined
+  if (Array.isArray(target)) return target.map(targetOf).find((file) => file !== undefined)
+  if (!isMap(target)) return undefined
+  return Object.keys(target)
+    .filter((condition) => conditions.has(condition))
+    .map((condition) => targetOf(target[condition]))
+    .find((file) => file !== undefined)
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

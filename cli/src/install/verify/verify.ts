@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Lock, type LockedModule, type ModulePackage, storedModule } from '@mortise/host'
+import { Failure } from '../../failures/index.ts'
+import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
+import { readPackageJson } from '../../store/package-json.ts'
+import { checkSameBytes } from '../../store/same-bytes.ts'
+import { holds, measure } from '../../store/staging.ts'
+import type { Candidate } from '../fetch/candidate.ts'
+import type { Fetched } from '../fetch/fetch.ts'
+import { type HostCandidate, lockedHost } from '../fetch/stage-host.ts'
+import type { Staged } from '../fetch/stage-package.ts'
+import { checkEntry } from './entry.ts'
+import { checkSignatureKept } from './signature.ts'
+
+/** A module that the change brings, switches on or replaces. */
+export interface Arriving
+  extends Pick<Candidate, 'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'>,
+    Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>> {
+  readonly id: string
+  readonly locked: LockedModule
+  /** Where it was fetched just now: it lies in staging. */
+  readonly candidate?: Candidate | undefined
+}
+
+/** What was fetched is what it says, and what is new of it is known. */
+export interface Verified extends Fetched {
+  readonly arriving: readonly Arriving[]
+  readonly arrivingHost?: HostCandidate | undefined
+  /** The modules that serve beside them, before and afterwards. */
+  readonly beside: readonly ModulePackage[]
+}
+
+/** What an input has that brings nothing. */
+export const nothingArrives = { arriving: [], beside: [] }
+
+/** Compares what was fetched with what is, and was, installed. @throws {Failure} */
+export async function verify(fetched: Fetched): Promise<Verified> {
+  const { input, former, modules, host, restored, fromOutside } = fetched
+  const { directory } = input
+  const fresh: Arriving[] = []
+  const unchanged: string[] = []
+  for (const candidate of modules) {
+    const { id } = candidate.package.manifest
+    checkSignatureKept(candidate, lockedModule(former, id))
+    if (await isInstalled(candidate, former, directory)) unchanged.push(id)
+    else fresh.push({ ...candidate, id, locked: entryOf(candidate, former), candidate })
+  }
+  if (host) checkSignatureKept(host, former.host)
+  const arrivingHost = host && (await isPinned(host, former, directory)) ? undefined : host
+  const staged = [
+    ...fresh.flatMap(({ candidate }) => candidate ?? []),
+    ...(arrivingHost ? [arrivingHost] : []),
+  ]
+  await checkSameBytes(directory, staged.map(bytesOf))
+
+  const entries = Object.fromEntries(fresh.map(({ id, locked }) => [id, locked]))
+  const target: Lock = {
+    ...fetched.target,
+    ...(arrivingHost && { host: lockedHost(arrivingHost) }),
+    modules: { ...fetched.target.modules, ...entries },
+  }
+  const refetched = new Map(restored.flatMap(({ name, module }) => (module ? [[name, module] as const] : [])))
+  const enabled = Object.entries(target.modules).filter(([id, locked]) => locked.enabled && !(id in entries))
+  const isNew = ([id, locked]: [string, LockedModule]) => !isDeepStrictEqual(locked, lockedModule(former, id))
+  for (const [id, locked] of enabled.filter(isNew)) {
+    const candidate = refetched.get(id)
+    if (candidate) checkSignatureKept(candidate, lockedModule(former, id))
+    fresh.push({ ...(candidate ?? (await fromStore(id, locked, directory))), id, locked, candidate })
+  }
+  for (const { candidate } of fresh) if (candidate) checkEntry(candidate)
+  const isChange = fresh.length > 0 || arrivingHost !== undefined || fromOutside !== undefined
+  const staying = isChange ? enabled.filter((entry) => !isNew(entry)) : []
+  const beside = await Promise.all(
+    staying.map(([id, locked]) => refetched.get(id)?.package ?? readInstalled(id, locked, directory)),
+  )
+  return {
+    ...{ ...fetched, target, arriving: fresh, arrivingHost, beside },
+    unchanged: [...fetched.unchanged, ...unchanged],
+  }
+}
+
+/** Whether exactly this is installed and lies unharmed in the store. */
+async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
+  const { manifest, name, version } = candidate.package
+  const locked = lockedModule(lock, manifest.id)
+  if (locked === undefined) return false
+  if (locked.package !== name) {
+    throw new Failure(
+      'refused',
+      'id-taken',
+      `The package ${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
+      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
+    )
+  }
+  if (locked.version !== version || locked.integrity !== candidate.integrity) return false
+  return await holds(storedModule(directory, locked), locked.tree)
+}
+
+async function isPinned(staged: HostCandidate, { host }: Lock, directory: string): Promise<boolean> {
+  if (host?.integrity !== staged.integrity || host.tree !== staged.tree) return false
+  return await holds(storedModule(directory, host), host.tree)
+}
+
+const bytesOf = ({ json, ...staged }: Staged<unknown>) => ({
+  ...staged,
+  package: json.name,
+  version: json.version,
+})
+
+function entryOf(candidate: Candidate, lock: Lock): LockedModule {
+  const { name, version, manifest } = candidate.package
+  return {
+    package: name,
+    version,
+    spec: candidate.source.record(version),
+    integrity: candidate.integrity,
+    tree: candidate.tree,
+    ...(candidate.dependencies && { dependencies: candidate.dependencies }),
+    ...(candidate.signed && { signed: candidate.signed }),
+    enabled: lockedModule(lock, manifest.id)?.enabled ?? candidate.enabled ?? true,
+  }
+}
+
+async function fromStore(id: string, locked: LockedModule, directory: string) {
+  const { integrity, tree, spec, signed } = locked
+  const found = await readInstalled(id, locked, directory)
+  const json = await readPackageJson(found.directory)
+  return {
+    ...{ package: found, json, from: spec, integrity, tree, signed },
+    ...(await measure(found.directory)),
+  }
+}

@@ -1,8 +1,0 @@
-import { noNumber } from './failures/index.ts'
-
-/** The value of an option that is a number from 1 on; undefined where it was not given. @throws {Failure} */
-export function numberOption(name: string, text: string | boolean | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (typeof text === 'string' && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw noNumber({ text: String(text), option: name })
-}

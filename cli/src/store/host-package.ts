@@ -1,0 +1,82 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { hostVersion, type Lock, readLock, storedModule } from '@mortise/host'
+import { calledFolder, ownFolder } from '../application/pinned-host.ts'
+import { Failure } from '../failures/index.ts'
+import { holds } from './staging.ts'
+
+/** What a host is installed and pinned as: the command, which has the host of the same version as a dependency. */
+export const hostPackageName = '@mortise/cli'
+
+/** A host as its files say it is; nothing of it needs to have run. */
+export interface HostPackage {
+  readonly version: string
+  /** The folder of the command, which holds `bin.js`. */
+  readonly directory: string
+}
+
+/** The one that runs this. */
+export const ownHost: HostPackage = { version: hostVersion, directory: ownFolder }
+
+/** The one that runs the application where `lock` is in force: what it pins, else what was called as `app`. */
+export function hostOf({ host }: Lock, application: string): HostPackage {
+  if (host) return { version: host.version, directory: storedModule(application, host) }
+  const directory = calledFolder()
+  return { version: versionInside(directory) ?? hostVersion, directory }
+}
+
+/** The version of the @mortise/host that the command in `directory` brings; undefined where it brings none. */
+export const versionInside = (directory: string) => versionIn(directory, '@mortise/host')
+
+/** The version of a package that a host lends to modules; undefined where it has none. */
+export function versionLent({ directory }: HostPackage, name: string): string | undefined {
+  const host = packageFrom(directory, '@mortise/host')
+  return host && versionIn(host, name)
+}
+
+/** Where a host's own migrations lie. */
+export const migrationsOf = ({ directory }: HostPackage) =>
+  join(packageFrom(directory, '@mortise/host') ?? directory, 'migrations')
+
+function versionIn(folder: string, name: string): string | undefined {
+  const found = packageFrom(folder, name)
+  return found && JSON.parse(readFileSync(join(found, 'package.json'), 'utf8')).version
+}
+
+/** The folder of the package that `name` means in `folder`. */
+function packageFrom(folder: string, name: string): string | undefined {
+  try {
+    const file = findPackageJSON(name, pathToFileURL(join(folder, 'package.json')))
+    return file && dirname(file)
+  } catch {
+    return undefined // not installed
+  }
+}
+
+/** The host that is pinned, or this one. @throws {Failure} where it is missing: nothing can be held against it */
+export function hostThere(lock: Lock, directory: string): HostPackage {
+  const host = hostOf(lock, directory)
+  if (existsSync(host.directory)) return host
+  throw new Failure(
+    'refused',
+    'host-incomplete',
+    `The host ${host.version} that modules.lock.json names is missing in the store, so nothing can be held against it.`,
+    'Run "app module-install" without a name first: it brings the store in line with the lock.',
+  )
+}
+
+/** The host that runs this is, where it is the pinned one, what was installed, to the byte. @throws {Failure} */
+export async function assertSound(directory: string): Promise<void> {
+  const { host } = await readLock(directory)
+  if (host === undefined) return
+  const place = storedModule(directory, host)
+  if (!existsSync(place) || realpathSync(place) !== ownFolder || (await holds(place, host.tree))) return
+  throw new Failure(
+    'refused',
+    'host-incomplete',
+    `The host ${host.version} in the store is not what was installed: its files differ.`,
+    'Run "app module-install" without a name: it brings the store in line with the lock.',
+  )
+}

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import { type LockedModule, ManifestError, parseJson, readText } from '@mortise/host'
+
+export interface PackageJson {
+  readonly name: string
+  readonly version: string
+  readonly main?: string
+  readonly exports?: unknown
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { optional?: boolean }>>
+  readonly bundleDependencies?: readonly string[] | boolean
+  readonly bundledDependencies?: readonly string[] | boolean
+}
+
+/** @throws {ManifestError} where it is not JSON */
+export async function readPackageJson(directory: string): Promise<PackageJson> {
+  const file = join(directory, 'package.json')
+  return parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as PackageJson
+}
+
+/** What npm chose, as `packages` of a package-lock.json names it: without the root, and without addresses. */
+export type PinnedDependencies = NonNullable<LockedModule['dependencies']>

@@ -1,0 +1,114 @@
+import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
+import { lastLock } from '../changes/lost-lock.ts'
+import { Failure } from '../failures/index.ts'
+import type { PinnedDependencies } from './package-json.ts'
+
+// One version has one content: what the lock, or a recorded generation, has as `x@1.0.0` is never replaced by another
+// `x@1.0.0`, wherever that comes from. One exception: a folder that changes while its author works on it.
+
+/** A version of a package, and its bytes. */
+export interface Bytes {
+  readonly package: string
+  readonly version: string
+  /** SHA-512 of its tarball (SRI). */
+  readonly integrity: string
+  /** Where they come from. */
+  readonly source: { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
+  readonly dependencies?: PinnedDependencies | undefined
+}
+
+/** Bytes that were installed. */
+interface RecordedBytes extends Omit<Bytes, 'source' | 'dependencies'> {
+  /** What the lock has of where they came from; undefined for a dependency. */
+  readonly spec: string | undefined
+  /** For people. */
+  readonly where: string
+}
+
+/** @throws {Failure} `integrity` where one of `fresh` is other bytes than the same version was, or a dependency is */
+export async function checkSameBytes(directory: string, fresh: readonly Bytes[]): Promise<void> {
+  if (fresh.length === 0) return
+  const recorded = await recordedBytes(directory)
+  for (const bytes of fresh) {
+    const other = recorded.find((former) => differ(bytes, former) && !isWorkedOn(bytes, former))
+    if (other) throw otherBytes(bytes, other)
+    for (const dependency of bytesOf(bytes.dependencies)) {
+      const other = recorded.find((former) => differ(dependency, former))
+      if (other) throw otherBytes(dependency, other)
+    }
+  }
+}
+
+/**
+ * The same of what a lock names: one that was pulled, or that a backup holds. What was installed here before stays good.
+ * @throws {Failure} `integrity`
+ */
+export async function checkLockedBytes(
+  directory: string,
+  lock: Lock,
+  names: readonly string[] = [...lockedPackages(lock).keys()],
+): Promise<void> {
+  if (names.length === 0) return
+  const past = (await pastLocks(directory)).flatMap(({ lock }) => [...lockedPackages(lock).values()])
+  const fresh = names.flatMap((name) => {
+    const locked = lockedPackages(lock).get(name)
+    const isKnown = past.some((one) => one.package === locked?.package && one.integrity === locked.integrity)
+    return locked === undefined || isKnown ? [] : [{ ...locked, source: sourceOf(locked) }]
+  })
+  await checkSameBytes(directory, fresh)
+}
+
+const differ = (one: Omit<Bytes, 'source'>, other: RecordedBytes) =>
+  one.package === other.package && one.version === other.version && one.integrity !== other.integrity
+
+/** A folder takes the place of a folder; so does one of this checkout, which a name of the index means. */
+function isWorkedOn({ source }: Bytes, { spec }: RecordedBytes): boolean {
+  if (spec === undefined || source.kind !== 'folder') return false
+  return source.indexed ? !spec.startsWith('file:') : isFolder(spec)
+}
+
+const isFolder = (spec: string) => spec.startsWith('file:') && !/\.(?:tgz|tar|gz)$/.test(spec)
+
+const sourceOf = ({ spec }: LockedPackage) =>
+  ({
+    kind: isFolder(spec) ? 'folder' : spec.startsWith('file:') ? 'tarball' : 'registry',
+    indexed: false,
+  }) as const
+
+async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
+  const locks = [
+    ...(await pastLocks(directory)),
+    { where: 'modules.lock.json', lock: await lastLock(directory) },
+  ]
+  return locks
+    .toReversed()
+    .flatMap(({ where, lock }) =>
+      [...lockedPackages(lock).values()].flatMap((locked) => [
+        { ...locked, where },
+        ...bytesOf(locked.dependencies).map((bytes) => ({ ...bytes, spec: undefined, where })),
+      ]),
+    )
+}
+
+async function pastLocks(directory: string): Promise<{ where: string; lock: Lock }[]> {
+  const { known } = await readGenerations(directory)
+  return known.map(({ generation, lock }) => ({ where: `generation ${generation}`, lock }))
+}
+
+function bytesOf(dependencies: PinnedDependencies = {}): Omit<Bytes, 'source'>[] {
+  return Object.entries(dependencies).flatMap(([place, { version, integrity, ...more }]) => {
+    const { name } = more as { name?: string }
+    const last = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    return integrity === undefined ? [] : [{ package: name ?? last, version, integrity }]
+  })
+}
+
+function otherBytes(fresh: Omit<Bytes, 'source'>, former: RecordedBytes): Failure {
+  const what = `${fresh.package}@${fresh.version}`
+  return new Failure(
+    'refused',
+    'integrity',
+    `The package ${what} is refused: it is not the ${what} that ${former.where} has. Its integrity is ${fresh.integrity}, not ${former.integrity}.`,
+    'Nothing was changed. One version has one content: raise the version of the package if it is yours, else ask its author why it differs.',
+  )
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import {
+  acquireFileLock,
+  configFile,
+  hashTree,
+  lockFile,
+  makeFolder,
+  storeDirectory,
+  syncPath,
+  temporaryPrefix,
+} from '@mortise/host'
+import { isSnapshot, snapshotsFolder } from '../application/snapshots.ts'
+import { assertUsable } from '../application/usable-folders.ts'
+import { Failure } from '../failures/index.ts'
+
+// What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
+// what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
+// is therefore complete or absent, and whatever is left in staging belongs to a command that was killed.
+
+const prefix = '.staging-'
+
+/** The most that a package may hold with its dependencies. */
+export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
+
+/** npm's cache where the user's cannot be written, until the command ends. */
+export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
+
+/** Makes a new folder to prepare a package in. */
+export async function makeStaging(directory: string): Promise<string> {
+  const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
+  await makeFolder(storeDirectory(directory))
+  await mkdir(folder, { mode: 0o755 })
+  return folder
+}
+
+/** Removes what killed commands have left; only while no other command changes the application. */
+export async function removeLeftovers(directory: string): Promise<number> {
+  const leftovers = await findLeftovers(directory)
+  for (const path of leftovers) await rm(path, { recursive: true, force: true })
+  return leftovers.length
+}
+
+/** What killed commands have left: packages in staging, and files that were not renamed yet. */
+export async function findLeftovers(directory: string): Promise<string[]> {
+  const own = join(directory, '.app')
+  const isTemporary = (name: string) => name.endsWith('.tmp')
+  const committed = [lockFile(directory), configFile(directory), '.gitignore'].map(
+    (file) => `${basename(file)}.`,
+  )
+  return [
+    ...(await abandonedFolders(directory)),
+    ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
+    ...(await namesIn(
+      directory,
+      (name) => isTemporary(name) && committed.some((start) => name.startsWith(start)),
+    )),
+    ...(await namesIn(own, isTemporary)),
+    ...(await namesIn(join(own, 'generations'), isTemporary)),
+    ...(await namesIn(join(own, 'purged'), isTemporary)),
+    ...(await namesIn(join(own, 'undone'), isTemporary)),
+    ...(await namesIn(join(own, 'audit'), isTemporary)),
+    ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
+  ]
+}
+
+// `app backup` takes no lock of the application: each has its parts in `.app/.backup-…`, with a lock of its own.
+const backupPrefix = '.backup-'
+
+/** Does `work` in a folder for the parts of a backup, which is gone afterwards. */
+export async function whileBackingUp<Result>(
+  directory: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const own = join(directory, '.app')
+  await assertUsable(own)
+  await makeFolder(own, 0o700)
+  const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
+  // Both at once: a folder without the lock is one that was left.
+  mkdirSync(folder, { mode: 0o700 })
+  let lock: ReturnType<typeof acquireFileLock>
+  try {
+    lock = acquireFileLock(join(folder, 'lock'))
+    return await work(folder)
+  } finally {
+    lock?.release()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The folders of backups, and temporary ones, whose process has died. */
+async function abandonedFolders(directory: string): Promise<string[]> {
+  const prefixes = [backupPrefix, temporaryPrefix]
+  const isOne = (name: string) => prefixes.some((prefix) => name.startsWith(prefix))
+  const folders = await namesIn(join(directory, '.app'), isOne)
+  return folders.filter((folder) => {
+    try {
+      const lock = acquireFileLock(join(folder, 'lock'))
+      lock?.release()
+      return lock !== undefined
+    } catch {
+      return false // it has just gone, or nothing can be removed here
+    }
+  })
+}
+
+export interface SealedTree {
+  /** SHA-512 over every file (SRI). */
+  readonly tree: string
+  readonly files: number
+  readonly bytes: number
+}
+
+/**
+ * Makes a staged package final: modes 0644 and 0755, nothing but files and folders, everything on the disk.
+ * @throws {Failure} for a link or the like, or too much of it
+ */
+export async function seal(staging: string, what: string): Promise<SealedTree> {
+  const entries = await readdir(staging, { recursive: true, withFileTypes: true })
+  let files = 0
+  let bytes = 0
+  const folders = [staging]
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isDirectory()) {
+      await chmod(path, 0o755)
+      folders.push(path)
+      continue
+    }
+    if (!entry.isFile()) throw tooMuch(what, `${entry.name} is a link, and packages hold none`)
+    const { mode, size } = await stat(path)
+    await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
+    files += 1
+    bytes += size
+    if (files > largestTree.files || bytes > largestTree.bytes) {
+      throw treeTooLarge(what)
+    }
+    await syncPath(path)
+  }
+  for (const folder of folders) await syncPath(folder)
+  return { tree: await hashTree(staging), files, bytes }
+}
+
+/** Moves a sealed package to its place in the store. One that is there already is used if it is unharmed. */
+export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
+  // One that is there may lack the sync of its name: the attempt that moved it has ended before.
+  if (await holds(place, tree)) return await syncPath(dirname(place))
+  await rm(`${staging}-damaged`, { recursive: true, force: true })
+  try {
+    await rename(place, `${staging}-damaged`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  await rename(staging, place)
+  await syncPath(dirname(place))
+  await rm(`${staging}-damaged`, { recursive: true, force: true })
+}
+
+/** Whether the store has a folder with exactly that content. */
+export async function holds(place: string, tree: string): Promise<boolean> {
+  try {
+    return (await hashTree(place)) === tree
+  } catch {
+    return false // absent, or with something in it that no store holds
+  }
+}
+
+/** How many files a folder holds, and their bytes. */
+export async function measure(folder: string): Promise<Omit<SealedTree, 'tree'>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const stats = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))
+  return { files: files.length, bytes: stats.reduce((sum, { size }) => sum + size, 0) }
+}
+
+async function namesIn(folder: string, matches: (name: string) => boolean): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter(matches).map((name) => join(folder, name))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+/** Why a package with more than `largestTree` is refused. */
+export const treeTooLarge = (what: string) =>
+  tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
+
+function tooMuch(what: string, reason: string): Failure {
+  return new Failure(
+    'refused',
+    'unsafe-package',
+    `The package ${what} is refused: ${reason}.`,
+    'Nothing was changed. Correct the package if it is yours, or tell its author.',
+  )
+}

@@ -1,0 +1,99 @@
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { FailureEntry } from '../failures/define-failure.ts'
+import {
+  databaseNotOpened,
+  diskFailed,
+  diskFull,
+  type Failure,
+  fileInTheWay,
+  folderInTheWay,
+  missingFile,
+  noDatabaseFile,
+  notEmpty,
+  permissionDenied,
+  quotaUsedUp,
+  readOnly,
+  tooManyFiles,
+} from '../failures/index.ts'
+
+const explanations: Readonly<Record<string, FailureEntry<'path'>>> = {
+  ENOSPC: diskFull,
+  SQLITE_FULL: diskFull,
+  EDQUOT: quotaUsedUp,
+  EROFS: readOnly,
+  SQLITE_READONLY: readOnly,
+  EACCES: permissionDenied,
+  EPERM: permissionDenied,
+  EISDIR: folderInTheWay,
+  SQLITE_CANTOPEN: databaseNotOpened,
+  SQLITE_NOTADB: noDatabaseFile,
+  SQLITE_CORRUPT: noDatabaseFile,
+  ENOTDIR: fileInTheWay,
+  EEXIST: fileInTheWay,
+  ENOTEMPTY: notEmpty,
+  EIO: diskFailed,
+  SQLITE_IOERR: diskFailed,
+  EMFILE: tooManyFiles,
+  ENFILE: tooManyFiles,
+  ENOENT: missingFile,
+}
+
+/** An error of the operating system that concerns a file, with its path, reason and next step; undefined for others. */
+export function explainSystemError(error: Error): Failure | undefined {
+  const chain = [...causesOf(error)]
+  const code = chain.map(knownCode).find((one) => one !== undefined)
+  const path = chain.map(({ path, dest }) => dest ?? path).find((name) => typeof name === 'string')
+  if (code === undefined || path === undefined) return undefined
+  const reason = code === 'SQLITE_CANTOPEN' ? whyNotOpened(path) : isFull(code, path) ? 'ENOSPC' : code
+  const explained = explanations[reason] as FailureEntry<'path'>
+  return explained({ path: explained === fileInTheWay ? blocking(path) : path, cause: error })
+}
+
+type SystemError = NodeJS.ErrnoException & { readonly dest?: string }
+
+/** SQLite says no more than that it cannot: it opens the file, and makes others beside it. */
+function whyNotOpened(file: string): string {
+  if (stat(file)?.isDirectory()) return 'EISDIR'
+  try {
+    accessSync(dirname(file), constants.W_OK)
+    accessSync(file, constants.W_OK)
+    return 'SQLITE_CANTOPEN'
+  } catch (error) {
+    return knownCode(error as SystemError) ?? 'SQLITE_CANTOPEN'
+  }
+}
+
+/** Where SQLite cannot make the files beside the database, it says no more than that the disk failed. */
+function isFull(code: string, file: string): boolean {
+  try {
+    return code === 'SQLITE_IOERR' && statfsSync(dirname(file)).bavail === 0
+  } catch {
+    return false
+  }
+}
+
+/** Those of SQLite have refinements: `SQLITE_IOERR_WRITE`. */
+const knownCode = ({ code = '' }: SystemError): string | undefined =>
+  [code, /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''].find((name) => Object.hasOwn(explanations, name))
+
+function* causesOf(error: unknown): Generator<SystemError> {
+  for (let at = error; at instanceof Error; at = at.cause) yield at
+}
+
+/** The file on the way to `path` that is no folder. */
+function blocking(path: string): string {
+  for (let at = path; ; at = dirname(at)) {
+    const found = stat(at)
+    if (found !== undefined) return found.isDirectory() ? path : at
+    if (dirname(at) === at) return path
+  }
+}
+
+function stat(path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}

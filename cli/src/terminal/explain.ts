@@ -1,0 +1,84 @@
+import {
+  BrokenStorageError,
+  ConfigError,
+  EngineError,
+  HostGoneError,
+  HostRefusedError,
+  HostSilentError,
+  isFull,
+  ManifestError,
+  MigrationError,
+  ModuleError,
+  NewerHostError,
+  StillNeededError,
+  StorageBusyError,
+  StorageUnreachableError,
+  UnreadableFileError,
+} from '@mortise/host'
+import { CommanderError } from 'commander'
+import {
+  capitalised,
+  databaseInUse,
+  databaseUnreachable,
+  Failure,
+  fileUnreadable,
+  hostGone,
+  hostSilent,
+  hostStopped,
+  invalidConfig,
+  invalidManifest,
+  migrationRefused,
+  moduleFailed,
+  newerHost,
+  noRoom,
+  notOnPostgres,
+  requestRefused,
+  stillNeeded,
+  storageFailed,
+  unexpected,
+  wrongUsage,
+} from '../failures/index.ts'
+import { explainSystemError } from './explain-system-error.ts'
+
+/** The host's errors that say all there is to say. */
+const known = [
+  [NewerHostError, newerHost],
+  [ConfigError, invalidConfig],
+  [ManifestError, invalidManifest],
+  [StillNeededError, stillNeeded],
+  [MigrationError, migrationRefused],
+  [EngineError, notOnPostgres],
+  [StorageUnreachableError, databaseUnreachable],
+  [StorageBusyError, databaseInUse],
+  [HostGoneError, hostGone],
+  [BrokenStorageError, storageFailed],
+] as const
+
+/** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof CommanderError) return wrongUsage({ problem: problemOf(error) })
+  const cause = error instanceof Error ? error : new Error(String(error))
+  const values = { reason: cause.message, problem: capitalised(cause.message), cause }
+  if (error instanceof ModuleError) return moduleFailed({ ...values, module: error.module })
+  if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
+  if (error instanceof HostSilentError) {
+    const silent = { ...values, process: error.pid ?? 'its process' }
+    return error.isStopped ? hostStopped(silent) : hostSilent(silent)
+  }
+  const entry = known.find(([Kind]) => error instanceof Kind)?.[1]
+  if (entry !== undefined) return entry(values)
+  if (isFull(error) || (error as NodeJS.ErrnoException | undefined)?.code === 'SQLITE_FULL') {
+    return noRoom(values)
+  }
+  if (error instanceof UnreadableFileError) return fileUnreadable({ problem: cause.message, cause })
+  return explainSystemError(cause) ?? unexpected(values)
+}
+
+/** What the parser of the command line says, as a sentence. */
+function problemOf({ message }: CommanderError): string {
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/\.?\s*\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?')
+  return capitalised(text)
+}

@@ -1,0 +1,109 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { hostVersion } from '@mortise/host'
+import t, { type Test } from 'tap'
+import { runApp } from '../run-app.ts'
+import { type SampleOptions, sampleFolder } from '../sample-module.ts'
+
+const packages = fileURLToPath(new URL('../../../packages/', import.meta.url))
+
+const main = `
+  import { defineModule, Strict } from '@mortise/module-sdk'
+  import { Type } from '@sinclair/typebox'
+  const { plugin } = defineModule('stock', {
+    settings: Strict({ lowest: Type.Integer({ default: 3 }) }),
+    events: { 'stock.low': Type.Object({}) },
+  })
+  export default plugin(async (app, { contracts, on, settings }) => {
+    contracts.provide('stock', '1.2.0', contracts.get('shelf'))
+    on('purchase.created', function* () {})
+    const config = { access: 'public' }
+    app.get('/stock/' + settings.lowest, { config }, async () => ({}))
+    app.patch('/stock/:id', { config }, async () => ({}))
+  })`
+
+const files = {
+  'migrations/001-stock.sql': 'CREATE TABLE stock_item (id TEXT);\n\nCREATE TABLE stock_shelf (id TEXT);',
+  'migrations/001-stock.down.sql': 'DROP TABLE stock_shelf; DROP TABLE stock_item;',
+}
+
+const json = (mortise: object) => ({
+  mortise,
+  peerDependencies: { '@mortise/module-sdk': '^1.0.0', '@sinclair/typebox': '^0.34.0' },
+})
+
+/** A package folder, and its package.json. */
+async function folderOf(t: Test, options: SampleOptions) {
+  const folder = await sampleFolder(t.testdir(), options)
+  const file = join(folder, 'package.json')
+  return { folder, file, read: async () => JSON.parse(await readFile(file, 'utf8')) }
+}
+
+t.test('the manifest is written from the code, and what only the author knows stays', async (t) => {
+  const { folder, file, read } = await folderOf(t, {
+    main,
+    files,
+    json: json({ routes: ['GET /gone'], optional: { shelf: '^1' } }),
+  })
+  const written = await runApp('module-manifest', '--json', folder)
+  t.equal(written.exitCode, 0, written.stderr)
+  t.strictSame((await read()).mortise, {
+    id: 'stock',
+    host: `^${hostVersion}`,
+    routes: ['GET /stock/3', 'PATCH /stock/:id'],
+    tables: 'stock',
+    migrations: 'migrations',
+    config: {
+      additionalProperties: false,
+      type: 'object',
+      required: ['lowest'],
+      properties: { lowest: { default: 3, type: 'integer' } },
+    },
+    provides: { stock: '1.2.0' },
+    optional: { shelf: '^1' },
+    events: ['stock.low'],
+    listensTo: ['purchase.created'],
+  })
+  const text = await readFile(file, 'utf8')
+  t.match((await runApp('module-manifest', '--json', folder)).json, { packages: [{ differs: [] }] })
+  t.equal(await readFile(file, 'utf8'), text)
+})
+
+t.test('a manifest that is not what the code says fails the check, and is left alone', async (t) => {
+  const { folder, file, read } = await folderOf(t, { main, files, json: json({}) })
+  await runApp('module-manifest', '--json', folder)
+  t.equal((await runApp('module-manifest', '--json', folder, '--check')).exitCode, 0)
+  const planted = await read()
+  planted.mortise.routes.push('GET /planted')
+  planted.mortise.config.properties.lowest.default = 4
+  await writeFile(file, JSON.stringify(planted))
+  const { exitCode, json: answer } = await runApp('module-manifest', '--json', folder, '--check')
+  t.equal(exitCode, 4)
+  t.match(answer, { error: { code: 'manifest-differs', message: /package\.json \(routes, config\)/ } })
+  t.strictSame(await read(), planted)
+})
+
+t.test('the manifests of our modules are what their code says', async (t) => {
+  const folders = ['api-cart', 'api-event', 'api-purchase'].map((name) => join(packages, name))
+  const { exitCode, stderr } = await runApp('module-manifest', '--json', ...folders, '--check')
+  t.equal(exitCode, 0, stderr)
+})
+
+t.test('code that cannot be loaded, or is no module, is refused with the reason', async (t) => {
+  for (const [code, reason] of [
+    ['throw new Error("no luck")', /no luck/],
+    ['process.exit(0)', /ended with exit code 0/],
+    ['export default async () => {}', /not made by defineModule/],
+    [
+      `import { defineModule } from '@mortise/module-sdk'
+       export default defineModule('bad').plugin(async (app, { database }) => database.many())`,
+      /there are no data before it serves/,
+    ],
+  ] as const) {
+    const { folder } = await folderOf(t, { main: code, json: json({}) })
+    const { exitCode, json: answer } = await runApp('module-manifest', '--json', folder)
+    t.equal(exitCode, 4)
+    t.match(answer, { error: { code: 'module-failed', message: reason } })
+  }
+})

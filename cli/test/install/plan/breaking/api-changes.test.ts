@@ -1,0 +1,223 @@
+import type { JsonSchema, ProbeReport } from '@mortise/host'
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { apiChanges } from '../../../../src/install/plan/breaking/api-changes.ts'
+
+interface Served {
+  readonly access?: string
+  readonly parameters?: readonly object[]
+  readonly body?: JsonSchema
+  readonly bodyRequired?: boolean
+  readonly responses?: Readonly<Record<string, JsonSchema>>
+  readonly schemas?: Readonly<Record<string, JsonSchema>>
+  readonly path?: string
+}
+
+/** What a probe reports of a module with one route. */
+function report({ path = '/note/{id}', ...served }: Served): ProbeReport {
+  const content = (schema: JsonSchema) => ({ content: { 'application/json': { schema } } })
+  const operation = {
+    tags: ['note'],
+    security: [],
+    parameters: served.parameters ?? [],
+    ...(served.body && { requestBody: { required: served.bodyRequired ?? true, ...content(served.body) } }),
+    responses: Object.fromEntries(
+      Object.entries(served.responses ?? { 200: {} }).map(([status, schema]) => [status, content(schema)]),
+    ),
+  }
+  const route = `POST ${path.replace(/\{(\w+)\}/g, ':$1')}`
+  return {
+    document: { paths: { [path]: { post: operation } }, components: { schemas: { ...served.schemas } } },
+    access: { note: { [route]: (served.access ?? 'caller') as 'caller' } },
+  } as unknown as ProbeReport
+}
+
+const changes = (former: Served, next: Served) =>
+  apiChanges({ id: 'note', routes: ['POST /note/:id'] }, report(former), report(next)).map(
+    ({ code, message }) => `${code} ${message.replace('POST /note/:id: ', '')}`,
+  )
+
+const body = (schema: unknown): Served => ({ body: schema as JsonSchema })
+const answer = (schema: unknown): Served => ({ responses: { 200: schema as JsonSchema } })
+const query = (...parameters: object[]): Served => ({
+  parameters: parameters.map((parameter) => ({ in: 'query', schema: { type: 'string' }, ...parameter })),
+})
+const text = Type.Object({ text: Type.String() })
+const choice = (...values: string[]) =>
+  Type.Object({ choice: Type.Union(values.map((one) => Type.Literal(one))) })
+
+const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegExp]>> = {
+  'a scope is needed': [
+    {},
+    { access: 'note:write' },
+    /^access-tightened it takes the scope note:write now \(caller/,
+  ],
+  'another scope is needed': [{ access: 'note:write' }, { access: 'admin' }, /^access-tightened .*admin now/],
+  'a parameter is needed': [
+    query({ name: 'q', required: false }),
+    query({ name: 'q', required: true }),
+    /^input-narrowed the query parameter "q" has to be sent now/,
+  ],
+  'a new parameter is needed': [{}, query({ name: 'q', required: true }), /"q" has to be sent/],
+  'a parameter goes': [query({ name: 'q' }), {}, /"q" is gone/],
+  'a parameter is narrowed': [
+    query({ name: 'q', schema: { type: 'integer', maximum: 100 } }),
+    query({ name: 'q', schema: { type: 'integer', maximum: 50 } }),
+    /"q" has maximum 50 now \(100 before\)/,
+  ],
+  'a path parameter is narrowed': [
+    { parameters: [{ in: 'path', name: 'id', schema: { type: 'string' } }] },
+    {
+      path: '/note/{key}',
+      parameters: [{ in: 'path', name: 'key', schema: { type: 'string', pattern: '^n' } }],
+    },
+    /"id" has pattern "\^n" now \(none before\)/,
+  ],
+  'a body is needed': [{}, body(text), /a body has to be sent now/],
+  'a body was optional': [{ ...body(text), bodyRequired: false }, body(text), /a body has to be sent now/],
+  'no body is taken': [body(text), {}, /takes no body any more/],
+  'a field is needed': [
+    body(Type.Object({ text: Type.Optional(Type.String()) })),
+    body(text),
+    /the body has to have "text" now/,
+  ],
+  'a field goes': [
+    body({ ...text, additionalProperties: false }),
+    body(Type.Object({}, { additionalProperties: false })),
+    /the body no longer takes "text"/,
+  ],
+  'further fields go': [
+    body(Type.Object({})),
+    body(Type.Object({}, { additionalProperties: false })),
+    /no further fields/,
+  ],
+  'a type changes': [
+    body(text),
+    body(Type.Object({ text: Type.Integer() })),
+    /"text" of the body can no longer be string/,
+  ],
+  'null goes': [
+    body({ type: ['string', 'null'] }),
+    body({ type: 'string' }),
+    /the body can no longer be null/,
+  ],
+  'anything was taken': [body({}), body({ type: 'string' }), /has to be string now/],
+  'a value of a union goes': [body(choice('a', 'b')), body(choice('a')), /"choice" of the body .*"b"/],
+  'a value of an enum goes': [body({ enum: ['a', 'b'] }), body({ enum: ['a'] }), /can no longer be "b"/],
+  'values are listed': [
+    body({ type: 'string' }),
+    body({ type: 'string', enum: ['a'] }),
+    /has to be one of "a"/,
+  ],
+  'a text is longer': [
+    body({ type: 'string' }),
+    body({ type: 'string', minLength: 1 }),
+    /has minLength 1 now \(none before\)/,
+  ],
+  'a pattern differs': [
+    body({ type: 'string', pattern: 'a' }),
+    body({ type: 'string', pattern: 'b' }),
+    /has pattern "b" now \("a" before\)/,
+  ],
+  'an item is narrowed': [
+    body(Type.Array(Type.String())),
+    body(Type.Array(Type.String({ maxLength: 5 }))),
+    /each item of the body has maxLength 5/,
+  ],
+  'an item may not repeat': [
+    body({ type: 'array' }),
+    body({ type: 'array', uniqueItems: true }),
+    /no item twice/,
+  ],
+  'what a reference leads to is narrowed': [
+    { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'string' } } },
+    { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'string', maxLength: 1 } } },
+    /maxLength 1/,
+  ],
+  'one of several conditions is new': [
+    body({ allOf: [text] }),
+    body({ allOf: [text, { required: ['more'] }] }),
+    /has to have "more"/,
+  ],
+  'an alternative goes': [
+    body(Type.Union([Type.String(), Type.Object({ a: Type.String() })])),
+    body(Type.String()),
+    /the body no longer takes object/,
+  ],
+  'an answer goes': [
+    { responses: { 200: {}, 201: {} } },
+    { responses: { 200: {} } },
+    /^answer-changed it no longer answers 201/,
+  ],
+  'a field of an answer goes': [answer(text), answer(Type.Object({})), /the answer 200 no longer has "text"/],
+  'a field of an answer may be missing': [
+    answer(text),
+    answer(Type.Object({ text: Type.Optional(Type.String()) })),
+    /may lack "text" now/,
+  ],
+  'a field of an answer may be null': [
+    answer(text),
+    answer({ ...text, properties: { text: { anyOf: [{ type: 'string' }, { type: 'null' }] } } }),
+    /"text" of the answer 200 may be null now/,
+  ],
+  'a field deep in an answer goes': [
+    answer(Type.Object({ data: Type.Array(text) })),
+    answer(Type.Object({ data: Type.Array(Type.Object({})) })),
+    /each item of "data" of the answer 200 no longer has "text"/,
+  ],
+}
+
+for (const [what, [former, next, says]] of Object.entries(breaks)) {
+  t.test(`${what}: it is told, once, and not the other way round`, async (t) => {
+    const told = changes(former, next)
+    t.match(told, [says])
+    t.equal(told.length, 1)
+    t.notMatch(changes(next, former).join(), says)
+    t.strictSame(changes(former, former), [])
+  })
+}
+
+const fine: Readonly<Record<string, [former: Served, next: Served]>> = {
+  'access is opened': [{ access: 'note:write' }, { access: 'caller' }],
+  'whoever is admin has the scope': [{ access: 'admin' }, { access: 'note:write' }],
+  'everybody is a caller': [{ access: 'public' }, { access: 'caller' }],
+  'a needed field has a default': [
+    body(Type.Object({})),
+    body(Type.Object({ size: Type.Integer({ default: 1 }) })),
+  ],
+  'integers become numbers': [body(Type.Integer()), body(Type.Number())],
+  'a listed number becomes any integer': [body({ const: 1 }), body({ type: 'integer' })],
+  'a limit is nought': [body(Type.String()), body(Type.String({ minLength: 0 }))],
+  'a listed value becomes any': [body(choice('a')), body(Type.Object({ choice: Type.String() }))],
+  'an answer has a field more': [
+    answer(text),
+    answer(Type.Object({ ...text.properties, more: Type.String() })),
+  ],
+  'an enum of an answer grows': [answer({ enum: ['a'] }), answer({ enum: ['a', 'b'] })],
+  'a problem goes': [{ responses: { 200: {}, 409: {} } }, { responses: { 200: {} } }],
+  'a path parameter is renamed': [{}, { path: '/note/{key}' }],
+}
+
+for (const [what, [former, next]] of Object.entries(fine)) {
+  t.test(`${what}: nothing breaks`, async (t) => {
+    t.strictSame(changes(former, next), [])
+  })
+}
+
+t.test('a schema that refers to itself ends', async (t) => {
+  const schemas = (limit: object) => ({
+    Tree: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', ...limit },
+        children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } },
+      },
+    },
+  })
+  const tree = { $ref: '#/components/schemas/Tree' }
+  const told = changes(
+    { ...body(tree), ...answer(tree), schemas: schemas({}) },
+    { ...body(tree), ...answer(tree), schemas: schemas({ maxLength: 1 }) },
+  )
+  t.match(told[0], /"name" of the body has maxLength 1/)
+})

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { fakeRegistry, published } from '../../fake-registry.ts'
+import { runApp, testApplication } from '../../run-app.ts'
+import { sampleFiles, sampleTarball } from '../../sample-module.ts'
+
+const word = (version: string, more: object = {}) =>
+  published({ name: 'word', version, license: 'MIT', ...more }, { 'index.js': '' })
+
+const old = published({ name: 'old', version: '0.9.0', deprecated: 'use word', scripts: { install: 'x' } })
+
+t.test(
+  'the plan tells whose code comes in, and what an upgrade changes of it; so does module-info',
+  async (t) => {
+    const { root, directory, run } = await testApplication(t)
+    const { registry } = await fakeRegistry(t, [old, word('1.0.0'), word('2.0.0')])
+    process.env.npm_config_registry = registry
+    const file = (version: string, dependencies: object) =>
+      sampleTarball(join(root, `${version}.tgz`), {
+        version,
+        json: { license: 'ISC', dependencies, scripts: { postinstall: 'x' } },
+      })
+    const first = await run('module-install', await file('1.0.0', { word: '^1.0.0', old: '*' }))
+    t.equal(first.exitCode, 0, first.stdout)
+    t.match(first.json.installed, [
+      {
+        license: 'ISC',
+        scripts: ['postinstall'],
+        deprecated: null,
+        dependencies: [
+          { name: 'old', version: '0.9.0', license: null, scripts: ['install'], deprecated: 'use word' },
+          { name: 'word', version: '1.0.0', license: 'MIT', change: 'added', integrity: /^sha512-/ },
+        ],
+        removedDependencies: [],
+      },
+    ])
+    t.match(first.stderr, /^ {2}license +ISC, scripts skipped: postinstall$/m)
+    t.match(
+      first.stderr,
+      /^ {2}depends on {2}2 packages, 0\.\d kB\n +old 0\.9\.0 \(no license, 0\.\d kB, scripts skipped: install, deprecated: use word\)\n +word 1\.0\.0 \(MIT, 0\.\d kB\)$/m,
+    )
+
+    const dry = await run('module-install', await file('1.1.0', { word: '^2.0.0' }), '--dry-run')
+    t.match(dry.json.installed, [
+      {
+        dependencies: [{ name: 'word', version: '2.0.0', change: 'changed', replaces: '1.0.0' }],
+        removedDependencies: [{ name: 'old', version: '0.9.0' }],
+      },
+    ])
+    t.match(
+      dry.stderr,
+      /1 package, 0\.\d kB: 1 in another version, 1 removed\n +~ word 1\.0\.0 → 2\.0\.0 .*\n +- old 0\.9\.0$/m,
+    )
+
+    const { json } = await run('module-info', 'hello')
+    t.match(json, {
+      dependencies: [
+        { name: 'old', deprecated: 'use word', change: null },
+        { name: 'word', integrity: /^sha512-/, change: null },
+      ],
+    })
+    const { stdout } = await runApp('module-info', 'hello', '--dir', directory)
+    t.match(stdout, /^ {2}depends on {2}2 packages, 0\.\d kB\n +old 0\.9\.0 \(/m)
+  },
+)
+
+t.test('a module that its registry has deprecated is planned as such', async (t) => {
+  const { run } = await testApplication(t)
+  const { 'package.json': json = '', ...files } = sampleFiles()
+  const deprecated = published({ ...JSON.parse(json), deprecated: 'use hallo' }, files)
+  const { registry } = await fakeRegistry(t, [deprecated])
+  process.env.npm_config_registry = registry
+  const { json: document, stderr } = await run('module-install', '@acme/hello', '--dry-run')
+  t.match(document.installed, [{ deprecated: 'use hallo', license: null, dependencies: [] }])
+  t.match(stderr, /^ {2}license +no license, deprecated: use hallo$/m)
+  t.match(stderr, /^ {2}depends on {2}no other package$/m)
+})

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import t, { type Test } from 'tap'
+import { app } from '../../../src/app.ts'
+import { copiesOf } from '../../run-app.ts'
+import { sampleTarball } from '../../sample-module.ts'
+
+/** A clone of an application with hello, as git brings it: no store, no history. */
+const withHello = copiesOf(async ({ root, run }) => {
+  await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+})
+
+async function cloned(t: Test) {
+  const application = await withHello(t)
+  const { directory } = application
+  for (const name of ['store', 'generations']) await rm(join(directory, '.app', name), { recursive: true })
+  return application
+}
+
+const storeOf = async (directory: string) => {
+  const store = join(directory, '.app', 'store')
+  return existsSync(store) ? (await readdir(store)).filter((name) => !name.startsWith('.')) : []
+}
+
+/** Runs a command as somebody at a terminal who answers `answer`. */
+async function at(answer: string, ...argv: string[]) {
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true })
+  const streams = { stdin: terminal(), stdout: new PassThrough(), stderr: terminal() }
+  streams.stdin.end(`${answer}\n`)
+  const exitCode = await app(argv, streams)
+  return { exitCode, said: String(streams.stderr.read()) }
+}
+
+t.test(
+  'what a lock brings is planned before it is in the store, and a dry run leaves it at that',
+  async (t) => {
+    const { directory, run } = await cloned(t)
+    const lock = JSON.parse(await readFile(join(directory, 'modules.lock.json'), 'utf8'))
+    const { integrity, tree } = lock.modules.hello
+    for (const words of [['--dry-run'], []]) {
+      t.strictSame(await storeOf(directory), [])
+      const { exitCode, json, stderr } = await run('module-install', ...words)
+      t.equal(exitCode, 0)
+      t.match(json, {
+        restored: ['hello'],
+        fetched: [{ id: 'hello', integrity, tree, origin: /hello\.tgz$/, dependencies: [] }],
+      })
+      t.match(stderr, /^hello 1\.0\.0\n {2}routes +GET \/hello$/m)
+      t.ok(stderr.includes(`  integrity   ${integrity}\n`))
+    }
+    t.equal((await storeOf(directory)).length, 1)
+    const again = await run('module-install')
+    t.match(again.json, { restored: [], fetched: [] })
+    t.notMatch(again.stderr, /integrity/)
+  },
+)
+
+t.test('on a terminal an origin that is new to this folder is asked about; --yes answers', async (t) => {
+  const { root, directory } = await cloned(t)
+  const declined = await at('n', 'module-install', '--dir', directory)
+  t.equal(declined.exitCode, 4)
+  t.match(declined.said, /GET \/hello[\s\S]*hello\.tgz is not an origin of anything installed now.*\[y\/N\]/)
+  t.strictSame(await storeOf(directory), [])
+  const other = join(root, 'other')
+  await cp(directory, other, { recursive: true })
+  t.equal((await at('n', 'module-install', '--yes', '--dir', other)).exitCode, 0)
+  t.equal((await at('y', 'module-install', '--dir', directory)).exitCode, 0)
+  t.equal((await storeOf(directory)).length, 1)
+})
+
+t.test('what was installed here before is not asked about again', async (t) => {
+  const { directory } = await withHello(t)
+  const [name = ''] = await storeOf(directory)
+  await writeFile(join(directory, '.app', 'store', name, 'index.js'), 'damaged')
+  const { exitCode, said } = await at('n', 'module-install', '--dir', directory)
+  t.equal(exitCode, 0)
+  t.match(said, /^hello 1\.0\.0$/m)
+  t.notMatch(said, /\[y\/N\]/)
+})

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { indexedNames, indexedPackage, workspaceFolder } from '../../../src/install/resolve/module-index.ts'
+
+t.test('bare names and package names of the index mean packages, nothing else does', async (t) => {
+  for (const name of indexedNames) {
+    const packageName = indexedPackage(name) as string
+    t.match(packageName, /^@mortise\//, 'the scope is our own')
+    t.equal(indexedPackage(packageName), packageName)
+  }
+  t.equal(indexedPackage('toString'), undefined)
+  t.equal(indexedPackage('@acme/api-cart'), undefined)
+})
+
+t.test('in a checkout a package is the workspace folder of its name', async (t) => {
+  const checkout = t.testdir({
+    'package.json': '{"workspaces":["packages/a","packages/b"]}',
+    packages: { a: { 'package.json': '{"name":"@x/a"}' }, b: { 'package.json': '{"name":"@x/b"}' } },
+  })
+  t.equal(workspaceFolder('@x/b', checkout), join(checkout, 'packages', 'b'))
+  t.equal(workspaceFolder('@x/c', checkout), undefined)
+})
+
+t.test('this checkout has every package of the index', async (t) => {
+  for (const name of indexedNames) t.ok(workspaceFolder(indexedPackage(name) as string), name)
+})

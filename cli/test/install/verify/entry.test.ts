@@ -1,0 +1,53 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { entryOf } from '../../../src/install/verify/entry.ts'
+import { testApplication } from '../../run-app.ts'
+import { sampleFolder, sampleTarball } from '../../sample-module.ts'
+
+const entries: [json: Parameters<typeof entryOf>[0], file: string | undefined][] = [
+  [{}, 'index.js'],
+  [{ main: 'lib/x.js' }, 'lib/x.js'],
+  [{ exports: './a.js', main: 'b.js' }, './a.js'],
+  [{ exports: { '.': './a.js', './b': './b.js' } }, './a.js'],
+  [{ exports: { types: './a.d.ts', require: './a.cjs', default: './a.js' } }, './a.js'],
+  [{ exports: { '.': { browser: './b.js', node: { import: './n.js' }, default: './d.js' } } }, './n.js'],
+  [{ exports: { '.': [{ require: './a.cjs' }, './a.js'] } }, './a.js'],
+  [{ exports: { './other': './a.js' } }, undefined],
+  [{ exports: { '.': null } }, undefined],
+]
+for (const [json, file] of entries) {
+  t.test(`${JSON.stringify(json)} is ${file}`, async (t) => t.equal(entryOf(json)?.file, file))
+}
+
+const unbuilt = { json: { exports: './dist/index.js', files: ['dist'] } }
+
+t.test('a folder that is not built is refused before anything of it runs, with what to do', async (t) => {
+  const { root, run } = await testApplication(t)
+  const folder = await sampleFolder(join(root, 'hello'), unbuilt)
+  const refused = await run('module-install', folder)
+  t.equal(refused.exitCode, 4)
+  t.match(refused.json.error, {
+    code: 'no-entry',
+    message: /"exports" in package.json names \.\/dist\/index\.js, which is not in the package/,
+    hint: /^Build it first, and check "files"/,
+  })
+  await mkdir(join(folder, 'dist'))
+  await cp(join(folder, 'index.js'), join(folder, 'dist', 'index.js'))
+  t.equal((await run('module-install', folder)).exitCode, 0)
+})
+
+t.test('what is built but not packed is to be named in "files"', async (t) => {
+  const { root, run } = await testApplication(t)
+  const folder = await sampleFolder(join(root, 'hello'), {
+    json: { files: ['README.md'], exports: './index.js' },
+  })
+  await writeFile(join(folder, 'README.md'), '')
+  t.match((await run('module-install', folder)).json.error, { code: 'no-entry', hint: /not packed.*"files"/ })
+})
+
+t.test('of a package from elsewhere the author is told', async (t) => {
+  const { root, run } = await testApplication(t)
+  const file = await sampleTarball(join(root, 'hello.tgz'), unbuilt)
+  t.match((await run('module-install', file)).json.error, { code: 'no-entry', hint: /author/ })
+})

@@ -1,0 +1,182 @@
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readLock, writeLock } from '@mortise/host'
+import t, { type Test } from 'tap'
+import { fakeRegistry, published } from '../fake-registry.ts'
+import { runApp, testApplication } from '../run-app.ts'
+import { answerVersion, sampleFiles, sampleFolder, sampleTarball } from '../sample-module.ts'
+
+/** Another module under the same name and version. */
+const other = { plugin: `${answerVersion('hello', '1.0.0')}; void 'other'` }
+
+const integrityIn = async (directory: string) =>
+  (await readLock(directory)).modules.hello?.integrity as string
+
+/** An application with hello 1.0.0 of a file, its integrity, and a file with other bytes. */
+async function installed(t: Test) {
+  const application = await testApplication(t)
+  const { root, directory, run } = application
+  const file = await sampleTarball(join(root, 'hello.tgz'))
+  t.equal((await run('module-install', file)).exitCode, 0)
+  const others = await sampleTarball(join(root, 'other.tgz'), other)
+  return { ...application, file, others, integrity: await integrityIn(directory) }
+}
+
+/** What a refusal looks like: exit code 4 and both hashes, and nothing is changed. */
+const refused = (integrity: string, where: RegExp) => ({
+  exitCode: 4,
+  json: {
+    error: {
+      code: 'integrity',
+      message: new RegExp(`${where.source}.* Its integrity is sha512-\\S+, not ${literally(integrity)}\\.`),
+      hint: /raise the version/,
+    },
+  },
+})
+
+const literally = (text: string) => text.replace(/[+/=]/g, '\\$&')
+
+t.test('a file with other bytes of the installed version is refused, installed or upgraded', async (t) => {
+  const { directory, run, file, others, integrity } = await installed(t)
+  const before = await readLock(directory)
+  const here = refused(integrity, /@acme\/hello@1\.0\.0 that modules\.lock\.json has/)
+  t.match(await run('module-install', others), here)
+  t.match(await run('module-install', others, '--dry-run'), here)
+  await copyFile(others, file)
+  t.match(await run('module-install', file), here)
+  t.match(await run('module-upgrade'), here)
+  t.strictSame(await readLock(directory), before)
+})
+
+t.test('a version that was installed once keeps its bytes, also after it was removed', async (t) => {
+  const { root, run, file, others, integrity } = await installed(t)
+  t.equal(
+    (await run('module-install', await sampleTarball(join(root, '2.tgz'), { version: '2.0.0' }))).exitCode,
+    0,
+  )
+  t.match(await run('module-install', others), refused(integrity, /that generation 1 has/))
+  t.equal((await run('module-remove', 'hello')).exitCode, 0)
+  t.match(
+    await run('module-install', others),
+    refused(integrity, /that generation 2 has|that generation 1 has/),
+  )
+  t.equal((await run('module-install', file)).exitCode, 0, 'its own bytes are welcome')
+})
+
+t.test('a registry that serves other bytes of a version is refused, by upgrade too', async (t) => {
+  const { directory, run } = await testApplication(t)
+  const publish = async (options: object) => {
+    const { 'package.json': json = '', ...files } = sampleFiles(options)
+    const { registry } = await fakeRegistry(t, [published(JSON.parse(json), files)])
+    process.env.npm_config_registry = registry
+  }
+  await publish({})
+  t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
+  const here = refused(await integrityIn(directory), /that modules\.lock\.json has/)
+  await publish(other)
+  t.match(await run('module-install', '@acme/hello@1.0.0'), here)
+  t.match(await run('module-upgrade'), here)
+  await run('module-remove', 'hello')
+  const removed = await run('module-install', '@acme/hello')
+  t.match(removed, { exitCode: 4, json: { error: { code: 'integrity', message: /generation 1/ } } })
+})
+
+t.test('a bundle with other bytes of a version is refused', async (t) => {
+  const { root, run, others, integrity } = await installed(t)
+  const staging = join(root, 'staging')
+  const bundle = join(root, 'bundle.tgz')
+  for (const words of [
+    ['init', staging],
+    ['module-install', others, '--dir', staging],
+  ])
+    t.equal((await runApp(...words)).exitCode, 0)
+  t.equal((await runApp('bundle', bundle, '--dir', staging)).exitCode, 0)
+  t.match(await run('module-install', bundle), refused(integrity, /that modules\.lock\.json has/))
+})
+
+t.test('a lock that was pulled, and a backup, with other bytes of a version are refused', async (t) => {
+  const { root, directory, run, others, integrity } = await installed(t)
+  const elsewhere = join(root, 'elsewhere')
+  const backup = join(root, 'backup.tgz')
+  for (const words of [
+    ['init', elsewhere],
+    ['module-install', others, '--dir', elsewhere],
+  ])
+    t.equal((await runApp(...words)).exitCode, 0)
+  t.equal((await runApp('backup', backup, '--dir', elsewhere)).exitCode, 0)
+  const here = refused(integrity, /that generation 1 has/)
+  t.match(await run('restore', backup), refused(integrity, /that (?:generation 1|modules\.lock\.json) has/))
+
+  const before = await readLock(directory)
+  await writeLock(directory, await readLock(elsewhere))
+  t.match(await run('module-install'), here)
+  await writeLock(directory, before)
+  t.match(await run('module-install'), { exitCode: 0, json: { unchanged: ['hello'] } })
+})
+
+t.test('what was installed here before is restored and gone back to, whatever came after it', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const folder = await sampleFolder(join(root, 'mine'))
+  await run('module-install', folder)
+  const first = await integrityIn(directory)
+  const backup = join(root, 'backup.tgz')
+  t.equal((await run('backup', backup)).exitCode, 0)
+  await sampleFolder(folder, other)
+  t.equal((await run('module-install', folder)).exitCode, 0)
+  t.equal((await run('module-rollback')).exitCode, 0)
+  t.equal(await integrityIn(directory), first)
+  t.equal((await run('module-rollback')).exitCode, 0)
+  t.equal((await run('restore', backup)).exitCode, 0)
+  t.equal(await integrityIn(directory), first)
+})
+
+t.test("an author's folder may change without a new version, and the plan says so", async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const folder = await sampleFolder(join(root, 'mine'))
+  await run('module-install', folder)
+  const first = await integrityIn(directory)
+  await sampleFolder(folder, other)
+  const again = await run('module-install', folder)
+  t.match(again, { exitCode: 0, json: { installed: [{ replaces: '1.0.0', replacesContent: first }] } })
+  t.match(again.stderr, /content +not that of the 1\.0\.0 before \(sha512-\S+\): raise the version/)
+  t.not(await integrityIn(directory), first)
+  const second = await integrityIn(directory)
+  t.match(
+    await run('module-install', await sampleTarball(join(root, 'third.tgz'), { plugin: 'void 3' })),
+    refused(second, /that modules\.lock\.json has/),
+    'a file is no folder',
+  )
+})
+
+t.test('a folder does not take the place of the same version of a registry', async (t) => {
+  const { root, run, integrity } = await installed(t)
+  const folder = await sampleFolder(join(root, 'mine'), other)
+  t.match(await run('module-install', folder), refused(integrity, /that modules\.lock\.json has/))
+  await sampleFolder(folder, { ...other, version: '1.0.1' })
+  t.match(await run('module-install', folder), {
+    exitCode: 0,
+    json: { installed: [{ version: '1.0.1', replacesContent: null }] },
+  })
+})
+
+t.test('a dependency with other bytes of the same version is refused', async (t) => {
+  const { root, directory, run } = await testApplication(t)
+  const word = (text: string) => published({ name: 'word', version: '1.0.0' }, { 'index.js': text })
+  const depending = (version: string) =>
+    sampleTarball(join(root, `${version}.tgz`), { version, json: { dependencies: { word: '1' } } })
+  const serve = async (text: string) => {
+    const { registry } = await fakeRegistry(t, [word(text)])
+    process.env.npm_config_registry = registry
+  }
+  await serve('first')
+  t.equal((await run('module-install', await depending('1.0.0'))).exitCode, 0)
+  await serve('other')
+  await rm(join(root, 'npm-cache'), { recursive: true, force: true })
+  t.match(await run('module-install', await depending('1.1.0')), {
+    exitCode: 4,
+    json: { error: { code: 'integrity', message: /word@1\.0\.0 is refused.* not sha512-/ } },
+  })
+  await serve('first')
+  t.equal((await run('module-install', await depending('1.1.0'))).exitCode, 0)
+  t.match((await readLock(directory)).modules.hello, { version: '1.1.0' })
+})

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process'
+import { PassThrough } from 'node:stream'
+import t from 'tap'
+import { Terminal } from '../../src/terminal/terminal.ts'
+import { testApplication } from '../run-app.ts'
+import { door } from '../run-process.ts'
+
+function terminal(json: boolean) {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+  const said = (name: 'stdout' | 'stderr') => String(streams[name].read() ?? '')
+  return { terminal: new Terminal(streams, json), said }
+}
+
+t.test('text for people has nothing in it that steers a terminal', async (t) => {
+  const { terminal: people, said } = terminal(false)
+  people.result({}, 'a\u001b[2Jb\u202ec\n  d\te')
+  t.equal(said('stdout'), 'a?[2Jb?c\n  d\te\n')
+  people.note('\u0007')
+  t.equal(said('stderr'), '?\n')
+})
+
+t.test('a program gets one document, whatever happens after it', async (t) => {
+  const { terminal: program, said } = terminal(true)
+  program.result({ url: 'x' }, 'text')
+  program.result({ error: {} }, 'it failed later')
+  t.strictSame(JSON.parse(said('stdout')), { url: 'x' })
+  t.equal(said('stderr'), 'it failed later\n')
+})
+
+t.test('piped, nobody is asked and nothing spins', async (t) => {
+  const { terminal: piped, said } = terminal(false)
+  t.equal(piped.interactive, false)
+  t.equal(await piped.during('working', async () => 1), 1)
+  t.equal(said('stderr'), '')
+})
+
+for (const [columns, spins] of [
+  [80, true],
+  [0, false],
+  [undefined, false],
+] as const) {
+  t.test(
+    `a terminal of ${columns} columns: ${spins ? 'a spinner' : 'no spinner, and it goes on'}`,
+    async (t) => {
+      const stderr = Object.assign(new PassThrough(), { isTTY: true, columns, cursorTo() {}, clearLine() {} })
+      const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
+      const longerThanSilence = () => new Promise<number>((resolve) => setTimeout(resolve, 700, 1))
+      t.equal(await new Terminal(streams, false).during('working', longerThanSilence), 1)
+      t.equal(String(stderr.read() ?? '').includes('working'), spins)
+    },
+  )
+}
+
+const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
+t.test('a real terminal of 0 columns', { skip: !hasScript && 'there is no script(1)' }, async (t) => {
+  const { directory } = await testApplication(t)
+  const command = `stty cols 0 rows 0; "${process.execPath}" "${door}" module-install api-cart --dir "${directory}"`
+  const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+  })
+  t.equal(status, 0, stdout)
+  t.match(stdout, /Installed api-cart/)
+})

@@ -1,0 +1,71 @@
+import type { Storage } from '@mortise/storage'
+import type { Config } from '../config/config.ts'
+import { takeInRecords } from '../events/waiting-records.ts'
+import type { InstalledModules } from '../generations/installed-modules.ts'
+import { assertNobodyNeeds, servingHosts } from '../generations/roll-call.ts'
+import type { ServingHost } from '../generations/serving-host.ts'
+import type { Verdict } from '../generations/settling.ts'
+import { readLock } from '../modules/lock.ts'
+import type { MetricFamily } from '../telemetry/metric-family.ts'
+import type { ApplicationState } from './application-state.ts'
+import { openApplicationStorage } from './open-application-storage.ts'
+import type { WriteHold } from './write-hold.ts'
+
+/** An application whose database is open: by its running host, or by a command where none runs. */
+export interface OpenApplication {
+  readonly config: Config
+  readonly storage: Storage
+  /** Absent where no host runs. */
+  readonly installed?: InstalledModules
+  readonly hosts: {
+    /** Absent where no host runs. */
+    readonly self?: ServingHost
+    /** The other hosts that serve from the same database. SQLite has none. */
+    others(): Promise<readonly ServingHost[]>
+  }
+}
+
+/** An application that a host runs. */
+export interface RunningApplication extends OpenApplication {
+  readonly installed: InstalledModules
+  readonly hold: WriteHold
+  state(): ApplicationState
+  metrics(): Promise<readonly MetricFamily[]>
+  /** Watches the change of a generation for so long at least, in milliseconds, and waits for that. */
+  settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
+  /** Tells the other hosts of the database what this one serves. */
+  tellHosts(): Promise<void>
+}
+
+/**
+ * Opens the database of an application that no host runs, for as long as `work` takes, and takes in what waits for
+ * the audit trail.
+ * @throws {IdentityError} where it is missing or another one
+ * @throws {StorageBusyError} where a host runs after all, or another command has the SQLite file open
+ */
+export async function whileOpen<Result>(
+  config: Config,
+  work: (application: OpenApplication) => Promise<Result>,
+): Promise<Result> {
+  const storage = await openApplicationStorage(config, { onFatal: rethrow })
+  try {
+    // Where that fails they wait for the next one.
+    await takeInRecords(config.directory, storage).catch(() => {})
+    return await work({ config, storage, hosts: { others: () => servingHosts(storage) } })
+  } finally {
+    await storage.close()
+  }
+}
+
+/** @throws {StillNeededError} where another host of the database serves these modules in another form than this one */
+export async function assertUnneeded(
+  { config, hosts }: OpenApplication,
+  modules: readonly string[],
+): Promise<void> {
+  const here = hosts.self?.modules ?? (await readLock(config.directory)).modules
+  await assertNobodyNeeds(modules, here, () => hosts.others())
+}
+
+function rethrow(error: Error): never {
+  throw error
+}

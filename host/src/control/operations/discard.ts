@@ -1,0 +1,27 @@
+import { run } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
+import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
+import { discard as discardFailed } from '../../events/failed-reactions.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** Gives failed reactions to an event up, on record. */
+export const discard = databaseOperation({
+  input: Type.Object({
+    event: Type.String(),
+    module: Type.Optional(Type.String()),
+    record: OperatorRecord,
+  }),
+  migrates: true,
+  async run({ storage }, { record, ...choice }) {
+    return await storage.transaction(function* () {
+      const reactions = yield* discardFailed(choice)
+      const [first] = reactions
+      if (first !== undefined) {
+        const { type, subject } = first
+        const modules = reactions.map(({ module }) => module)
+        yield* run(insertion({ ...record, details: { ...record.details, modules, type, subject } }))
+      }
+      return { reactions }
+    })
+  },
+})

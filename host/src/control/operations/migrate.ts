@@ -1,0 +1,15 @@
+import { Type } from '@sinclair/typebox'
+import { migrateStored } from '../../generations/installed-modules.ts'
+import { LockedModule } from '../../modules/lock.ts'
+import { migrateHost } from '../../modules/migrate-host.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** Brings the schema up for stored modules. */
+export const migrate = databaseOperation({
+  input: Type.Object({ modules: Type.Record(Type.String(), LockedModule) }),
+  async run({ config, storage, installed }, { modules }) {
+    if (installed !== undefined) return { applied: await installed.migrate(modules) }
+    const own = await migrateHost(storage)
+    return { applied: [...own, ...(await migrateStored(config, storage, modules))] }
+  },
+})

@@ -1,0 +1,28 @@
+import { createTokenVerifier } from '../../callers/tokens.ts'
+import { type Config, tokenIssuers } from '../../config/config.ts'
+import { InstalledModules } from '../../generations/installed-modules.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** The OpenAPI document of what is installed. */
+export const openapi = databaseOperation({
+  reads: true,
+  async run({ config, storage, installed }): Promise<unknown> {
+    if (installed !== undefined) return await documentOf(installed, config)
+    const modules = await InstalledModules.start({
+      config,
+      storage,
+      logger: createLogger({ ...config.log, level: 'silent' }),
+      tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+      notReady: () => undefined,
+    })
+    try {
+      return await documentOf(modules, config)
+    } finally {
+      await modules.close()
+    }
+  },
+})
+
+const documentOf = async ({ app }: InstalledModules, { basePath }: Config): Promise<unknown> =>
+  (await app.inject(`${basePath}/openapi.json`)).json()

@@ -1,0 +1,21 @@
+import { MigrationError } from '@mortise/storage'
+import { Type } from '@sinclair/typebox'
+import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
+import { forgetSubscription } from '../../events/failed-reactions.ts'
+import { assertUnneeded } from '../open-application.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** Drops, on record, what the database has of a module that is not installed: its progress with events, and its tables. */
+export const purge = databaseOperation({
+  input: Type.Object({ module: Type.String(), record: OperatorRecord }),
+  migrates: true,
+  async run(application, { module, record }) {
+    const { installed, storage } = application
+    if (installed?.modules.some(({ id }) => id === module)) {
+      throw new MigrationError(`the tables of ${module} cannot be dropped: it is installed`)
+    }
+    await assertUnneeded(application, [module])
+    await storage.transaction(() => forgetSubscription(module))
+    return await storage.purge(module, insertion(record))
+  },
+})

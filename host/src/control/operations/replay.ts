@@ -1,0 +1,12 @@
+import { Type } from '@sinclair/typebox'
+import { replay as replayFailed } from '../../events/failed-reactions.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** Makes failed reactions due: all, those to one event, those of one module. */
+export const replay = databaseOperation({
+  input: Type.Object({ event: Type.Optional(Type.String()), module: Type.Optional(Type.String()) }),
+  migrates: true,
+  run: async ({ storage }, choice) => ({
+    reactions: await storage.transaction(() => replayFailed(choice)),
+  }),
+})

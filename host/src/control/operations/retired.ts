@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox'
+import { settlesWithin } from '../../telemetry/settles-within.ts'
+import { assertUnneeded } from '../open-application.ts'
+import { databaseOperation, RefusedError } from '../operation.ts'
+import { byAll } from '../pool.ts'
+
+/** For how long a former generation may go on answering while somebody waits for its end, in milliseconds. */
+const TIMEOUT = 10_000
+
+/** Waits until no former generation serves anybody any more, here or, for these modules, at another host of the database. */
+export const retired = databaseOperation({
+  input: Type.Object({ modules: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))) }),
+  inPool: byAll,
+  async run(application, { modules = [] }) {
+    const retired = application.installed?.retired() ?? Promise.resolve()
+    if (!(await settlesWithin(TIMEOUT, retired))) {
+      throw new RefusedError(
+        `requests that began before the change are still not answered after ${TIMEOUT / 1000} s`,
+      )
+    }
+    await assertUnneeded(application, modules)
+    return {}
+  },
+})

@@ -1,0 +1,21 @@
+import type { AppliedMigration } from '@mortise/storage'
+import { Type } from '@sinclair/typebox'
+import { assertUnneeded } from '../open-application.ts'
+import { databaseOperation } from '../operation.ts'
+
+/** Undoes migrations; those that are not applied are skipped. See `Storage.undo`. */
+export const undo = databaseOperation({
+  input: Type.Object({
+    migrations: Type.Unsafe<readonly AppliedMigration[]>(
+      Type.Array(Type.Object({ module: Type.String(), name: Type.String() })),
+    ),
+  }),
+  async run(application, { migrations }) {
+    await assertUnneeded(
+      application,
+      migrations.map(({ module }) => module),
+    )
+    await application.storage.undo(migrations)
+    return {}
+  },
+})

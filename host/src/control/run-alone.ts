@@ -1,0 +1,36 @@
+import type { TSchema } from '@sinclair/typebox'
+import { readConfig } from '../config/config.ts'
+import { migrateHost } from '../modules/migrate-host.ts'
+import { whileOpen } from './open-application.ts'
+import { isDatabaseStillToCome } from './open-application-storage.ts'
+import type { DatabaseOperation } from './operation.ts'
+import { type DatabaseOperationName, type InputArgument, type OutputOf, operations } from './operations.ts'
+
+/**
+ * Does an operation on an application that no host runs.
+ * @throws {StorageBusyError} where one runs after all
+ * @throws as the operation does
+ */
+export async function runAlone<Name extends DatabaseOperationName>(
+  directory: string,
+  name: Name,
+  ...[input = {}]: InputArgument<Name>
+): Promise<OutputOf<Name>> {
+  const operation: DatabaseOperation<TSchema, unknown> = operations[name]
+  return (await run(directory, operation, input)) as OutputOf<Name>
+}
+
+async function run(
+  directory: string,
+  operation: DatabaseOperation<TSchema, unknown>,
+  input: unknown,
+): Promise<unknown> {
+  const config = await readConfig(directory)
+  if (operation.alone) return await operation.alone(config, input)
+  if (operation.withoutDatabase && (await isDatabaseStillToCome(config)))
+    return await operation.withoutDatabase(config, input)
+  return await whileOpen(config, async (application) => {
+    if (operation.migrates) await migrateHost(application.storage)
+    return await operation.run(application, input)
+  })
+}

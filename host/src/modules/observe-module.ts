@@ -1,0 +1,84 @@
+import { type Database, declarationOf, type EventLog, type ModuleContext } from '@mortise/module-sdk'
+import { Value } from '@sinclair/typebox/value'
+import fastify from 'fastify'
+import { ModuleError } from './host-module.ts'
+import { loadPlugin } from './load-plugin.ts'
+import { methodsOf } from './register-module.ts'
+
+/** What the code of a module says of it. */
+export interface ObservedModule {
+  readonly id: string
+  readonly routes: readonly string[]
+  readonly events: readonly string[]
+  readonly provides: Readonly<Record<string, string>>
+  readonly listensTo: readonly string[]
+  /** The JSON Schema of its settings; undefined where it takes none. */
+  readonly config: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * Loads the package in `directory` and registers its module on nothing: there is no database and no other module, and
+ * settings have their defaults.
+ *
+ * @param name what the module is called until its id is known
+ * @param requires the contracts that it cannot do without: it gets an empty object for each
+ * @throws {ModuleError}
+ */
+export async function observeModule(
+  directory: string,
+  name: string,
+  requires: readonly string[],
+): Promise<ObservedModule> {
+  const plugin = await loadPlugin(name, directory, { confined: false })
+  const declared = declarationOf(plugin)
+  if (declared === undefined) throw new ModuleError(name, 'its default export is not made by defineModule')
+  const { id, settings, events = {} } = declared
+  const routes: string[] = []
+  const provides: Record<string, string> = {}
+  const listensTo = new Set<string>()
+  const context: ModuleContext = {
+    settings: (settings === undefined ? {} : Value.Default(settings, {})) as ModuleContext['settings'],
+    log: fastify({ logger: false }).log,
+    database: nothing as Database,
+    contracts: {
+      provide(contract: string, version: string) {
+        provides[contract] = version
+      },
+      get: (contract: string) => (requires.includes(contract) ? {} : undefined) as never,
+    },
+    audit: function* () {},
+    onClaim: () => {},
+    everyMinute: () => {},
+    on: (type) => listensTo.add(type),
+    get events() {
+      listensTo.add('*')
+      return { ...nothing, onMore: () => () => {} } as EventLog
+    },
+    eventTypes: { has: () => false },
+    retiring: new AbortController().signal,
+  }
+  const app = fastify()
+  app.addHook('onRoute', (route) => {
+    for (const method of methodsOf(route)) routes.push(`${method} ${route.url}`)
+  })
+  await app.register(plugin as never, context)
+  const config = settings && JSON.parse(JSON.stringify(settings))
+  return { id, routes, events: Object.keys(events), provides, listensTo: [...listensTo], config }
+}
+
+const absent = async () => {
+  throw new Error('it reads or writes while it registers: there are no data before it serves')
+}
+
+/** A database, and a sequence of events, that nobody can ask. */
+const nothing = {
+  many: absent,
+  maybeOne: absent,
+  one: absent,
+  snapshot: absent,
+  transaction: absent,
+  read: absent,
+  last: absent,
+  newest: absent,
+  find: absent,
+}
