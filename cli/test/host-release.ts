@@ -18,7 +18,7 @@ export interface ReleaseOptions {
 }
 
 /**
- * Packs command, host and SDK, as they are built, as a release of that version into a directory of tarballs. They
+ * Packs command, host, storage and SDK, as they are built, as a release of that version into a directory of tarballs. They
  * come without their third-party dependencies, which are found in the checkout that the folders of tests lie in.
  */
 export async function packRelease(
@@ -29,8 +29,13 @@ export async function packRelease(
   await mkdir(folder, { recursive: true })
   const more = Object.entries(migrations).map(([name, text]) => [`migrations/${name}`, text])
   await pack(folder, 'packages/module-sdk', {})
+  await pack(folder, 'packages/storage', {})
   await pack(folder, 'host', { version: host }, Object.fromEntries(more))
-  const dependencies = { '@mortise/host': host, '@mortise/module-sdk': '^1.0.0' }
+  const dependencies = {
+    '@mortise/host': host,
+    '@mortise/storage': '^1.0.0',
+    '@mortise/module-sdk': '^1.0.0',
+  }
   await pack(folder, 'cli', { version, dependencies }, cli)
 }
 

@@ -4,7 +4,6 @@ export {
   BrokenStorageError,
   type Column,
   type DatabaseContents,
-  type DatabaseInspection,
   type DatabasePlace,
   type DatabaseSchema,
   damageOf,
@@ -12,8 +11,6 @@ export {
   describeTables,
   EngineError,
   extractModule,
-  forgetIdentity,
-  inspectDatabase,
   isFull,
   keptFree,
   MigrationError,
@@ -22,7 +19,6 @@ export {
   type Move,
   makeFolder,
   modeOf,
-  openStorage,
   parseJson,
   parsePostgresUrl,
   postgresData,
@@ -30,7 +26,6 @@ export {
   type Reconciled,
   readContents,
   readFileContents,
-  readFileId,
   readJsonFile,
   readOptionalText,
   readText,
@@ -65,6 +60,7 @@ export {
   tokenIssuers,
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
+export { forgetIdentity, keptTables, readFileId } from './config/database-id.ts'
 export {
   assertOwnDatabase,
   assertOwnSecret,
@@ -103,6 +99,7 @@ export type {
   FailedChoice,
   FailedReaction,
 } from './events/failed-reactions.ts'
+export { openStorage } from './events/open-storage.ts'
 export { leaveRecord, readWaiting } from './events/waiting-records.ts'
 export { createHost } from './generations/create-host.ts'
 export {
@@ -115,6 +112,7 @@ export {
 export { observe, type ProbeReport, probe } from './generations/probe.ts'
 export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
 export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
+export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'

@@ -4,7 +4,6 @@ import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { testOnPostgres } from '../../packages/storage/test/engines.ts'
 import { startProxy } from '../../packages/storage/test/postgres/proxy.ts'
 import { Application } from '../src/application.ts'
 import { configFile } from '../src/config/config.ts'
@@ -20,6 +19,7 @@ import {
   uninstall,
 } from './application-folder.ts'
 import './built-children.ts'
+import { testOnPostgres } from './engines.ts'
 
 async function start(t: Test, directory: string): Promise<Application> {
   const application = await Application.start({ directory, environment: {} })

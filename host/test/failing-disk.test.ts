@@ -1,4 +1,6 @@
-import { BrokenStorageError, Checkpoints, Connection } from '@mortise/storage'
+import { truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { Application } from '../src/application.ts'
 import { applicationFolder } from './application-folder.ts'
@@ -14,14 +16,29 @@ async function running(t: Test) {
   return { directory, host, closed }
 }
 
+/** What the driver throws where the disk fails. */
+const gone = () => {
+  throw new SqliteDatabase.SqliteError('the disk is gone', 'SQLITE_IOERR_FSYNC')
+}
+
+/** Has statements fail that match, on whichever connection, while `isFailing`. */
+function failStatements(t: Test, source: RegExp, isFailing = () => true): void {
+  const memory = new SqliteDatabase(':memory:')
+  const statement = Object.getPrototypeOf(memory.prepare('SELECT 1')) as SqliteDatabase.Statement
+  memory.close()
+  for (const name of ['run', 'get'] as const) {
+    const original = statement[name] as (...values: unknown[]) => unknown
+    t.intercept(statement, name, {
+      value(this: SqliteDatabase.Statement, ...values: unknown[]) {
+        return isFailing() && source.test(this.source) ? gone() : original.apply(this, values)
+      },
+    })
+  }
+}
+
 t.test('a COMMIT that fails is an unknown outcome for all that shared it, and ends the host', async (t) => {
   const { host, closed } = await running(t)
-  const failure = new BrokenStorageError('the disk is gone', {}, 'unknown-outcome')
-  t.intercept(Connection.prototype, 'commit', {
-    value: () => {
-      throw failure
-    },
-  })
+  failStatements(t, /^COMMIT$/)
   const answers = await Promise.all(
     Array.from({ length: 40 }, async () => {
       const response = await fetch(`${host.url}/guest`, { method: 'POST' }).catch(() => undefined)
@@ -37,15 +54,16 @@ t.test('a COMMIT that fails is an unknown outcome for all that shared it, and en
     [],
     'those behind it were not tried',
   )
-  t.equal(await closed, failure)
+  t.match(await closed, { kind: 'unknown-outcome', message: /the disk is gone/ })
 })
 
 t.test('a host whose stop meets a failing disk comes to an end, and says where the data are', async (t) => {
   const { host, closed } = await running(t)
   await fetch(`${host.url}/guest`, { method: 'POST' })
-  t.intercept(Checkpoints.prototype, 'end', {
-    value: () => {
-      throw new Error('the disk is gone')
+  const { pragma } = SqliteDatabase.prototype
+  t.intercept(SqliteDatabase.prototype, 'pragma', {
+    value(this: SqliteDatabase.Database, source: string, ...options: [SqliteDatabase.PragmaOptions?]) {
+      return source === 'wal_checkpoint(TRUNCATE)' ? gone() : pragma.call(this, source, ...options)
     },
   })
   await host.stop('SIGTERM', 0)
@@ -67,18 +85,20 @@ t.test('what fails while a host stops ends it with that', async (t) => {
 })
 
 t.test('while the log cannot be written back, a host is ready until that is large', async (t) => {
-  const { host } = await running(t)
-  const state = { failure: undefined as Error | undefined, bytes: 65 * 1024 * 1024 }
-  for (const name of ['failure', 'bytes'] as const)
-    t.intercept(Checkpoints.prototype, name, { get: () => state[name] })
+  const { host, directory } = await running(t)
+  const log = join(directory, 'data', 'app.db-wal')
+  let isFailing = false
+  failStatements(t, /wal_checkpoint/, () => isFailing)
   const ready = async () => {
     const response = await fetch(`${host.url}/health/ready`)
     return [response.status, ((await response.json()) as { detail?: string }).detail]
   }
+  await truncate(log, 65 * 1024 * 1024)
   t.strictSame(await ready(), [200, undefined], 'another process may read it for long')
-  state.failure = new Error('the disk is gone')
+  isFailing = true
+  await fetch(`${host.url}/guest`, { method: 'POST' })
   t.match(await ready(), [503, /write-ahead log cannot be written back/])
   t.match(await (await fetch(`${host.url}/metrics`)).text(), /^mortise_wal_bytes 68157440$/m)
-  state.bytes = 63 * 1024 * 1024
+  await truncate(log, 63 * 1024 * 1024)
   t.strictSame(await ready(), [200, undefined])
 })

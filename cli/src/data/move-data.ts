@@ -10,6 +10,7 @@ import {
   HostGoneError,
   HostRefusedError,
   holdWrites,
+  keptTables,
   MigrationError,
   type Move,
   parsePostgresUrl,
@@ -83,7 +84,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
   const { withMove } = await postgresData()
   const source = config.auth.issuer ?? directory
   return await asFailures(() =>
-    withMove({ file, url, sets, source }, async (move) => {
+    withMove({ file, url, sets, source, kept: keptTables }, async (move) => {
       await terminal.during('Copying', () => move.pass())
       const begun = performance.now()
       const tables = await terminal.during('Comparing, while writes are held back', () =>

@@ -5,6 +5,7 @@ import {
   type DatabasePlace,
   forgetDatabase,
   forgetIdentity,
+  keptTables,
   type Lock,
   lockFile,
   readFileContents,
@@ -79,7 +80,9 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   if ('url' in database) {
     await forgetDatabase(directory, isEmpty)
     const sets = await storedMigrations(directory)
-    return await whileNoHost(({ stageSchema }) => stageSchema(database.url, data, sets, lock.generation))
+    return await whileNoHost(({ stageSchema }) =>
+      stageSchema(database.url, data, sets, lock.generation, keptTables),
+    )
   }
   toSqlite(data)
   const own = (await readIdentity(directory))?.database?.id

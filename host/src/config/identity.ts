@@ -2,17 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
-import {
-  type DatabaseId,
-  makeFolder,
-  recordedId,
-  type Storage,
-  syncPath,
-  writeDurably,
-} from '@mortise/storage'
+import { makeFolder, type Storage, syncPath, writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
+import { type DatabaseId, recordedId } from './database-id.ts'
 import { ConfigError } from './settings.ts'
 
 // An application remembers in `.app/identity.json` which database is its own, by an id that the database has too, and

@@ -1,7 +1,8 @@
-import { checkedSchemas, type SchemaError, schemaErrors } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ValidateFunction } from 'ajv'
+import { checkedSchemas } from './check-schema.ts'
 import { nearest } from './nearest.ts'
+import { type SchemaError, schemaErrors } from './schema-errors.ts'
 import { settingFormats } from './setting-formats.ts'
 
 /** Text by name, as process.env. */

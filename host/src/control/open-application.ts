@@ -1,6 +1,5 @@
 import type { Storage } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
-import { openApplicationStorage } from '../config/open-application-storage.ts'
 import { takeInRecords } from '../events/waiting-records.ts'
 import type { InstalledModules } from '../generations/installed-modules.ts'
 import { assertNobodyNeeds, servingHosts } from '../generations/roll-call.ts'
@@ -9,6 +8,7 @@ import type { Verdict } from '../generations/settling.ts'
 import { readLock } from '../modules/lock.ts'
 import type { MetricFamily } from '../telemetry/metric-family.ts'
 import type { ApplicationState } from './application-state.ts'
+import { openApplicationStorage } from './open-application-storage.ts'
 import type { WriteHold } from './write-hold.ts'
 
 /** An application whose database is open: by its running host, or by a command where none runs. */
@@ -38,19 +38,20 @@ export interface RunningApplication extends OpenApplication {
 }
 
 /**
- * Opens the database of an application that no host runs, for as long as `work` takes, and takes in what waits for
- * the audit trail.
+ * Opens the database of an application that no host runs, for as long as `work` takes.
+ * @param options.takesRecords whether waiting records are first written to the audit trail
  * @throws {IdentityError} where it is missing or another one
  * @throws {StorageBusyError} where a host runs after all, or another command has the SQLite file open
  */
 export async function whileOpen<Result>(
   config: Config,
   work: (application: OpenApplication) => Promise<Result>,
+  { takesRecords = true } = {},
 ): Promise<Result> {
   const storage = await openApplicationStorage(config, { onFatal: rethrow })
   try {
     // Where that fails they wait for the next one.
-    await takeInRecords(config.directory, storage).catch(() => {})
+    if (takesRecords) await takeInRecords(config.directory, storage).catch(() => {})
     return await work({ config, storage, hosts: { others: () => servingHosts(storage) } })
   } finally {
     await storage.close()

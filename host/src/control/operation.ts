@@ -10,6 +10,8 @@ const nothing = Type.Object({})
 export interface Operation<Input extends TSchema = TSchema> {
   /** It only looks, and takes no input: `GET` on the control socket, and asked again of another process. */
   readonly reads?: true
+  /** It changes nothing, so a command that does it alone leaves waiting audit records where they are. `reads` implies it. */
+  readonly changesNothing?: true
   readonly input?: Input
   /**
    * For how long code of a module may hold the event loop meanwhile, in milliseconds: nobody gives the host up until

@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import { readConfig } from '../config/config.ts'
-import { isDatabaseStillToCome } from '../config/open-application-storage.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
-import { whileOpen } from './open-application.ts'
+import { type OpenApplication, whileOpen } from './open-application.ts'
+import { isDatabaseStillToCome } from './open-application-storage.ts'
 import type { DatabaseOperation } from './operation.ts'
 import { type DatabaseOperationName, type InputArgument, type OutputOf, operations } from './operations.ts'
 
@@ -29,8 +29,10 @@ async function run(
   if (operation.alone) return await operation.alone(config, input)
   if (operation.withoutDatabase && (await isDatabaseStillToCome(config)))
     return await operation.withoutDatabase(config, input)
-  return await whileOpen(config, async (application) => {
+  const takesRecords = !operation.reads && !operation.changesNothing
+  const work = async (application: OpenApplication) => {
     if (operation.migrates) await migrateHost(application.storage)
     return await operation.run(application, input)
-  })
+  }
+  return await whileOpen(config, work, { takesRecords })
 }

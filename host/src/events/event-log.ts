@@ -8,8 +8,9 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import { deleteOldest, type Storage } from '@mortise/storage'
+import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
+import { deleteOldest } from './event-tables.ts'
 
 /** How often a host on PostgreSQL looks by itself, should nobody have told it, in milliseconds. */
 const LOOK_INTERVAL = 1_000
@@ -41,7 +42,7 @@ export class EventLog implements EventReader {
   constructor(storage: Storage, log: FastifyBaseLogger) {
     this.#storage = storage
     this.#log = log
-    this.#stopListening = storage.onEvents(() => this.wake())
+    this.#stopListening = storage.onOutbox(() => this.wake())
     // On SQLite nobody else writes.
     if (storage.engine === 'postgres') this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
   }
@@ -132,7 +133,7 @@ export class EventLog implements EventReader {
     try {
       while (this.#lookAgain) {
         this.#lookAgain = false
-        await this.#storage.sequenceEvents()
+        await this.#storage.sequenceOutbox()
         if (this.#listeners.size === 0) continue
         const last = await this.last()
         if (last === this.#announced) continue

@@ -1,5 +1,5 @@
 import type { Emission, Transaction } from '@mortise/module-sdk'
-import { isEmission } from '@mortise/storage'
+import { isEmission } from './emission.ts'
 
 /** The same steps; `write` is what is done in place of each emission. */
 export function* mapEmissions<Result>(

@@ -1,7 +1,7 @@
-import { checkedSchemas, checkSchema } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'

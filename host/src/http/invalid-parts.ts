@@ -1,6 +1,6 @@
 import type { InvalidPart } from '@mortise/module-sdk'
-import { schemaErrors } from '@mortise/storage'
 import type { ErrorObject } from 'ajv'
+import { schemaErrors } from '../config/schema-errors.ts'
 
 /** More help nobody. */
 const MAX_PARTS = 20

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { clauseOf, firstError, writeDurably } from '@mortise/storage'
+import { writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
+import { firstError } from '../config/first-error.ts'
 import { NewerHostError } from '../config/newer-host-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { hostVersion } from '../config/version.ts'
 

@@ -54,7 +54,7 @@ export class ModuleReactions {
   async idle(): Promise<void> {
     const { storage, events } = this.#parts
     const newest = async () => {
-      await storage.sequenceEvents()
+      await storage.sequenceOutbox()
       return events.last()
     }
     for (let last = -1; last !== (await newest()); ) {

@@ -1,10 +1,13 @@
 import { isAbsolute, join, normalize } from 'node:path'
 import { Manifest } from '@mortise/module-sdk'
-import { checkedSchemas, checkSchema, clauseOf, firstError, parseJson, readText } from '@mortise/storage'
+import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
 import validVersion from 'semver/functions/valid.js'
 import validRange from 'semver/ranges/valid.js'
+import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
+import { firstError } from '../config/first-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 
 /** A module package as its files say it is; nothing of it has run. */
 export interface ModulePackage {

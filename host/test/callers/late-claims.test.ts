@@ -3,12 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from '@mortise/module-sdk'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { readLock, writeLock } from '../../src/modules/lock.ts'
 import { applicationFolder, type FixtureModule, install, uninstall } from '../application-folder.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 import { bearer, issuer, secret } from './test-app.ts'
 
 const note: FixtureModule = {

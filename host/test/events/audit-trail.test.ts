@@ -1,10 +1,13 @@
 import { run, sql } from '@mortise/module-sdk'
-import { openStorage, type Storage, withMove } from '@mortise/storage'
+import { postgresData, type Storage } from '@mortise/storage'
 import t from 'tap'
-import { temporarySchema, testOnEngines } from '../../../packages/storage/test/engines.ts'
+import { temporarySchema } from '../../../packages/storage/test/engines.ts'
 import { temporaryMigrations } from '../../../packages/storage/test/temporary-migrations.ts'
+import { keptTables } from '../../src/config/database-id.ts'
 import { append, readTrail } from '../../src/events/audit-trail.ts'
+import { openStorage } from '../../src/events/open-storage.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
+import { testOnEngines } from '../engines.ts'
 
 const entry = (object: string) => ({ action: 'thing.done', object })
 
@@ -109,7 +112,14 @@ t.test('records move to PostgreSQL, which counts on and refuses the same', { ski
   await storage.migrate([hostMigrations])
   for (const object of ['a', 'b']) await put(storage, object)
   const { url } = await temporarySchema(t)
-  const options = { file: `${directory}/app.db`, url, sets: [hostMigrations], source: 'shop' }
+  const options = {
+    file: `${directory}/app.db`,
+    url,
+    sets: [hostMigrations],
+    source: 'shop',
+    kept: keptTables,
+  }
+  const { withMove } = await postgresData()
   await withMove(options, async (move) => {
     await move.verify()
     await move.finish()

@@ -2,10 +2,10 @@ import { byEngine, DAY, defineModule, maybeOne, one, run, sql } from '@mortise/m
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { Test } from 'tap'
-import { type Open, testOnEngines, testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { EventLog } from '../../src/events/event-log.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { type Open, testOnEngines, testOnPostgres } from '../engines.ts'
 
 const { emit } = defineModule('notes', {
   events: {

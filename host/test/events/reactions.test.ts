@@ -13,7 +13,6 @@ import {
 import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { type Test, test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import type { OpenApplication } from '../../src/control/open-application.ts'
 import { discard } from '../../src/control/operations/discard.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
@@ -24,6 +23,7 @@ import { reactionTimes } from '../../src/events/reaction-times.ts'
 import { Reactions } from '../../src/events/reactions.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1_000 })
 const { emit } = defineModule('counter', {

@@ -1,8 +1,8 @@
 import { newId } from '@mortise/module-sdk'
-import { testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
 import { leaveRecord, readWaiting, takeInRecords } from '../../src/events/waiting-records.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
+import { testOnEngines } from '../engines.ts'
 
 const record = (object: string) => ({
   id: newId('audit'),

@@ -1,11 +1,11 @@
 import { run, sql } from '@mortise/module-sdk'
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { Test } from 'tap'
-import { type Open, testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { assertNobodyNeeds, RollCall, servingHosts } from '../../src/generations/roll-call.ts'
 import { nameOfHost, type ServingHost } from '../../src/generations/serving-host.ts'
 import { migrateHost } from '../../src/modules/migrate-host.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { type Open, testOnPostgres } from '../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1000 })
 

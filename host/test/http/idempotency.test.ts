@@ -12,15 +12,16 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import { BrokenStorageError, openStorage, type Storage } from '@mortise/storage'
+import { BrokenStorageError, type Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
-import { type Open, testOnEngines, testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { startProxy } from '../../../packages/storage/test/postgres/proxy.ts'
+import { openStorage } from '../../src/events/open-storage.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from '../callers/test-app.ts'
+import { type Open, testOnEngines, testOnPostgres } from '../engines.ts'
 
 const NOTE = 'CREATE TABLE note (owner TEXT NOT NULL, text TEXT NOT NULL)'
 const problems = defineProblems('test', {

@@ -10,14 +10,15 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import { deleteOldest, type Storage } from '@mortise/storage'
+import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
+import { deleteOldest } from '../../src/events/event-tables.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, testApp } from '../callers/test-app.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 
 const Note = Type.Object({ id: Type.String(), text: Type.String({ maxLength: 1000 }) })
 const { emit } = defineModule('note', {
@@ -82,7 +83,7 @@ testOnEngines(
       t.ok(next.rawPayload.equals(first.rawPayload), message)
     }
     await again('wherever the event is')
-    await storage.sequenceEvents()
+    await storage.sequenceOutbox()
     t.equal((await storage.many(sql`SELECT 1 FROM mortise_event`)).length, 2)
     await again('once it has its position')
   },
@@ -117,7 +118,7 @@ testOnEngines('an event stays for as long as an answer is kept there alone', asy
   const { storage, post } = await notes(t, open)
   const first = await post('k', TEXT)
   await storage.transaction(() => emit('note.seen', { subject: 'newest', data: { id: 'newest' } }))
-  await storage.sequenceEvents()
+  await storage.sequenceOutbox()
   const events = async () => (await storage.many(sql`SELECT 1 FROM mortise_event`)).length
   const age = sql`UPDATE mortise_event SET at = ${Date.now() - DAY - 60_000}`
   await storage.transaction(() => run(age))
@@ -136,7 +137,7 @@ testOnEngines('events that stay keep no others', async (t, open) => {
   for (const key of ['a', 'b', 'c']) await post(key, key)
   for (const id of ['d', 'e', 'f'])
     await storage.transaction(() => emit('note.seen', { subject: id, data: { id } }))
-  await storage.sequenceEvents()
+  await storage.sequenceOutbox()
   await storage.transaction(() => run(sql`UPDATE mortise_event SET at = 0`))
   // Seen and added of a to c alternate: those seen go first, then d and e, and f is the newest.
   const more: boolean[] = []
@@ -152,7 +153,7 @@ testOnEngines('events that stay keep no others', async (t, open) => {
 testOnEngines('a former host finds the answer where it looks for it', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const placed = await post('a', TEXT)
-  await storage.sequenceEvents()
+  await storage.sequenceOutbox()
   const unplaced = await post('b', TEXT)
   await storage.undo([{ module: 'host', name: '011-kept-event' }])
   const bodies = await storage.transaction(() =>

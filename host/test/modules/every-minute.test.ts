@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { many, run, sql, type Transaction } from '@mortise/module-sdk'
 import fastify from 'fastify'
 import type { Test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { everyMinute } from '../../src/modules/every-minute.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 
 const MINUTE = 60_000
 

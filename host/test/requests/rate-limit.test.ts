@@ -5,7 +5,6 @@ import { sql } from '@mortise/module-sdk'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { Application } from '../../src/application.ts'
 import { mintApplicationToken } from '../../src/callers/mint-application-token.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -13,6 +12,7 @@ import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { RateLimits } from '../../src/http/limits/rate-limits.ts'
 import { addressLimit } from '../../src/requests/rate-limit.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
+import { testOnPostgres } from '../engines.ts'
 
 /** A route that answers whom it is for, and one that makes a guest of whom it is for, unless it is told to fail. */
 const whoami: FixtureModule = {

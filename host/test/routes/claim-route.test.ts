@@ -1,10 +1,10 @@
 import { answer, type GuestClaim, run, sql, type Transaction } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import { type Open, testOnEngines } from '../../../packages/storage/test/engines.ts'
 import { hostProblems } from '../../src/http/problems.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { Claims, type Take } from '../../src/requests/claims.ts'
 import { bearer, setCookies, testApp } from '../callers/test-app.ts'
+import { type Open, testOnEngines } from '../engines.ts'
 
 /** A host on which `take` is told of claims, which it notes in a table, and a guest. */
 async function claiming(t: Test, open: Open, take: Take = note, publicUrl?: string) {

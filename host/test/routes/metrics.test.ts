@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { testOnPostgres } from '../../../packages/storage/test/engines.ts'
 import { Application } from '../../src/application.ts'
 import { mintApplicationToken } from '../../src/callers/mint-application-token.ts'
 import { applicationFolder, install, oneRoute, uninstall } from '../application-folder.ts'
+import { testOnPostgres } from '../engines.ts'
 
 async function running(t: Test, config: object = {}, ...modules: Parameters<typeof install>[2][]) {
   const directory = await applicationFolder(t, config)

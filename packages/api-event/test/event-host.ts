@@ -34,7 +34,7 @@ export async function eventHost(
   /** Commits what happens, and waits until it has its place: on PostgreSQL that comes a little later. */
   async function happen(steps: () => Transaction<void>): Promise<void> {
     await database.transaction(steps)
-    await database.sequenceEvents()
+    await database.sequenceOutbox()
   }
   let rung = 0
   return {

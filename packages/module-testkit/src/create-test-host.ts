@@ -123,7 +123,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     app,
     database,
     async events() {
-      await database.sequenceEvents()
+      await database.sequenceOutbox()
       return events.read({ after: 0, limit: Number.MAX_SAFE_INTEGER })
     },
     user: (subject, scope) => TestCaller.user(serving, config, subject, scope),

@@ -1,11 +1,4 @@
-export { readContents } from './database-contents.ts'
-export { type DatabaseId, readDatabaseId, recordedId } from './database-id.ts'
-export type { DatabaseInspection } from './database-inspection.ts'
-export { type Column, describeTables, type Table } from './describe-tables.ts'
-export { endWithParent } from './end-with-parent.ts'
-export { hasReactions } from './event/dead-reactions.ts'
-export { isEmission, MAX_DATA } from './event/emission.ts'
-export { deleteOldest } from './event/event-tables.ts'
+export { toSqlite } from './archive/portable-file.ts'
 export { acquireFileLock, databaseLockFile, type FileLock } from './files/file-lock.ts'
 export { makeFolder } from './files/make-folder.ts'
 export { parseJson, readJsonFile, UnreadableFileError } from './files/read-json-file.ts'
@@ -13,45 +6,47 @@ export { readOptionalText, readText } from './files/read-text.ts'
 export { replaceFile } from './files/replace-file.ts'
 export { syncPath } from './files/sync-path.ts'
 export { modeOf, publish, writeDurably, writeNewDurably } from './files/write-durably.ts'
-export { generatorOf, kindOf } from './generator-of.ts'
 export { inspectDatabase } from './inspect-database.ts'
-export { isRefusal, isTold } from './is-refusal.ts'
-export { readMigrations } from './migration-files.ts'
-export { lasts, now, TOLERANCE } from './now.ts'
-export { type DatabasePlace, type OpenOptions, openStorage } from './open-storage.ts'
-export { withMove } from './postgres/move.ts'
+export type { DatabaseInspection } from './migrations/compare-migrations.ts'
+export { readMigrations } from './migrations/migration-files.ts'
+export { type DatabasePlace, type OpenOptions, openStorage, type StorageOptions } from './open-storage.ts'
+export { endWithParent } from './port/end-with-parent.ts'
+export {
+  BrokenStorageError,
+  EngineError,
+  isFull,
+  isRefusal,
+  isTold,
+  MigrationError,
+  NoDatabaseError,
+  StillNeededError,
+  StorageBusyError,
+  StorageUnreachableError,
+} from './port/errors.ts'
+export { generatorOf, kindOf } from './port/generator-of.ts'
+export { lasts, now, TOLERANCE } from './port/now.ts'
+export type { Outbox } from './port/outbox.ts'
+export { MOST_ROWS } from './port/read-limit.ts'
+export { RecentRefusals } from './port/recent-refusals.ts'
+export type {
+  AppliedMigration,
+  DatabaseContents,
+  DatabaseSchema,
+  Engine,
+  LedgerEntry,
+  MigrationSet,
+  ModuleData,
+  Refusing,
+  Storage,
+  StorageObserver,
+} from './port/storage.ts'
 export { isPostgresUrl, parsePostgresUrl } from './postgres/postgres-url.ts'
 export { type Move, postgresData, type Reconciled } from './postgres-data.ts'
-export { MOST_ROWS } from './read-limit.ts'
-export { RecentRefusals } from './recent-refusals.ts'
-export { checkedSchemas, checkSchema } from './schema/check-schema.ts'
-export { firstError } from './schema/first-error.ts'
-export { clauseOf, type SchemaError, schemaErrors } from './schema/schema-errors.ts'
-export { Checkpoints } from './sqlite/checkpoints.ts'
-export { Connection } from './sqlite/connection.ts'
+export { readContents } from './read-contents.ts'
 export { copyDatabase } from './sqlite/copy-database.ts'
 export { damageOf } from './sqlite/damage-of.ts'
-export { BrokenStorageError, isFull } from './sqlite/database-error.ts'
+export { type Column, describeTables, type Table } from './sqlite/describe-tables.ts'
 export { extractModule } from './sqlite/extract-module.ts'
-export { forgetIdentity } from './sqlite/forget-identity.ts'
 export { keptFree, volumeOf } from './sqlite/free-space.ts'
-export { toSqlite } from './sqlite/portable-file.ts'
-export { readFileContents } from './sqlite/read-contents.ts'
-export { readFileId } from './sqlite/read-file-id.ts'
-export {
-  type AppliedMigration,
-  type DatabaseContents,
-  type DatabaseSchema,
-  type Engine,
-  EngineError,
-  MigrationError,
-  type MigrationSet,
-  type ModuleData,
-  NoDatabaseError,
-  type Refusing,
-  StillNeededError,
-  type Storage,
-  StorageBusyError,
-  type StorageObserver,
-  StorageUnreachableError,
-} from './storage.ts'
+export { changeDatabaseFile, readDatabaseFile } from './sqlite/read-file.ts'
+export { readFileContents } from './sqlite/read-file-contents.ts'

@@ -1,20 +1,25 @@
-import { readDatabaseId } from './database-id.ts'
-import { compareMigrations, type DatabaseInspection } from './database-inspection.ts'
-import { deadReactions, hasReactions } from './event/dead-reactions.ts'
+import type { Transaction } from '@mortise/module-sdk'
+import type { DatabaseInspection } from './migrations/compare-migrations.ts'
 import { type DatabasePlace, openStorage } from './open-storage.ts'
-import { inspectDatabase as inspectFile } from './sqlite/inspect-database.ts'
-import { type MigrationSet, NoDatabaseError } from './storage.ts'
+import { NoDatabaseError } from './port/errors.ts'
+import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 
 /**
  * Looks a database through while hosts may serve from it.
+ * @param read what the caller wants to know of it
  * @returns undefined where there is none
  * @throws {StorageUnreachableError}
  */
-export async function inspectDatabase(
+export async function inspectDatabase<Own>(
   place: DatabasePlace,
   sets: readonly MigrationSet[],
-): Promise<DatabaseInspection | undefined> {
-  if ('file' in place) return inspectFile(place.file, sets)
+  read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
+): Promise<DatabaseInspection<Own> | undefined> {
+  if ('file' in place) {
+    const { inspectFile } = await import('./sqlite/inspect-file.ts')
+    return inspectFile(place.file, sets, read)
+  }
+  const { compareMigrations } = await import('./migrations/compare-migrations.ts')
   const storage = await openStorage({ ...place, onFatal: () => {}, create: false }).catch((error) => {
     if (error instanceof NoDatabaseError) return undefined
     throw error
@@ -22,11 +27,8 @@ export async function inspectDatabase(
   if (storage === undefined) return undefined
   try {
     const { ledger } = await storage.schema()
-    const dead = hasReactions(ledger)
-      ? await storage.many<DatabaseInspection['dead'][number]>(deadReactions)
-      : []
-    const databaseId = await readDatabaseId(storage)
-    return { databaseId, damage: [], orphans: [], dead, ...(await compareMigrations(sets, ledger)) }
+    const own = await storage.snapshot(() => read(ledger))
+    return { own, damage: [], orphans: [], ...(await compareMigrations(sets, ledger)) }
   } finally {
     await storage.close()
   }

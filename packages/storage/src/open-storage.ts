@@ -5,20 +5,16 @@ import { DatabaseError } from '@mortise/module-sdk'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
 import { makeFolder } from './files/make-folder.ts'
 import { syncPath } from './files/sync-path.ts'
+import { isFull, NoDatabaseError, StorageBusyError } from './port/errors.ts'
+import type { Outbox } from './port/outbox.ts'
+import type { DatabaseSchema, Storage, StorageObserver } from './port/storage.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
-import { isFull, toDatabaseError } from './sqlite/database-error.ts'
+import { toDatabaseError } from './sqlite/database-error.ts'
 import { type Volume, volumeOf } from './sqlite/free-space.ts'
 import { openReader, openWriter } from './sqlite/open-connections.ts'
 import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
-import {
-  type DatabaseSchema,
-  NoDatabaseError,
-  type Storage,
-  StorageBusyError,
-  type StorageObserver,
-} from './storage.ts'
 
 /** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
 export type DatabasePlace = { readonly file: string } | { readonly url: string }
@@ -35,6 +31,7 @@ export interface OpenOptions {
   readonly create?: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse?: boolean
+  readonly outbox?: Outbox
   readonly observer?: StorageObserver
   /**
    * Writes are refused while its disk has less room than `bytes` (see `keptFree`). SQLite only; without, until there is
@@ -54,11 +51,20 @@ export type StorageOptions = DatabasePlace & OpenOptions
  * @throws {DatabaseError} `full`
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { onFatal, create = true, rehearse = false, schema, onCheckpoint, observer, keepFree } = options
+  const {
+    onFatal,
+    create = true,
+    rehearse = false,
+    schema,
+    onCheckpoint,
+    outbox,
+    observer,
+    keepFree,
+  } = options
   if ('url' in options) {
     // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
-    return openPostgres(parsePostgresUrl(options.url), { create, rehearse, observer })
+    return openPostgres(parsePostgresUrl(options.url), { create, rehearse, outbox, observer })
   }
   const path = resolve(options.file)
   if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
@@ -79,7 +85,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
       const reader = openReader(path)
-      return new SqliteStorage({ writer, reader, lock, onFatal, onCheckpoint, rehearse, observer, space })
+      return new SqliteStorage({
+        ...{ writer, reader, lock, onFatal, onCheckpoint, rehearse, outbox, observer, space },
+      })
     } catch (error) {
       writer.database.close()
       throw error

@@ -18,8 +18,8 @@ import { many, one, run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStorage } from '../src/open-storage.ts'
+import { StorageBusyError } from '../src/port/errors.ts'
 import { openBeside } from '../src/sqlite/open-connections.ts'
-import { StorageBusyError } from '../src/storage.ts'
 import { insertItem, SCHEMA, temporaryStorage } from './temporary-storage.ts'
 
 const items = sql`SELECT id FROM item ORDER BY id`
@@ -187,7 +187,7 @@ t.test('a write lock that somebody else holds for a while is waited for', async 
   t.equal(await write, 1)
 })
 
-t.test('a corrupt file is fatal: told once, nothing accepted any more', async (t) => {
+t.test('a corrupt file is fatal: one call of onFatal, and nothing is accepted any more', async (t) => {
   const file = await corruptDatabase(t)
   const fatal: Error[] = []
   const storage = await openStorage({ file, onFatal: (error) => fatal.push(error) })

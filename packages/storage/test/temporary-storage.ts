@@ -3,8 +3,8 @@ import { sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import type { Test } from 'tap'
 import { type OpenOptions, openStorage } from '../src/open-storage.ts'
+import type { Storage } from '../src/port/storage.ts'
 import { Connection } from '../src/sqlite/connection.ts'
-import type { Storage } from '../src/storage.ts'
 
 /** A database in a folder of the test's own, with this schema, closed when the test ends. */
 export async function temporaryStorage(

@@ -1,8 +1,8 @@
 import { copyDatabase } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { IdentityError } from '../../config/identity.ts'
-import { isDatabaseStillToCome } from '../../config/open-application-storage.ts'
 import { whileOpen } from '../open-application.ts'
+import { isDatabaseStillToCome } from '../open-application-storage.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Writes a copy of the database, as of one moment, to an absolute path. */

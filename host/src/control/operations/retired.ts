@@ -9,6 +9,7 @@ const TIMEOUT = 10_000
 
 /** Waits until no former generation serves anybody any more, here or, for these modules, at another host of the database. */
 export const retired = databaseOperation({
+  changesNothing: true,
   input: Type.Object({ modules: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))) }),
   inPool: byAll,
   async run(application, { modules = [] }) {

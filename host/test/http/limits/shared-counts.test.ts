@@ -1,10 +1,10 @@
 import { run, sql } from '@mortise/module-sdk'
 import { test } from 'tap'
-import { testOnPostgres } from '../../../../packages/storage/test/engines.ts'
 import { RateLimits, WINDOW } from '../../../src/http/limits/rate-limits.ts'
 import { SharedCounts } from '../../../src/http/limits/shared-counts.ts'
 import { migrateHost } from '../../../src/modules/migrate-host.ts'
 import { createLogger } from '../../../src/telemetry/logger.ts'
+import { testOnPostgres } from '../../engines.ts'
 
 const log = createLogger({ level: 'silent', requests: false, slowMs: 1000 })
 const MAX = 100

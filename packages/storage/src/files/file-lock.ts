@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
-import { openDatabase } from '../sqlite/open-database.ts'
+import { openDatabase } from './open-database.ts'
 
 /** A lock held until `release`, or until its process dies, however it dies. */
 export interface FileLock {

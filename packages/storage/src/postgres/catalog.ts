@@ -1,11 +1,8 @@
-import type { SchemaObject } from '../foreign-change.ts'
-import type { Query } from './ledger.ts'
-
 /**
  * Everything in the schema of the session, and what the present transaction has made elsewhere. `sql` is whatever
  * changes when the object does. What PostgreSQL makes by itself, such as the triggers behind foreign keys, is left out.
  */
-const CATALOG = `
+export const CATALOG = `
 WITH own AS (SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
 relation AS (
   SELECT c.oid, c.relname::text AS name, c.relkind, (c.relnamespace = pg_my_temp_schema())::int AS temporary
@@ -58,7 +55,3 @@ SELECT 0, 'schema', nspname, 'the database', '' FROM pg_namespace
 WHERE xmin = pg_current_xact_id()::xid AND nspname NOT LIKE 'pg\\_%'
 UNION ALL
 SELECT 0, 'extension', extname, 'the database', '' FROM pg_extension WHERE xmin = pg_current_xact_id()::xid`
-
-export async function readCatalog(query: Query): Promise<SchemaObject[]> {
-  return (await query(CATALOG)).rows
-}

@@ -6,8 +6,8 @@ import { AnswerWatch } from './answer-watch.ts'
 import { connect } from './connect.ts'
 import { isCrowded } from './crowded.ts'
 import { isUseless } from './database-error.ts'
-import { Ear } from './ear.ts'
 import { cut, hangUp } from './hang-up.ts'
+import { Listener } from './listener.ts'
 import { Pool } from './pool.ts'
 import type { PostgresPlace, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
@@ -17,7 +17,7 @@ import { query, Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { valueTypes } from './value-types.ts'
 
-/** Of those that a host may have: one hears of events, one looks whether the server is there, one migrates or copies. */
+/** Of those that a host may have: one hears of the outbox, one looks whether the server is there, one migrates or copies. */
 const OTHERS = 3
 /** How long it may take to connect. */
 const CONNECT_TIMEOUT_MS = 5_000
@@ -151,14 +151,14 @@ export class Connections {
 
   /** Calls `listener` for what is told on a channel with the name of this schema; the answer ends it. */
   listen(channel: string, listener: () => void): () => Promise<void> {
-    const ear = new Ear(
+    const listening = new Listener(
       async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
       channel,
       (payload) => {
         if (payload === this.#place.schema) listener()
       },
     )
-    return () => ear.close()
+    return () => listening.close()
   }
 
   /** Resolves when what was begun is answered and every connection closed. */

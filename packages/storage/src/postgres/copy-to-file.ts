@@ -1,11 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type SqliteDatabase from 'better-sqlite3'
-import { type Client, escapeIdentifier } from 'pg'
-import type { PortableTable } from '../portable-table.ts'
-import { Connection } from '../sqlite/connection.ts'
-import { writeDatabase } from '../sqlite/copy-database.ts'
-import { quoted } from '../sqlite/module-data.ts'
-import { openDatabase } from '../sqlite/open-database.ts'
+import type { Client } from 'pg'
 import {
   asideOf,
   columnNames,
@@ -13,11 +8,17 @@ import {
   tableNames,
   writeCounted,
   writeForm,
-} from '../sqlite/portable-file.ts'
+} from '../archive/portable-file.ts'
+import type { PortableTable } from '../archive/portable-table.ts'
+import { rowWriter } from '../archive/write-rows.ts'
+import { openDatabase } from '../files/open-database.ts'
+import { quoted } from '../port/quoted.ts'
+import { Connection } from '../sqlite/connection.ts'
+import { writeDatabase } from '../sqlite/copy-database.ts'
+
 import { adoptSchema } from '../sqlite/schema.ts'
-import { rowWriter } from '../sqlite/write-rows.ts'
-import { queryOn } from './change-schema.ts'
-import { type Query, readLedger, sqliteSchema } from './ledger.ts'
+import { type Query, queryOn, readLedger } from './change-schema.ts'
+import { sqliteSchema } from './dialect.ts'
 import { readRows } from './read-rows.ts'
 import { readCounted, readTables } from './tables.ts'
 
@@ -52,7 +53,7 @@ export async function copyToFile(client: Client, file: string): Promise<void> {
 async function copyAll(client: Client, query: Query, database: SqliteDatabase.Database): Promise<void> {
   const tables = await readTables(query)
   // What is read later must still be there, and as it is now.
-  const names = tables.map(({ name }) => escapeIdentifier(name))
+  const names = tables.map(({ name }) => quoted(name))
   if (names.length > 0) await query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
   const ledger = await readLedger(query)
   adoptSchema(new Connection(database), sqliteSchema(ledger))

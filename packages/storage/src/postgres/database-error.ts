@@ -1,5 +1,6 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import { DatabaseError as ServerError } from 'pg'
+import { shortened } from '../port/errors.ts'
 
 /** Nothing was committed, and the same transaction may pass when it is run again. */
 export class RetriableError extends DatabaseError {
@@ -92,8 +93,3 @@ const isLost = ({ code = '', severity }: ServerError) =>
   code === '25P03' ||
   severity === 'FATAL' ||
   severity === 'PANIC'
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
-}

@@ -1,5 +1,6 @@
-import type { Transaction } from '@mortise/module-sdk'
-import { generatorOf } from '../generator-of.ts'
+import type { Statement, Step, Transaction } from '@mortise/module-sdk'
+import { driveAsync } from '../port/drive.ts'
+import { generatorOf } from '../port/generator-of.ts'
 import { RetriableError } from './database-error.ts'
 import type { Session } from './session.ts'
 
@@ -16,22 +17,28 @@ export async function drive<Result>(
   session: Session,
   mode: string,
   steps: () => Transaction<Result>,
+  read: (step: Step) => Statement,
   savepoints: boolean,
 ): Promise<Result> {
-  const generator = generatorOf(steps)
-  let next = generator.next()
-  if (!next.done) session.begin(mode)
-  while (!next.done) {
-    let answer: unknown
+  let isBegun = false
+  let isLost = false
+  const take = async (step: Step) => {
+    if (isLost) throw new NeedsSavepoints()
+    if (!isBegun) session.begin(mode)
+    isBegun = true
     try {
-      answer = await (savepoints ? session.executeInSavepoint(next.value) : session.execute(next.value))
+      const statement = read(step)
+      return await (savepoints ? session.executeInSavepoint(statement) : session.execute(statement))
     } catch (error) {
-      if (error instanceof RetriableError) throw error
-      next = generator.throw(error)
-      if (!savepoints) throw new NeedsSavepoints()
-      continue
+      isLost = !savepoints
+      throw error
     }
-    next = generator.next(answer)
   }
-  return next.value
+  const result = await driveAsync(
+    generatorOf(steps),
+    take,
+    (error) => error instanceof RetriableError || error instanceof NeedsSavepoints,
+  )
+  if (isLost) throw new NeedsSavepoints()
+  return result
 }

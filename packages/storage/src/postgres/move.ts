@@ -1,14 +1,15 @@
-import { type Client, escapeIdentifier } from 'pg'
-import { readCounted } from '../sqlite/portable-file.ts'
-import { MigrationError, type MigrationSet } from '../storage.ts'
-import { queryOn } from './change-schema.ts'
-import { type PostgresLedgerEntry, prepareLedger, type Query, readLedger } from './ledger.ts'
-import { applyEntry } from './migrate.ts'
+import type { Client } from 'pg'
+import { readCounted } from '../archive/portable-file.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { MigrationSet } from '../port/storage.ts'
+import { type Query, queryOn, readLedger, runSteps } from './change-schema.ts'
+import type { PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
-import { type SourceFile, withSource } from './restore-rows.ts'
+import { applyEntries, type SourceFile, withSource } from './restore-rows.ts'
 import { bringForward, loosen, readTables } from './tables.ts'
-import { withPlace } from './with-place.ts'
+import { withConnection } from './with-connection.ts'
 
 // A SQLite database moves into a schema of PostgreSQL. While it is under way the schema has a table `mortise_move`, with
 // which no host opens it: killed at any moment, what is there is no application, and the next attempt goes on with it.
@@ -29,6 +30,8 @@ export interface MoveOptions {
   readonly sets: readonly MigrationSet[]
   /** Names the application: an attempt of another one is not gone on with. */
   readonly source: string
+  /** Tables that each database has rows of its own in. */
+  readonly kept?: readonly string[]
 }
 
 /**
@@ -37,15 +40,15 @@ export interface MoveOptions {
  * @throws {StorageUnreachableError}
  */
 export async function withMove<Result>(
-  { file, url, sets, source }: MoveOptions,
+  { file, url, sets, source, kept = [] }: MoveOptions,
   work: (move: Move) => Promise<Result>,
 ): Promise<Result> {
   return await withSource(file, sets, (origin) =>
-    withPlace(url, (writer, place, connections) =>
+    withConnection(url, (writer, place, connections) =>
       connections.withClient(async (reader) => {
         const query = queryOn(writer)
         await lock(query, place.schema)
-        const pairs = await inTransaction(query, () => prepare(query, place, origin, source))
+        const pairs = await inTransaction(query, () => prepare(query, place, origin, source, kept))
         return await work(new Move(origin, reader, query, pairs))
       }),
     ),
@@ -112,7 +115,7 @@ export class Move {
     try {
       const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
       // Until the server gets to it by itself it would plan as for an empty table.
-      if (done.mended > 0) await this.#query(`ANALYZE ${escapeIdentifier(pair.table.name)}`)
+      if (done.mended > 0) await this.#query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
     } finally {
       await this.#reader.query('ROLLBACK').catch(() => {})
@@ -143,16 +146,16 @@ async function prepare(
   { schema, name }: { readonly schema: string; readonly name: string },
   { database, ledger }: SourceFile,
   source: string,
+  kept: readonly string[],
 ): Promise<Pair[]> {
   if (!(await takenUp(query, name, ledger, source))) {
     await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await prepareLedger(query)
     await query(MARK)
     await query(`INSERT INTO mortise_move VALUES ($1, 1, '')`, [source])
-    for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+    await runSteps(query, applyEntries(ledger))
   }
   const tables = await readTables(query)
-  const pairs = pairTables(database, tables)
+  const pairs = pairTables(database, tables, (name) => !kept.includes(name))
   const { rows } = await query('SELECT verified FROM mortise_move')
   if (rows[0].verified === 1) {
     await query('UPDATE mortise_move SET verified = 0, finish = $1', [await loosen(query, tables)])

@@ -1,5 +1,7 @@
 import type { Client } from 'pg'
-import { NoDatabaseError, type Storage, type StorageObserver, StorageUnreachableError } from '../storage.ts'
+import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
+import type { Outbox } from '../port/outbox.ts'
+import type { Storage, StorageObserver } from '../port/storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresPlace } from './postgres-url.ts'
@@ -11,6 +13,7 @@ export interface PostgresOptions {
   readonly create: boolean
   /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
   readonly rehearse: boolean
+  readonly outbox: Outbox | undefined
   readonly observer: StorageObserver | undefined
 }
 

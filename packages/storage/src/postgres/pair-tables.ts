@@ -1,11 +1,9 @@
 import type SqliteDatabase from 'better-sqlite3'
-import type { PortableTable } from '../portable-table.ts'
-import { asideOf, columnNames, hasRows, putAside, tableNames } from '../sqlite/portable-file.ts'
-import { MigrationError } from '../storage.ts'
-import type { Pair } from './reconcile.ts'
+import { asideOf, columnNames, hasRows, putAside, tableNames } from '../archive/portable-file.ts'
+import type { PortableTable } from '../archive/portable-table.ts'
 
-/** What a database keeps for itself: another one has its own. */
-const OWN = ['mortise_migration', 'mortise_identity']
+import { MigrationError } from '../port/errors.ts'
+import type { Pair } from './reconcile.ts'
 
 /**
  * Which table of a SQLite file each of these is to have its rows from. What PostgreSQL alone has, and the file knows
@@ -17,10 +15,11 @@ const OWN = ['mortise_migration', 'mortise_identity']
 export function pairTables(
   source: SqliteDatabase.Database,
   tables: readonly PortableTable[],
-  isMeant: (name: string) => boolean = () => true,
+  isMeant: (name: string) => boolean,
 ): Pair[] {
   const names = tableNames(source).filter(
-    (name) => !OWN.includes(name) && isMeant(putAside(name) ?? name) && !/^postgres\/\w+$/.test(name),
+    (name) =>
+      name !== 'mortise_migration' && isMeant(putAside(name) ?? name) && !/^postgres\/\w+$/.test(name),
   )
   const pairs = tables.flatMap((table): Pair[] => {
     const from = [asideOf(table.name), table.name].find((name) => names.includes(name))

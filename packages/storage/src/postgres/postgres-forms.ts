@@ -1,8 +1,9 @@
-import { checksumOf } from '../migration-files.ts'
-import type { PostgresForm } from '../sqlite/portable-file.ts'
-import { type LedgerEntry, MigrationError, type MigrationSet } from '../storage.ts'
-import type { PostgresLedgerEntry } from './ledger.ts'
-import { readSets } from './migrate.ts'
+import type { PostgresForm } from '../archive/portable-file.ts'
+import { checksumOf } from '../migrations/migration-files.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
+import type { PostgresLedgerEntry } from './dialect.ts'
+import { readPortableSets } from './read-sets.ts'
 
 /**
  * The ledger of a SQLite database as it is on PostgreSQL: from what a copy of a PostgreSQL has with it, else from the
@@ -40,7 +41,7 @@ async function findForm(
   let reason = 'no package in the store has it'
   for (const set of sets.filter((set) => set.module === module)) {
     try {
-      const [read] = await readSets([set])
+      const [read] = await readPortableSets([set])
       const file = read?.files.find((file) => file.name === name && file.sqlite.checksum === checksum)
       if (file !== undefined) return { module, name, up: file.up, down: file.down, sqliteUp: file.sqlite.up }
     } catch (error) {

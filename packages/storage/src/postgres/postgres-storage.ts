@@ -1,32 +1,34 @@
-import { DatabaseError, firstOf, Sql, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, firstOf, Sql, type Statement, type Step, type Transaction } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { EVENTS_CHANNEL, givePositions, unplaced } from '../event/event-tables.ts'
-import { assertFewRows } from '../read-limit.ts'
-import { RecentRefusals } from '../recent-refusals.ts'
-import {
-  type AppliedMigration,
-  type DatabaseSchema,
-  EngineError,
-  type MigrationSet,
-  type ModuleData,
-  type Refusing,
-  type Storage,
-  type StorageObserver,
-} from '../storage.ts'
-import { changeSchema } from './change-schema.ts'
+import type { SchemaSteps } from '../migrations/dialect.ts'
+import { migrate, needsMigration, pendingMigrations } from '../migrations/migrate.ts'
+import { purgeModule } from '../migrations/purge.ts'
+import { undoMigrations } from '../migrations/undo.ts'
+import { EngineError } from '../port/errors.ts'
+import { type Outbox, StepReader } from '../port/outbox.ts'
+import { assertFewRows } from '../port/read-limit.ts'
+import { RecentRefusals } from '../port/recent-refusals.ts'
+import type {
+  AppliedMigration,
+  DatabaseSchema,
+  MigrationSet,
+  ModuleData,
+  Refusing,
+  Storage,
+  StorageObserver,
+} from '../port/storage.ts'
+import { changeSchema, type Query, readLedger, runSteps } from './change-schema.ts'
 import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
+import { dialect, type PostgresLedgerEntry, sqliteSchema } from './dialect.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
-import { Gate } from './gate.ts'
-import { type PostgresLedgerEntry, type Query, readLedger, sqliteSchema } from './ledger.ts'
-import { applyMigrations, pendingMigrations, readSets } from './migrate.ts'
-import { purgeModule } from './purge.ts'
+import { readPortableSets } from './read-sets.ts'
+import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule } from './restore-module.ts'
 import { withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
 import type { Session } from './session.ts'
-import { undoMigrations } from './undo.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For what locks what it needs by itself. */
@@ -47,8 +49,9 @@ export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
   readonly #rehearse: boolean
+  readonly #outbox: Outbox | undefined
   readonly #observer: StorageObserver | undefined
-  readonly #gate = new Gate()
+  readonly #lock = new ReadWriteLock()
   readonly #working = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
   readonly #refusals = new RecentRefusals()
@@ -58,7 +61,11 @@ export class PostgresStorage implements Storage {
 
   constructor(
     connections: Connections,
-    options: { readonly rehearse: boolean; readonly observer: StorageObserver | undefined },
+    options: {
+      readonly rehearse: boolean
+      readonly outbox: Outbox | undefined
+      readonly observer: StorageObserver | undefined
+    },
   ) {
     this.#connections = connections
     const outages = this.#outages
@@ -71,6 +78,7 @@ export class PostgresStorage implements Storage {
       },
     }
     this.#rehearse = options.rehearse
+    this.#outbox = options.outbox
     this.#observer = options.observer
   }
 
@@ -119,13 +127,13 @@ export class PostgresStorage implements Storage {
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const read = await readSets(sets)
-    if (pendingMigrations(read, await this.#ledger()).length === 0) return []
-    return this.#change((query) => applyMigrations(query, read))
+    const read = await readPortableSets(sets)
+    if (!needsMigration(read, await this.#ledger())) return []
+    return this.#change(() => migrate(dialect, read))
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    return pendingMigrations(await readSets(sets), await this.#ledger())
+    return pendingMigrations(await readPortableSets(sets), await this.#ledger())
   }
 
   async applied() {
@@ -134,7 +142,7 @@ export class PostgresStorage implements Storage {
   }
 
   undo(migrations: readonly AppliedMigration[]): Promise<void> {
-    return this.#change((query) => undoMigrations(query, migrations))
+    return this.#change(() => undoMigrations(dialect, migrations))
   }
 
   async schema(): Promise<DatabaseSchema> {
@@ -146,29 +154,29 @@ export class PostgresStorage implements Storage {
   }
 
   purge(module: string, record?: Sql): Promise<ModuleData> {
-    return this.#change((query) => purgeModule(query, module, () => this.#runWithin(query, record)))
+    return this.#change(() => purgeModule(dialect, module, record))
   }
 
   restoreModule(file: string, sets: readonly MigrationSet[] = [], record?: Sql): Promise<ModuleData> {
     return withSource(file, sets, (source) =>
-      this.#change((query, client) =>
-        restoreModule(client, query, source, () => this.#runWithin(query, record)),
-      ),
+      this.#change((query, client) => restoreModule(client, query, file, source, record)),
     )
   }
 
-  async sequenceEvents(): Promise<void> {
-    while ((await this.maybeOne(unplaced)) !== undefined) {
-      await this.#run(UNISOLATED, () => givePositions('postgres'))
+  async sequenceOutbox(): Promise<void> {
+    const outbox = this.#outbox
+    if (outbox === undefined) return
+    while ((await this.maybeOne(outbox.unplaced)) !== undefined) {
+      await this.#run(UNISOLATED, () => outbox.place('postgres'))
     }
   }
 
-  onEvents(listener: () => void): () => Promise<void> {
+  onOutbox(listener: () => void): () => Promise<void> {
     this.#listeners.add(listener)
-    const stop = this.#connections.listen(EVENTS_CHANNEL, listener)
+    const stop = this.#outbox && this.#connections.listen(this.#outbox.channel, listener)
     return async () => {
       this.#listeners.delete(listener)
-      await stop()
+      await stop?.()
     }
   }
 
@@ -204,7 +212,7 @@ export class PostgresStorage implements Storage {
     }
     if (mode !== WRITE) return this.#work(attempt)
     return this.#work((number) =>
-      number > TOGETHER ? this.#gate.alone(attempt) : this.#gate.together(attempt),
+      number > TOGETHER ? this.#lock.exclusive(attempt) : this.#lock.shared(attempt),
     )
   }
 
@@ -214,10 +222,12 @@ export class PostgresStorage implements Storage {
     steps: () => Transaction<Result>,
     savepoints: boolean,
   ): Promise<Result> {
-    if (this.#rehearse && mode === WRITE) await rehearse(session, steps)
-    const result = await drive(session, mode, steps, savepoints)
+    const reader = new StepReader(this.#outbox)
+    const read = (step: Step) => reader.read(step)
+    if (this.#rehearse && mode === WRITE) await rehearse(session, steps, read)
+    const result = await drive(session, mode, steps, read, savepoints)
     await (mode === SNAPSHOT ? session.finish() : session.commit())
-    if (session.emitted) for (const listener of this.#listeners) listener()
+    if (reader.wrote) for (const listener of this.#listeners) listener()
     return result
   }
 
@@ -225,16 +235,13 @@ export class PostgresStorage implements Storage {
     return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
   }
 
-  #change<Result>(work: (query: Query, client: Client) => Promise<Result>): Promise<Result> {
+  /** Takes steps in one transaction, alone among all hosts. */
+  #change<Result>(steps: (query: Query, client: Client) => SchemaSteps<Result>): Promise<Result> {
     return this.#work(() =>
-      this.#connections.withClient((client) => changeSchema(client, (query) => work(query, client))),
+      this.#connections.withClient((client) =>
+        changeSchema(client, (query) => runSteps(query, steps(query, client))),
+      ),
     )
-  }
-
-  async #runWithin(query: Query, wanted: Sql | undefined): Promise<void> {
-    if (wanted === undefined) return
-    const { statement, values } = this.#connections.statements.get(wanted)
-    await query(statement.text, [...values])
   }
 
   /** Begins nothing once it is closed; closing waits for what was begun. */
@@ -271,9 +278,13 @@ export class PostgresStorage implements Storage {
 }
 
 /** Runs a transaction that nobody sees the end of, however it ends. */
-async function rehearse(session: Session, steps: () => Transaction<unknown>): Promise<void> {
+async function rehearse(
+  session: Session,
+  steps: () => Transaction<unknown>,
+  read: (step: Step) => Statement,
+): Promise<void> {
   try {
-    await drive(session, WRITE, steps, true)
+    await drive(session, WRITE, steps, read, true)
   } catch (error) {
     if (error instanceof RetriableError) throw error
   }

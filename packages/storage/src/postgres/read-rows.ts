@@ -1,5 +1,6 @@
-import { type Client, escapeIdentifier } from 'pg'
-import { BATCH, keyColumns, kindOf, type PlacedRow, type PortableTable } from '../portable-table.ts'
+import type { Client } from 'pg'
+import { BATCH, keyColumns, kindOf, type PlacedRow, type PortableTable } from '../archive/portable-table.ts'
+import { quoted } from '../port/quoted.ts'
 import { toDatabaseError } from './database-error.ts'
 
 const asText = { getTypeParser: () => String }
@@ -13,10 +14,10 @@ export async function* readRows(
   table: PortableTable,
   { ordered }: { readonly ordered: boolean },
 ): AsyncGenerator<PlacedRow[]> {
-  const columns = table.columns.map(({ name }) => escapeIdentifier(name))
+  const columns = table.columns.map(({ name }) => quoted(name))
   const order = keyColumns(table).map(({ name, kind }) => {
     // Byte by byte, as SQLite does.
-    return `${escapeIdentifier(name)}${kind === 'text' ? '::text COLLATE "C"' : ''} NULLS FIRST`
+    return `${quoted(name)}${kind === 'text' ? '::text COLLATE "C"' : ''} NULLS FIRST`
   })
   const query = async (text: string): Promise<unknown[][]> => {
     try {
@@ -27,7 +28,7 @@ export async function* readRows(
   }
   const decoders = table.columns.map((column) => DECODERS[kindOf(column)])
   await query(
-    `DECLARE rows NO SCROLL CURSOR FOR SELECT ${['ctid', ...columns].join(', ')} FROM ${escapeIdentifier(table.name)}` +
+    `DECLARE rows NO SCROLL CURSOR FOR SELECT ${['ctid', ...columns].join(', ')} FROM ${quoted(table.name)}` +
       (ordered && order.length > 0 ? ` ORDER BY ${order.join(', ')}` : ''),
   )
   // The server looks for the next ones while these are used.

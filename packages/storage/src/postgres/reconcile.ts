@@ -9,10 +9,10 @@ import {
   type PlacedRow,
   type PortableRow,
   type PortableTable,
-} from '../portable-table.ts'
-import { readRows as readSource } from '../sqlite/read-rows.ts'
-import { MigrationError } from '../storage.ts'
-import type { Query } from './ledger.ts'
+} from '../archive/portable-table.ts'
+import { readRows as readSource } from '../archive/read-rows.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { Query } from './change-schema.ts'
 import { readRows } from './read-rows.ts'
 import { deleteRows, insertRows } from './write-rows.ts'
 

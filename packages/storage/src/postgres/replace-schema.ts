@@ -1,10 +1,11 @@
 import type { Client } from 'pg'
-import { MigrationError, type MigrationSet, StorageBusyError } from '../storage.ts'
+import { MigrationError, StorageBusyError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
 import { changeSchema, queryOn } from './change-schema.ts'
 import { hostConnectionName } from './connections.ts'
 import type { PostgresPlace } from './postgres-url.ts'
 import { restoreRows, withSource } from './restore-rows.ts'
-import { withPlace } from './with-place.ts'
+import { withConnection } from './with-connection.ts'
 
 // All data of an application are replaced by making them in a schema beside its own, and giving that its name: the
 // former one keeps its tables, under another name. Killed before, nothing has changed; after, all.
@@ -16,6 +17,7 @@ const staged = ({ schema }: PostgresPlace) => named(schema, '_restored')
 /**
  * Makes the tables of a file in a schema beside that of the application.
  * @param generation names what is there now, once it is replaced
+ * @param kept tables that each database has rows of its own in
  * @returns the name that the former schema is to have, and whether there is one
  * @throws {MigrationError} where PostgreSQL cannot have them
  * @throws {StorageBusyError} where a host runs
@@ -26,8 +28,9 @@ export async function stageSchema(
   file: string,
   sets: readonly MigrationSet[],
   generation: number,
+  kept: readonly string[] = [],
 ): Promise<{ readonly former: string; readonly hadData: boolean }> {
-  return await withPlace(url, async (client, place) => {
+  return await withConnection(url, async (client, place) => {
     await assertNoHost(client, place)
     const { rows } = await client.query(
       `SELECT nspname AS name, pg_has_role(nspowner, 'MEMBER') AS own FROM pg_namespace`,
@@ -43,7 +46,9 @@ export async function stageSchema(
       await client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`)
       await client.query(`CREATE SCHEMA ${staged(place)}`)
       await client.query(`SET search_path = ${staged(place)}`)
-      await changeSchema(client, (query) => restoreRows(client, query, source))
+      await changeSchema(client, (query) =>
+        restoreRows(client, query, source, (name) => !kept.includes(name)),
+      )
     })
     const numbered = (number: number) =>
       named(place.schema, `_before_generation_${generation}${number === 1 ? '' : `_${number}`}`)
@@ -59,7 +64,7 @@ export async function stageSchema(
  * @throws {StorageBusyError} where a host runs; nothing has changed then
  */
 export async function replaceSchema(url: string, former: string): Promise<void> {
-  await withPlace(url, async (client, place) => {
+  await withConnection(url, async (client, place) => {
     const query = queryOn(client)
     const exists = async (schema: string) =>
       (await query('SELECT to_regnamespace($1) IS NOT NULL AS known', [schema])).rows[0].known === 1
@@ -74,7 +79,7 @@ export async function replaceSchema(url: string, former: string): Promise<void> 
 
 /** Removes what was staged, and is not to be. */
 export async function dropStaged(url: string): Promise<void> {
-  await withPlace(url, (client, place) => client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`))
+  await withConnection(url, (client, place) => client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`))
 }
 
 /** On whichever machine: all keep connections of that name. */

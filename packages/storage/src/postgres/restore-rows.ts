@@ -1,13 +1,16 @@
 import type SqliteDatabase from 'better-sqlite3'
-import { type Client, escapeIdentifier } from 'pg'
-import { isOwn } from '../foreign-change.ts'
+import type { Client } from 'pg'
+import { readCounted, readForms } from '../archive/portable-file.ts'
+import type { SchemaSteps } from '../migrations/dialect.ts'
+import { prepareLedger } from '../migrations/ledger.ts'
+import { applyEntry } from '../migrations/migrate.ts'
+import { quoted } from '../port/quoted.ts'
+import type { MigrationSet } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
-import { readLedger as readFileLedger } from '../sqlite/ledger.ts'
 import { openBeside } from '../sqlite/open-connections.ts'
-import { readCounted, readForms } from '../sqlite/portable-file.ts'
-import type { MigrationSet } from '../storage.ts'
-import type { PostgresLedgerEntry, Query } from './ledger.ts'
-import { applyEntry } from './migrate.ts'
+import { readLedger as readFileLedger } from '../sqlite/schema.ts'
+import { type Query, runSteps } from './change-schema.ts'
+import { dialect, type PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { toPostgresLedger } from './postgres-forms.ts'
 import { reconcile } from './reconcile.ts'
@@ -35,24 +38,29 @@ export async function withSource<Result>(
   }
 }
 
+/** Runs the migrations of a ledger, and records them. */
+export function* applyEntries(ledger: readonly PostgresLedgerEntry[]): SchemaSteps<void> {
+  yield* prepareLedger(dialect)
+  for (const entry of ledger) yield* applyEntry(dialect, `${entry.name} of ${entry.module}`, entry.up, entry)
+}
+
 /**
  * Makes the tables of a file in the schema of the session, with their rows. Within a transaction.
- * @param prefixes of the tables that are meant; all where it is left out
+ * @param isMeant which tables; the others stay as their migrations have made them
  * @returns the tables
  */
 export async function restoreRows(
   client: Client,
   query: Query,
   { database, ledger }: SourceFile,
-  prefixes?: readonly string[],
+  isMeant: (name: string) => boolean,
 ): Promise<string[]> {
-  const isMeant = (name: string) => prefixes?.some((prefix) => isOwn(prefix, name)) ?? true
-  for (const entry of ledger) await applyEntry(query, `${entry.name} of ${entry.module}`, entry)
+  await runSteps(query, applyEntries(ledger))
   const tables = (await readTables(query)).filter(({ name }) => isMeant(name))
   const pairs = pairTables(database, tables, isMeant)
   const back = await loosen(query, tables)
   // What migrations have put there could stand in the way of other rows.
-  for (const { table } of pairs) await query(`DELETE FROM ${escapeIdentifier(table.name)}`)
+  for (const { table } of pairs) await query(`DELETE FROM ${quoted(table.name)}`)
   for (const pair of pairs) await reconcile(database, { reader: client, query }, pair)
   if (back !== '') await query(back)
   await bringForward(query, tables, readCounted(database))

@@ -1,6 +1,5 @@
-import { DatabaseError, type SqlValue, type Statement, type Step } from '@mortise/module-sdk'
+import { DatabaseError, type SqlValue, type Statement } from '@mortise/module-sdk'
 import type { ClientBase, QueryResult } from 'pg'
-import { isEmission, statementOf } from '../event/emission.ts'
 import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
 import type { BoundStatement, StatementTexts } from './statement-texts.ts'
 
@@ -15,8 +14,6 @@ export class Session {
   readonly #client: ClientBase
   readonly #statements: StatementTexts
   #begun: Promise<unknown> | undefined
-  /** Whether a step has emitted an event. */
-  emitted = false
 
   constructor(client: ClientBase, statements: StatementTexts) {
     this.#client = client
@@ -30,9 +27,9 @@ export class Session {
     this.#begun.catch(() => {})
   }
 
-  /** Takes one step of the transaction. A statement without rows that is asked for rows answers none. */
-  async execute(step: Step): Promise<unknown> {
-    const { want, statement } = this.#prepare(step)
+  /** Runs one statement of the transaction. One without rows that is asked for rows answers none. */
+  async execute({ query: wanted, want }: Statement): Promise<unknown> {
+    const statement = this.#statements.get(wanted)
     try {
       return answerOf(want, await query(this.#client, statement))
     } catch (error) {
@@ -43,8 +40,8 @@ export class Session {
   }
 
   /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
-  async executeInSavepoint(step: Step): Promise<unknown> {
-    const { want, statement } = this.#prepare(step)
+  async executeInSavepoint({ query: wanted, want }: Statement): Promise<unknown> {
+    const statement = this.#statements.get(wanted)
     const [saved, answered, released] = await Promise.allSettled([
       this.#client.query('SAVEPOINT step'),
       query(this.#client, statement),
@@ -107,12 +104,6 @@ export class Session {
         `the transaction was not committed: the server answered ${result.command}`,
       )
     }
-  }
-
-  #prepare(step: Step): { readonly want: Statement['want']; readonly statement: BoundStatement } {
-    this.emitted ||= isEmission(step)
-    const { query, want } = statementOf(step)
-    return { want, statement: this.#statements.get(query) }
   }
 
   async #assertBegun(): Promise<void> {

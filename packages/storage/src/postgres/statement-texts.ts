@@ -1,5 +1,5 @@
 import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
-import { refusedStatement } from '../refused-sql.ts'
+import { refusedStatement } from '../port/refused-sql.ts'
 
 /** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
 const COMPOSED_STATEMENTS = 500
@@ -79,6 +79,12 @@ function render({ strings, values }: Sql): string {
     text += `$${index + 1}${isNumber(value) ? '::bigint' : ''}${strings[index + 1]}`
   })
   return text
+}
+
+/** As PostgreSQL reads it, for once. */
+export function bind(query: Sql): { readonly text: string; readonly values: readonly SqlValue[] } {
+  const own = query.postgres ?? query
+  return { text: render(own), values: own.values }
 }
 
 function checked(text: string): string {

@@ -1,6 +1,6 @@
-import { escapeIdentifier } from 'pg'
-import type { PortableTable } from '../portable-table.ts'
-import type { Query } from './ledger.ts'
+import type { PortableTable } from '../archive/portable-table.ts'
+import { quoted } from '../port/quoted.ts'
+import type { Query } from './change-schema.ts'
 
 /** What the engine keeps for itself in the schema of an application. */
 const OWN = ['mortise_migration', 'mortise_move']
@@ -46,14 +46,14 @@ export async function loosen(query: Query, tables: readonly PortableTable[]): Pr
      WHERE NOT tgisinternal AND c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relname = ANY ($1)`,
     names,
   )
-  const alter = (table: string, what: string) => `ALTER TABLE ${escapeIdentifier(table)} ${what};`
+  const alter = (table: string, what: string) => `ALTER TABLE ${quoted(table)} ${what};`
   const away = [
-    ...keys.map(({ table, name }) => alter(table, `DROP CONSTRAINT ${escapeIdentifier(name)}`)),
+    ...keys.map(({ table, name }) => alter(table, `DROP CONSTRAINT ${quoted(name)}`)),
     ...triggered.map(({ table }) => alter(table, 'DISABLE TRIGGER USER')),
   ]
   const back = [
     ...keys.map(({ table, name, definition }) =>
-      alter(table, `ADD CONSTRAINT ${escapeIdentifier(name)} ${definition}`),
+      alter(table, `ADD CONSTRAINT ${quoted(name)} ${definition}`),
     ),
     ...triggered.map(({ table }) => alter(table, 'ENABLE TRIGGER USER')),
   ]
@@ -74,7 +74,7 @@ export async function bringForward(
     for (const column of columns) {
       if (column.sequence === null) continue
       await query(
-        `SELECT setval($1::regclass, greatest($2::bigint, (SELECT max(${escapeIdentifier(column.name)}) FROM ${escapeIdentifier(name)}), 0) + 1, false)`,
+        `SELECT setval($1::regclass, greatest($2::bigint, (SELECT max(${quoted(column.name)}) FROM ${quoted(name)}), 0) + 1, false)`,
         [column.sequence, counted.get(name) ?? '0'],
       )
     }

@@ -1,8 +1,9 @@
 import { DatabaseError } from '@mortise/module-sdk'
-import { MigrationError } from '../storage.ts'
-import { changeSchema } from './change-schema.ts'
-import { purgeModule } from './purge.ts'
-import { withPlace } from './with-place.ts'
+import { purgeModule } from '../migrations/purge.ts'
+import { MigrationError } from '../port/errors.ts'
+import { changeSchema, runSteps } from './change-schema.ts'
+import { dialect } from './dialect.ts'
+import { withConnection } from './with-connection.ts'
 
 /**
  * Purges modules in a transaction that is rolled back: what others have made in the schema, such as a view for reports,
@@ -13,9 +14,9 @@ import { withPlace } from './with-place.ts'
  */
 export async function tryPurge(url: string, modules: readonly string[]): Promise<void> {
   try {
-    await withPlace(url, (client) =>
+    await withConnection(url, (client) =>
       changeSchema(client, async (query) => {
-        for (const module of modules) await purgeModule(query, module, async () => {})
+        for (const module of modules) await runSteps(query, purgeModule(dialect, module))
         throw new RolledBack()
       }),
     )

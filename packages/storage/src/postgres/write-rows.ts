@@ -1,8 +1,8 @@
 import { DatabaseError } from '@mortise/module-sdk'
-import { escapeIdentifier } from 'pg'
-import { nameOfRow, type PortableRow, type PortableTable } from '../portable-table.ts'
-import { MigrationError } from '../storage.ts'
-import type { Query } from './ledger.ts'
+import { nameOfRow, type PortableRow, type PortableTable } from '../archive/portable-table.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { Query } from './change-schema.ts'
 
 /** @throws {MigrationError} where the server refuses one */
 export async function insertRows(
@@ -10,12 +10,12 @@ export async function insertRows(
   table: PortableTable,
   rows: readonly PortableRow[],
 ): Promise<void> {
-  const columns = table.columns.map(({ name }) => escapeIdentifier(name)).join(', ')
+  const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
   const arrays = table.columns.map(({ cast }, index) => `$${index + 1}::${cast}[]`).join(', ')
   const values = table.columns.map((_, index) => rows.map((row) => row[index]))
   try {
     await query(
-      `INSERT INTO ${escapeIdentifier(table.name)} (${columns}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`,
+      `INSERT INTO ${quoted(table.name)} (${columns}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`,
       values,
     )
   } catch (error) {
@@ -36,5 +36,5 @@ export async function deleteRows(
   { name }: PortableTable,
   places: readonly string[],
 ): Promise<void> {
-  await query(`DELETE FROM ${escapeIdentifier(name)} WHERE ctid = ANY ($1::tid[])`, [places])
+  await query(`DELETE FROM ${quoted(name)} WHERE ctid = ANY ($1::tid[])`, [places])
 }

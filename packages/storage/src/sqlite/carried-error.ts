@@ -1,6 +1,5 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
-import { MigrationError } from '../storage.ts'
-import { BrokenStorageError, ShortageError } from './database-error.ts'
+import { BrokenStorageError, MigrationError, ShortageError } from '../port/errors.ts'
 
 /** An error on its way from one thread to another, where it would lose its class. */
 export interface CarriedError {

@@ -1,22 +1,25 @@
-import { isOwn } from '../foreign-change.ts'
+import { Sql } from '@mortise/module-sdk'
+import type { SchemaStep, SchemaSteps } from '../migrations/dialect.ts'
+import { drive } from '../port/drive.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import type { Connection } from './connection.ts'
-import { readSchema } from './schema.ts'
+import { toDatabaseError } from './database-error.ts'
 
 /**
- * Does `work` in one transaction: all of it, or nothing.
+ * Takes these steps in one transaction: all of them, or nothing.
  *
- * Foreign keys are off meanwhile, and `work` ends with looking for `orphanIn` what it has changed, as SQLite
+ * Foreign keys are off meanwhile, and the steps end with looking for orphans in what they have changed, as SQLite
  * advises for changing a schema: with them on, dropping a table in order to rebuild it would cascade to the rows
  * of its children.
  *
  * @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened
  */
-export function changeSchema<Result>(connection: Connection, work: () => Result): Result {
+export function changeSchema<Result>(connection: Connection, steps: () => SchemaSteps<Result>): Result {
   connection.database.pragma('foreign_keys = OFF')
   try {
     connection.begin()
     try {
-      const result = work()
+      const result = runSteps(connection, steps())
       const failure = connection.commit()
       if (failure !== undefined) throw failure
       return result
@@ -29,14 +32,21 @@ export function changeSchema<Result>(connection: Connection, work: () => Result)
   }
 }
 
-export interface Orphan {
-  readonly table: string
-  readonly parent: string
+/** Takes steps in the transaction that the connection is in; without one each is by itself. */
+export function runSteps<Result>(connection: Connection, steps: SchemaSteps<Result>): Result {
+  return drive(
+    steps,
+    (step) => take(connection, step),
+    (error) => error instanceof BrokenStorageError || isShortage(error),
+  )
 }
 
-/** A row whose parent is gone, in the tables with these prefixes: those of others are as they were, and may be large. */
-export function orphanIn(connection: Connection, prefixes: readonly string[]): Orphan | undefined {
-  return readSchema(connection)
-    .filter(({ type, name }) => type === 'table' && prefixes.some((prefix) => isOwn(prefix, name)))
-    .flatMap(({ name }) => connection.database.pragma(`foreign_key_check("${name}")`) as Orphan[])[0]
+function take(connection: Connection, step: SchemaStep): unknown {
+  if (typeof step === 'function') return step()
+  if (step instanceof Sql) return connection.all(step)
+  try {
+    return connection.database.exec(step)
+  } catch (error) {
+    throw toDatabaseError(error, step, connection.database.name)
+  }
 }

@@ -1,7 +1,7 @@
-import { DatabaseError, type Sql, type SqlValue, type Step } from '@mortise/module-sdk'
+import { DatabaseError, type Sql, type SqlValue, type Statement } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
-import { isEmission, statementOf } from '../event/emission.ts'
-import { BrokenStorageError, isShortage, toCommitError, toDatabaseError } from './database-error.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { toCommitError, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**
@@ -19,8 +19,6 @@ export class Connection {
   readonly #savepoint: SqliteDatabase.Statement
   readonly #rollbackTo: SqliteDatabase.Statement
   readonly #release: SqliteDatabase.Statement
-  /** Whether a step has emitted an event since this was last set to false. */
-  emitted = false
 
   constructor(database: SqliteDatabase.Database) {
     this.database = database
@@ -85,10 +83,8 @@ export class Connection {
     }
   }
 
-  /** Takes one step of a transaction. A statement without rows that is asked for rows answers none. */
-  execute(step: Step): unknown {
-    this.emitted ||= isEmission(step)
-    const { query, want } = statementOf(step)
+  /** Runs one statement of a transaction. One without rows that is asked for rows answers none. */
+  execute({ query, want }: Statement): unknown {
     return want === 'changes' ? this.changes(query) : this.all(query)
   }
 

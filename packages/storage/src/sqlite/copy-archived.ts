@@ -1,8 +1,9 @@
-import { isOwn, type SchemaObject } from '../foreign-change.ts'
-import { type LedgerEntry, MigrationError } from '../storage.ts'
+import { isOwn, type SchemaObject } from '../migrations/foreign-change.ts'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+import type { LedgerEntry } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
-import { quoted, shadowTables } from './module-data.ts'
-import { readSchema } from './schema.ts'
+import { dialect, shadowTables } from './dialect.ts'
 
 // Between the database of a connection and a file of tables that is attached to it as `archived`.
 
@@ -40,7 +41,7 @@ export function archivedLedger({ database }: Connection): LedgerEntry[] {
  */
 export function copyArchived(connection: Connection, prefixes: readonly string[]): string[] {
   const { database } = connection
-  const before = readSchema(connection)
+  const before = connection.all<SchemaObject>(dialect.objects)
   const all = database
     .prepare(
       `SELECT type, name, tbl_name AS "table", sql FROM archived.sqlite_schema
@@ -52,7 +53,7 @@ export function copyArchived(connection: Connection, prefixes: readonly string[]
   const virtual = archivedTables(connection, 'virtual')
   const tables = objects.filter(({ type, name }) => type === 'table' && !shadows.has(name))
   for (const { sql } of tables) database.exec(sql)
-  const made = shadowTables(connection)
+  const made = new Set(connection.all<{ name: string }>(shadowTables).map(({ name }) => name))
   // Lets the tables behind virtual ones be written.
   database.unsafeMode(true)
   try {
@@ -126,9 +127,9 @@ function assertOwn(
   const isOwned = (name: string) =>
     name.startsWith('sqlite_') || prefixes.some((prefix) => isOwn(prefix, name))
   const known = new Set(before.map(({ type, name }) => `${type} ${name}`))
-  const foreign = readSchema(connection).find(
-    ({ type, name, table }) => !known.has(`${type} ${name}`) && !(isOwned(name) && isOwned(table)),
-  )
+  const foreign = connection
+    .all<SchemaObject>(dialect.objects)
+    .find(({ type, name, table }) => !known.has(`${type} ${name}`) && !(isOwned(name) && isOwned(table)))
   if (foreign === undefined) return
   throw new MigrationError(
     `the file makes the ${foreign.type} "${foreign.name}" on "${foreign.table}", which is not its module's. Nothing was changed`,

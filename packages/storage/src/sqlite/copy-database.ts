@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import { createPrivateFile } from '../files/file-lock.ts'
 import { syncPath } from '../files/sync-path.ts'
-import { MigrationError } from '../storage.ts'
+import { MigrationError } from '../port/errors.ts'
 import type { CopyWork } from './copy-thread.ts'
 import { runInThread } from './run-in-thread.ts'
 

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type SqliteDatabase from 'better-sqlite3'
+import { openDatabase } from '../files/open-database.ts'
 import { carryError } from './carried-error.ts'
 import { openBeside } from './open-connections.ts'
-import { openDatabase } from './open-database.ts'
 import type { ThreadAnswer } from './run-in-thread.ts'
 import { takeLogOver } from './take-log-over.ts'
 

@@ -1,4 +1,4 @@
-import { openDatabase } from './open-database.ts'
+import { openDatabase } from '../files/open-database.ts'
 
 /** What is wrong with a database file that nobody has open, undefined where it is sound. */
 export function damageOf(file: string): string | undefined {

@@ -1,32 +1,7 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
+import { BrokenStorageError, isShortage, ShortageError, shortened } from '../port/errors.ts'
 import { refusalToWrite } from './refusal-to-write.ts'
-
-/**
- * The file or the disk can no longer be trusted: the process has to stop. `unknown-outcome` where a COMMIT has failed;
- * nothing was changed otherwise.
- */
-export class BrokenStorageError extends DatabaseError {
-  constructor(
-    message: string,
-    options?: ErrorOptions,
-    kind: 'unavailable' | 'unknown-outcome' = 'unavailable',
-  ) {
-    super(kind, message, options)
-  }
-
-  /** What is asked of the storage from then on fails with this: none of it was tried. */
-  get afterwards(): BrokenStorageError {
-    return new BrokenStorageError(this.message, { cause: this })
-  }
-}
-
-/** SQLite got no file, no folder or no memory to work with: the transaction is undone, and the database is sound. */
-export class ShortageError extends DatabaseError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('unavailable', message, options)
-  }
-}
 
 const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$)/
 
@@ -70,14 +45,6 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
   return error
 }
 
-/** Whether a write found no room and left nothing. */
-export const isFull = (error: unknown): error is DatabaseError =>
-  error instanceof DatabaseError && error.kind === 'full'
-
-/** Whether a transaction failed for want of room, files or memory, and can be undone. */
-export const isShortage = (error: unknown): error is DatabaseError =>
-  isFull(error) || error instanceof ShortageError
-
 /** What comes of the memory that is shared, which SQLite writes last: the log is on the disk by then, COMMIT included. */
 const AFTER_LOG = /^SQLITE_(?:NOMEM|IOERR_(?:NOMEM|SHM\w+)$)/
 
@@ -101,9 +68,4 @@ function kindOf(code: string): DatabaseErrorKind {
   if (/^SQLITE_(?:BUSY|LOCKED)/.test(code)) return 'busy'
   if (code.startsWith('SQLITE_READONLY')) return 'read-only'
   return KINDS[code] ?? 'other'
-}
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
 }

@@ -1,29 +1,22 @@
-import type { Transaction } from '@mortise/module-sdk'
-import { generatorOf } from '../generator-of.ts'
+import type { Statement, Step, Transaction } from '@mortise/module-sdk'
+import * as port from '../port/drive.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { generatorOf } from '../port/generator-of.ts'
+import { asStatement } from '../port/outbox.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isShortage } from './database-error.ts'
 
 /**
  * Runs a generator to its end on a connection that is in a transaction. The error of a step is thrown into
  * the generator, which may go on; not so where SQLite has ended the transaction, something is short (room on the disk, say), or the file is broken:
  * then the generator is left where it is, since its next statement would commit by itself.
  */
-export function drive<Result>(
+export const drive = <Result>(
   connection: Pick<Connection, 'execute' | 'inTransaction'>,
   steps: () => Transaction<Result>,
-): Result {
-  const generator = generatorOf(steps)
-  let next = generator.next()
-  while (!next.done) {
-    let answer: unknown
-    try {
-      answer = connection.execute(next.value)
-    } catch (error) {
-      if (error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction) throw error
-      next = generator.throw(error)
-      continue
-    }
-    next = generator.next(answer)
-  }
-  return next.value
-}
+  read: (step: Step) => Statement = asStatement,
+): Result =>
+  port.drive(
+    generatorOf(steps),
+    (step) => connection.execute(read(step)),
+    (error) => error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction,
+  )

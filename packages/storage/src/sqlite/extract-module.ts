@@ -1,12 +1,13 @@
+import { extractAside } from '../archive/portable-file.ts'
 import { createPrivateFile } from '../files/file-lock.ts'
-import { prefixesOf } from '../module-prefixes.ts'
-import type { ModuleData } from '../storage.ts'
+import { openDatabase } from '../files/open-database.ts'
+import { adoptLedger } from '../migrations/ledger.ts'
+import { prefixesOf } from '../migrations/module-prefixes.ts'
+import type { ModuleData } from '../port/storage.ts'
 import { changeSchema } from './change-schema.ts'
 import { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
-import { prepareLedger, recordMigration } from './ledger.ts'
-import { openDatabase } from './open-database.ts'
-import { extractAside } from './portable-file.ts'
+import { dialect } from './dialect.ts'
 
 /**
  * Writes the tables, rows and ledger rows of one module, from a copy of a database that nobody has open, to
@@ -23,12 +24,11 @@ export function extractModule(copy: string, module: string, file: string): Modul
     database.pragma('trusted_schema = OFF')
     const connection = new Connection(database)
     return withArchived(connection, copy, () =>
-      changeSchema(connection, () => {
+      changeSchema(connection, function* () {
         const ledger = archivedLedger(connection)
         const own = ledger.filter((entry) => entry.module === module)
         if (own.length === 0) return undefined
-        prepareLedger(connection)
-        for (const entry of own) recordMigration(connection, entry)
+        yield* adoptLedger(dialect, own)
         const prefixes = prefixesOf(ledger, module)
         extractAside(database, module, prefixes)
         return { module, tables: copyArchived(connection, prefixes) }

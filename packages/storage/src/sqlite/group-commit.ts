@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseError, type Transaction } from '@mortise/module-sdk'
-import type { StorageObserver } from '../storage.ts'
+import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { type Outbox, StepReader } from '../port/outbox.ts'
+import type { StorageObserver } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError, isShortage } from './database-error.ts'
 import { drive } from './drive.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -43,7 +44,8 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #onBroken: (error: BrokenStorageError) => void
   readonly #onShortage: (error: DatabaseError) => void
-  readonly #onEmitted: (() => void) | undefined
+  readonly #steps: StepReader
+  readonly #onWritten: (() => void) | undefined
   readonly #onPause: () => void
   readonly #rehearse: boolean
   readonly #observer: StorageObserver | undefined
@@ -60,8 +62,9 @@ export class GroupCommit {
       readonly onBroken: (error: BrokenStorageError) => void
       /** Called for each transaction for which something was short: room on the disk, say. */
       readonly onShortage?: (error: DatabaseError) => void
-      /** Called after a COMMIT with events in it. */
-      readonly onEmitted?: () => void
+      readonly outbox?: Outbox | undefined
+      /** Called after a COMMIT of what was written to the outbox. */
+      readonly onWritten?: () => void
       /** Called between groups, once the turn of the event loop that answers the former one is over. */
       readonly onPause?: () => void
       readonly rehearse: boolean
@@ -74,7 +77,8 @@ export class GroupCommit {
     this.#connection = connection
     this.#onBroken = options.onBroken
     this.#onShortage = options.onShortage ?? (() => {})
-    this.#onEmitted = options.onEmitted
+    this.#steps = new StepReader(options.outbox)
+    this.#onWritten = options.onWritten
     this.#onPause = options.onPause ?? (() => {})
     this.#rehearse = options.rehearse
     this.#observer = options.observer
@@ -197,9 +201,9 @@ export class GroupCommit {
       settle(member, outcomes[index] as Outcome)
     })
     this.#observer?.committed(members.length, performance.now() - begun)
-    if (connection.emitted) {
-      connection.emitted = false
-      this.#onEmitted?.()
+    if (this.#steps.wrote) {
+      this.#steps.wrote = false
+      this.#onWritten?.()
     }
   }
 
@@ -217,7 +221,7 @@ export class GroupCommit {
     connection.savepoint()
     let outcome: Outcome
     try {
-      outcome = { result: drive(connection, member.steps) }
+      outcome = { result: drive(connection, member.steps, (step) => this.#steps.read(step)) }
     } catch (error) {
       if (error instanceof BrokenStorageError || isShortage(error)) throw error
       if (!connection.inTransaction) return { error }

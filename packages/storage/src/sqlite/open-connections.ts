@@ -1,6 +1,6 @@
 import type SqliteDatabase from 'better-sqlite3'
+import { openDatabase } from '../files/open-database.ts'
 import { Connection } from './connection.ts'
-import { openDatabase } from './open-database.ts'
 import { rewriteLeftLog } from './rewrite-log.ts'
 
 /** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */

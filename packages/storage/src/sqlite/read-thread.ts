@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Sql, type SqlValue } from '@mortise/module-sdk'
-import { MOST_ROWS } from '../read-limit.ts'
+import { MOST_ROWS } from '../port/read-limit.ts'
 import { type CarriedError, carryError } from './carried-error.ts'
 import type { Connection } from './connection.ts'
 import { openReader } from './open-connections.ts'

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Sql } from '@mortise/module-sdk'
-import { assertFewRows } from '../read-limit.ts'
+import { assertFewRows } from '../port/read-limit.ts'
 import { carriedError } from './carried-error.ts'
 import type { ReadOrder, ReadPiece } from './read-thread.ts'
 

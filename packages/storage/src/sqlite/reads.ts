@@ -1,9 +1,10 @@
 import type { Sql, Transaction } from '@mortise/module-sdk'
-import { statementOf } from '../event/emission.ts'
-import { generatorOf } from '../generator-of.ts'
-import { assertFewRows } from '../read-limit.ts'
+import { driveAsync } from '../port/drive.ts'
+import { BrokenStorageError } from '../port/errors.ts'
+import { generatorOf } from '../port/generator-of.ts'
+import { type Outbox, StepReader } from '../port/outbox.ts'
+import { assertFewRows } from '../port/read-limit.ts'
 import type { Connection } from './connection.ts'
-import { BrokenStorageError } from './database-error.ts'
 import { drive } from './drive.ts'
 import { type ReadPlan, readPlan } from './read-plan.ts'
 import { type ReadThread, ReadThreads } from './read-threads.ts'
@@ -24,10 +25,12 @@ export class Reads {
   readonly #connection: Connection
   readonly #threads: ReadThreads
   readonly #counts: RowCounts
+  readonly #steps: StepReader
   #judged = new WeakMap<PreparedStatement, Judged>()
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, outbox?: Outbox) {
     this.#connection = connection
+    this.#steps = new StepReader(outbox)
     this.#threads = new ReadThreads(connection.database.name)
     this.#counts = new RowCounts(connection.database, async (query) => {
       const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
@@ -60,14 +63,15 @@ export class Reads {
           get inTransaction() {
             return connection.inTransaction && !isLong
           },
-          execute: (step) => {
-            const { query } = statementOf(step)
+          execute: (statement) => {
+            const { query } = statement
             isLong = this.#isLong(connection.prepare(query), query)
             if (isLong) throw new Error('it is read in a thread')
-            return connection.execute(step)
+            return connection.execute(statement)
           },
         },
         steps,
+        (step) => this.#steps.read(step),
       )
     } catch (error) {
       if (!isLong) throw error
@@ -93,22 +97,15 @@ export class Reads {
   async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {
     thread.tell('begin')
     try {
-      const generator = generatorOf(steps)
-      let next = generator.next()
-      while (!next.done) {
-        let rows: unknown[]
-        try {
-          const { query } = statementOf(next.value)
+      return await driveAsync(
+        generatorOf(steps),
+        (step) => {
+          const { query } = this.#steps.read(step)
           this.#connection.prepare(query)
-          rows = await thread.read(query, 'rows')
-        } catch (error) {
-          if (error instanceof BrokenStorageError || thread.ended !== undefined) throw error
-          next = generator.throw(error)
-          continue
-        }
-        next = generator.next(rows)
-      }
-      return next.value
+          return thread.read(query, 'rows')
+        },
+        (error) => error instanceof BrokenStorageError || thread.ended !== undefined,
+      )
     } finally {
       thread.tell('end')
     }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
 import { acquireFileLock, databaseLockFile } from '../files/file-lock.ts'
-import { isWritable } from './is-writable.ts'
+import { isWritable } from '../files/is-writable.ts'
 
 /** How much of the log is in memory at a time, in bytes. */
 const PIECE = 1024 * 1024

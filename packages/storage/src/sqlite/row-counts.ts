@@ -1,6 +1,7 @@
 import { Sql } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
-import { quoted } from './module-data.ts'
+import { quoted } from '../port/quoted.ts'
+
 import type { Loop } from './read-plan.ts'
 
 /** Rows that the event loop may go through at once. */

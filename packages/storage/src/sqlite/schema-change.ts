@@ -1,11 +1,16 @@
 import { Sql, type SqlValue } from '@mortise/module-sdk'
-import type { MigrationFile } from '../migration-files.ts'
-import type { AppliedMigration, MigrationSet } from '../storage.ts'
+import { assertNothingAside } from '../archive/portable-file.ts'
+import type { SchemaSteps } from '../migrations/dialect.ts'
+import { insertion } from '../migrations/ledger.ts'
+import { migrate, type ReadSet } from '../migrations/migrate.ts'
+import { purgeModule } from '../migrations/purge.ts'
+import { restoreModule } from '../migrations/restore-module.ts'
+import { undoMigrations } from '../migrations/undo.ts'
+import type { AppliedMigration, ModuleData } from '../port/storage.ts'
+import { changeSchema } from './change-schema.ts'
 import type { Connection } from './connection.ts'
-import { applyMigrations } from './migrate.ts'
-import { purgeModule } from './purge.ts'
-import { restoreModule } from './restore-module.ts'
-import { undoMigrations } from './undo.ts'
+import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
+import { dialect } from './dialect.ts'
 
 /** A statement that was sent to another thread, where it is no `Sql` any more. */
 interface CarriedSql {
@@ -19,9 +24,7 @@ const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
 export type SchemaChange =
   | {
       readonly kind: 'migrate'
-      readonly sets: readonly MigrationSet[]
-      /** Those of `sets`, in the same order. */
-      readonly files: readonly (readonly MigrationFile[])[]
+      readonly sets: readonly ReadSet[]
     }
   | { readonly kind: 'undo'; readonly migrations: readonly AppliedMigration[] }
   | { readonly kind: 'purge'; readonly module: string; readonly record: CarriedSql | undefined }
@@ -46,12 +49,26 @@ export function applyChange(connection: Connection, change: SchemaChange): unkno
 function apply(connection: Connection, change: SchemaChange): unknown {
   switch (change.kind) {
     case 'migrate':
-      return applyMigrations(connection, change.sets, change.files)
+      return changeSchema(connection, () => migrate(dialect, change.sets))
     case 'undo':
-      return undoMigrations(connection, change.migrations)
+      return changeSchema(connection, () => undoMigrations(dialect, change.migrations))
     case 'purge':
-      return purgeModule(connection, change.module, change.record && carriedSql(change.record))
+      return changeSchema(connection, () =>
+        purgeModule(dialect, change.module, change.record && carriedSql(change.record)),
+      )
     case 'restore':
-      return restoreModule(connection, change.file, change.record && carriedSql(change.record))
+      return restore(connection, change.file, change.record && carriedSql(change.record))
   }
+}
+
+function restore(connection: Connection, file: string, record: Sql | undefined): ModuleData {
+  return withArchived(connection, file, () => {
+    const entries = archivedLedger(connection)
+    const copy = function* (prefixes: readonly string[]): SchemaSteps<string[]> {
+      assertNothingAside(connection.database)
+      for (const entry of entries) yield insertion(dialect, entry)
+      return copyArchived(connection, prefixes)
+    }
+    return changeSchema(connection, () => restoreModule(dialect, file, entries, copy, record))
+  })
 }

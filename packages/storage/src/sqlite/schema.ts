@@ -1,15 +1,12 @@
 import { sql } from '@mortise/module-sdk'
-import type { SchemaObject } from '../foreign-change.ts'
-import type { DatabaseSchema } from '../storage.ts'
+import * as migrations from '../migrations/ledger.ts'
+import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
+import { runSteps } from './change-schema.ts'
 import type { Connection } from './connection.ts'
-import { prepareLedger, readLedger, recordMigration } from './ledger.ts'
+import { dialect } from './dialect.ts'
 
-export function readSchema(connection: Connection): SchemaObject[] {
-  return connection.all<SchemaObject>(sql`
-    SELECT 0 AS temporary, type, name, tbl_name AS "table", sql FROM sqlite_schema
-    UNION ALL
-    SELECT 1, type, name, tbl_name, sql FROM sqlite_temp_schema`)
-}
+export const readLedger = (connection: Connection): LedgerEntry[] =>
+  runSteps(connection, migrations.readLedger(dialect))
 
 /** What `adoptSchema` rebuilds. Of a virtual table's own tables nothing is said: they come with it. */
 export function databaseSchema(connection: Connection): DatabaseSchema {
@@ -25,11 +22,10 @@ export function databaseSchema(connection: Connection): DatabaseSchema {
 export function adoptSchema(connection: Connection, { statements, ledger }: DatabaseSchema): void {
   connection.begin()
   try {
-    if (readSchema(connection).length > 0)
+    if (connection.all(dialect.objects).length > 0)
       throw new Error('it is not empty, so it cannot begin with a schema')
     for (const statement of statements) connection.database.exec(statement)
-    prepareLedger(connection)
-    for (const entry of ledger) recordMigration(connection, entry)
+    runSteps(connection, migrations.adoptLedger(dialect, ledger))
     const failure = connection.commit()
     if (failure !== undefined) throw failure
   } catch (error) {

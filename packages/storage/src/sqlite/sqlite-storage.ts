@@ -1,30 +1,28 @@
 import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
-import { givePositions, unplaced } from '../event/event-tables.ts'
 import type { FileLock } from '../files/file-lock.ts'
-import { readMigrations } from '../migration-files.ts'
-import { RecentRefusals } from '../recent-refusals.ts'
+import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
+import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
+import type { Outbox } from '../port/outbox.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
+  LedgerEntry,
   MigrationSet,
   ModuleData,
   Storage,
   StorageObserver,
-} from '../storage.ts'
+} from '../port/storage.ts'
 import { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
-import { BrokenStorageError, isShortage, ShortageError } from './database-error.ts'
-import { FreeSpace, type Volume } from './free-space.ts'
 import { GroupCommit } from './group-commit.ts'
-import { readLedger } from './ledger.ts'
-import { needsMigration, pendingMigrations } from './migrate.ts'
 import { Reads } from './reads.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 import { runInThread } from './run-in-thread.ts'
-import { databaseSchema } from './schema.ts'
+import { databaseSchema, readLedger } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
 import type { SchemaWork } from './schema-thread.ts'
+import { type SpaceOptions, WriteRefusals } from './write-refusals.ts'
 
 /**
  * Reads (`Reads`) have connections of their own, and see what was committed before them; writes go through
@@ -45,13 +43,10 @@ export class SqliteStorage implements Storage {
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
+  readonly #outbox: Outbox | undefined
   #sequenced = false
   #ended: Error | undefined
-  readonly #refusals = new RecentRefusals()
-  readonly #space: FreeSpace | undefined
-  #held: DatabaseError | undefined
-  /** What writes are refused with before they are tried. */
-  #refusal: DatabaseError | undefined
+  readonly #refusals: WriteRefusals
   #closing: Promise<void> | undefined
 
   constructor(options: {
@@ -61,22 +56,24 @@ export class SqliteStorage implements Storage {
     readonly onFatal: (error: Error) => void
     readonly onCheckpoint?: ((failure: Error | undefined) => void) | undefined
     readonly rehearse: boolean
+    readonly outbox?: Outbox | undefined
     readonly observer?: StorageObserver | undefined
-    readonly space?:
-      | { readonly read: () => Promise<Volume>; readonly keptFree: number | undefined }
-      | undefined
+    readonly space?: SpaceOptions | undefined
   }) {
     this.#writer = options.writer
+    this.#refusals = new WriteRefusals(options.space)
     this.#reader = options.reader
-    this.#reads = new Reads(options.reader)
+    this.#reads = new Reads(options.reader, options.outbox)
+    this.#outbox = options.outbox
     this.#lock = options.lock
     this.#onFatal = options.onFatal
     this.#onCheckpoint = options.onCheckpoint
     this.#checkpoints = new Checkpoints(options.writer.database, options.onCheckpoint ?? (() => {}))
     this.#writes = new GroupCommit(options.writer, {
       onBroken: (error) => this.#break(error),
-      onShortage: (error) => this.#refusals.add(error.message),
-      onEmitted: () => {
+      onShortage: (error) => this.#refusals.tried(error),
+      outbox: options.outbox,
+      onWritten: () => {
         for (const listener of this.#listeners) listener()
       },
       // What is written during a copy stays in the log: the thread that copies writes it back.
@@ -86,14 +83,10 @@ export class SqliteStorage implements Storage {
       rehearse: options.rehearse,
       observer: options.observer,
     })
-    const { space } = options
-    this.#space =
-      space &&
-      new FreeSpace({ read: space.read, configured: space.keptFree, onChange: () => this.#decideRefusal() })
   }
 
   get refusal(): string | undefined {
-    return this.#refusal?.message ?? this.#refusals.reason
+    return this.#refusals.reason
   }
 
   get wal() {
@@ -123,25 +116,24 @@ export class SqliteStorage implements Storage {
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
-    if (this.#refusal !== undefined) return this.#refuse(this.#refusal)
+    const { now } = this.#refusals
+    if (now !== undefined) return this.#refusals.refuse(now)
     return this.#writes.transaction(steps)
   }
 
   async migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    if (!this.#read(() => needsMigration(this.#reader, sets, files))) return []
-    if (this.#space?.low !== undefined) throw this.#space.low
-    return this.#change({ kind: 'migrate', sets, files })
+    const read = await readSets(sets, 'sqlite')
+    if (!needsMigration(read, this.#ledger())) return []
+    if (this.#refusals.low !== undefined) throw this.#refusals.low
+    return this.#change({ kind: 'migrate', sets: read })
   }
 
   async pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]> {
-    const files = await Promise.all(sets.map((set) => readMigrations(set, 'sqlite')))
-    return this.#read(() => pendingMigrations(this.#reader, sets, files))
+    return pendingMigrations(await readSets(sets, 'sqlite'), this.#ledger())
   }
 
   async applied() {
-    const ledger = this.#read(() => readLedger(this.#reader))
-    return ledger.map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
+    return this.#ledger().map(({ module, name, down }) => ({ module, name, reversible: down !== null }))
   }
 
   undo(migrations: readonly AppliedMigration[]): Promise<void> {
@@ -172,32 +164,28 @@ export class SqliteStorage implements Storage {
     return this.#change({ kind: 'restore', file, record: plain(record) })
   }
 
-  /** There are such events where the data come from PostgreSQL, and none are added. */
-  async sequenceEvents(): Promise<void> {
-    if (this.#sequenced) return
-    while ((await this.maybeOne(unplaced)) !== undefined)
-      await this.transaction(() => givePositions('sqlite'))
+  /** There are such rows where the data come from PostgreSQL, and none are added. */
+  async sequenceOutbox(): Promise<void> {
+    const outbox = this.#outbox
+    if (outbox === undefined || this.#sequenced) return
+    while ((await this.maybeOne(outbox.unplaced)) !== undefined)
+      await this.transaction(() => outbox.place('sqlite'))
     this.#sequenced = true
   }
 
-  onEvents(listener: () => void): () => Promise<void> {
+  onOutbox(listener: () => void): () => Promise<void> {
     this.#listeners.add(listener)
     return async () => void this.#listeners.delete(listener)
   }
 
   async hold(): Promise<void> {
     this.#assertOpen()
-    this.#held = new DatabaseError(
-      'held',
-      'the data are being moved to another database; nothing is written meanwhile',
-    )
-    this.#decideRefusal()
+    this.#refusals.hold()
     await this.#writes.idle()
   }
 
   release(): void {
-    this.#held = undefined
-    this.#decideRefusal()
+    this.#refusals.release()
   }
 
   close(): Promise<void> {
@@ -206,7 +194,7 @@ export class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    this.#space?.close()
+    this.#refusals.close()
     const closed = new DatabaseError(
       'other',
       'the storage is closed; nothing can be read or written any more',
@@ -240,22 +228,13 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  #decideRefusal(): void {
-    this.#refusal = this.#held ?? this.#space?.low
-  }
-
-  #refuse(refusal: DatabaseError): Promise<never> {
-    this.#refusals.add(refusal.message, 0)
-    return Promise.reject(refusal)
-  }
-
   /** Changes the schema between the groups of `#writes`: beside the event loop, since it may go through all rows. */
   async #change<Result>(change: SchemaChange): Promise<Result> {
     this.#assertOpen()
     try {
       const result = await this.#writes.exclusive(async () => {
         this.#assertOpen()
-        if (this.#held !== undefined) throw this.#held
+        if (this.#refusals.held !== undefined) throw this.#refusals.held
         // Nobody is served yet from a new database, and a thread takes its time to begin.
         if (readLedger(this.#reader).length > 0) {
           const work: SchemaWork = { file: this.#writer.database.name, change }
@@ -266,9 +245,13 @@ export class SqliteStorage implements Storage {
       return result as Result
     } catch (error) {
       if (error instanceof BrokenStorageError) this.#break(error)
-      if (isShortage(error) && error !== this.#space?.low) this.#refusals.add(error.message)
+      if (isShortage(error) && error !== this.#refusals.low) this.#refusals.tried(error)
       throw error
     }
+  }
+
+  #ledger(): LedgerEntry[] {
+    return this.#read(() => readLedger(this.#reader))
   }
 
   #schemaChanged(): void {
@@ -297,7 +280,7 @@ export class SqliteStorage implements Storage {
   /** An error of a read, which may end it all. */
   #noted(error: unknown): unknown {
     if (error instanceof BrokenStorageError) this.#break(error)
-    if (error instanceof ShortageError) this.#refusals.add(error.message)
+    if (error instanceof ShortageError) this.#refusals.tried(error)
     return error
   }
 

@@ -1,7 +1,7 @@
 import { DatabaseError, Sql } from '@mortise/module-sdk'
 import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
-import { refusedStatement } from '../refused-sql.ts'
+import { refusedStatement } from '../port/refused-sql.ts'
 import { toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
 

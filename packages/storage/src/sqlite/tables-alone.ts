@@ -1,9 +1,10 @@
 import type SqliteDatabase from 'better-sqlite3'
-import type { Column, Table } from '../describe-tables.ts'
-import type { MigrationFile } from '../migration-files.ts'
-import type { MigrationSet } from '../storage.ts'
-import { openDatabase } from './open-database.ts'
-import { runAlone } from './run-alone.ts'
+import { openDatabase } from '../files/open-database.ts'
+import { runAll } from '../migrations/migrate.ts'
+import type { MigrationFile } from '../migrations/migration-files.ts'
+import { drive } from '../port/drive.ts'
+import type { MigrationSet } from '../port/storage.ts'
+import type { Column, Table } from './describe-tables.ts'
 
 /** The most that migrations may write into an empty database: 256 MiB, in pages of 4 KiB. */
 const PAGES = 65_536
@@ -13,7 +14,12 @@ export function tablesAlone(set: MigrationSet, files: readonly MigrationFile[]):
   const database = openDatabase(':memory:')
   try {
     database.pragma(`max_page_count = ${PAGES}`)
-    runAlone(database, set, files)
+    database.pragma('foreign_keys = OFF')
+    drive(
+      runAll(set, files),
+      (text) => database.exec(text as string),
+      () => false,
+    )
     const names = database
       .prepare(
         `SELECT name FROM pragma_table_list

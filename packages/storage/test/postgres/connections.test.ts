@@ -3,8 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { many, one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
-import type { Storage } from '../../src/storage.ts'
+import type { Storage } from '../../src/port/storage.ts'
 import { testOnPostgres } from '../engines.ts'
+import { notes } from '../notes.ts'
 import { insertItem, SCHEMA } from '../temporary-storage.ts'
 import { type CuttableProxy, startProxy } from './proxy.ts'
 
@@ -131,8 +132,8 @@ testOnPostgres('more transactions than connections wait their turn', async (t, o
 testOnPostgres(
   'a host has 17 connections that last, as docs/scaling.md counts them',
   async (t, open, url) => {
-    const storage = await open(SCHEMA)
-    t.teardown(storage.onEvents(() => {}))
+    const storage = await open(SCHEMA, { outbox: notes })
+    t.teardown(storage.onOutbox(() => {}))
     const schema = new URL(url).searchParams.get('schema')
     const sleep = () => many(sql`SELECT pg_sleep(0.05)`)
     const count = async () => {
@@ -142,7 +143,7 @@ testOnPostgres(
       // Those of one host say whose they are, but for the one that listens.
       const [{ named, listening }] = (await storage.many<{ named: number; listening: number }>(sql`
         SELECT count(*) FILTER (WHERE application_name = ${`mortise ${schema}`}) AS named,
-          count(*) FILTER (WHERE query = 'LISTEN mortise_event') AS listening FROM pg_stat_activity`)) as [
+          count(*) FILTER (WHERE query = 'LISTEN note') AS listening FROM pg_stat_activity`)) as [
         { named: number; listening: number },
       ]
       await Promise.all(busy)

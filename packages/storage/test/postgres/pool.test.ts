@@ -3,7 +3,8 @@ import { many, run, sql } from '@mortise/module-sdk'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
-import type { Storage } from '../../src/storage.ts'
+import type { Storage } from '../../src/port/storage.ts'
+import { notes } from '../notes.ts'
 import { startPostgres, type TestPostgres } from './start-postgres.ts'
 
 const MAX_CONNECTIONS = 20
@@ -11,7 +12,7 @@ const MAX_CONNECTIONS = 20
 async function openSeveral(t: Test, server: TestPostgres, count: number): Promise<Storage[]> {
   const storages: Storage[] = []
   for (let index = 0; index < count; index++) {
-    const storage = await openStorage({ url: server.url, onFatal: t.fail })
+    const storage = await openStorage({ url: server.url, outbox: notes, onFatal: t.fail })
     t.teardown(() => storage.close())
     storages.push(storage)
   }
@@ -23,7 +24,7 @@ t.test('three hosts share a server that has not enough connections for them', as
   t.teardown(() => server.stop())
   const storages = await openSeveral(t, server, 3)
   await storages[0]?.transaction(() => run(sql`CREATE TABLE written (id TEXT PRIMARY KEY)`))
-  const stops = storages.map((storage) => storage.onEvents(() => {}))
+  const stops = storages.map((storage) => storage.onOutbox(() => {}))
   t.teardown(() => Promise.all(stops.map((stop) => stop())))
   let done = 0
   const end = performance.now() + 4_000

@@ -1,4 +1,4 @@
-import type { Storage } from '../../src/storage.ts'
+import type { Storage } from '../../src/port/storage.ts'
 import type { temporaryMigrations } from '../temporary-migrations.ts'
 
 /** Migrations with all that the engines do in different ways. */

@@ -1,8 +1,7 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import t from 'tap'
+import { BrokenStorageError, MigrationError } from '../../src/port/errors.ts'
 import { carriedError, carryError } from '../../src/sqlite/carried-error.ts'
-import { BrokenStorageError } from '../../src/sqlite/database-error.ts'
-import { MigrationError } from '../../src/storage.ts'
 
 const carried = (error: Error) => carriedError(structuredClone(carryError(error)))
 

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { DatabaseError } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
-import { BrokenStorageError, toCommitError, toDatabaseError } from '../../src/sqlite/database-error.ts'
+import { BrokenStorageError } from '../../src/port/errors.ts'
+import { toCommitError, toDatabaseError } from '../../src/sqlite/database-error.ts'
 import { skip, smallVolume } from '../small-volume.ts'
 
 const sqliteError = (code: string) => new SqliteDatabase.SqliteError('no luck', code)

@@ -1,6 +1,6 @@
 import { many, one, run, sql, type Transaction } from '@mortise/module-sdk'
 import t from 'tap'
-import { MOST_ROWS } from '../../src/read-limit.ts'
+import { MOST_ROWS } from '../../src/port/read-limit.ts'
 import { countTurns } from '../count-turns.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 

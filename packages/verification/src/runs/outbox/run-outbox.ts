@@ -138,7 +138,7 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
 
 async function compareIn(storage: Storage): Promise<{ events: number; failures: string[] }> {
   const failures: string[] = []
-  await storage.sequenceEvents()
+  await storage.sequenceOutbox()
   const events = await storage.many<{ position: number; id: string; subject: string; data: string }>(
     sql`SELECT position, id, subject, data FROM mortise_event ORDER BY position`,
   )

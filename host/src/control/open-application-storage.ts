@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { NoDatabaseError, type OpenOptions, type Storage } from '@mortise/storage'
+import { type Config, placeOfDatabase } from '../config/config.ts'
+import { readDatabaseId } from '../config/database-id.ts'
+import { assertOwnDatabase, readIdentity } from '../config/identity.ts'
+import { openStorage } from '../events/open-storage.ts'
+
+/**
+ * Opens the database of an application, which is its own or, where `app init` or an explicit command allows it, new.
+ * @throws {IdentityError} where it is missing or another one; nothing is made or changed then
+ * @throws {StorageBusyError} where another host or command has the SQLite file open
+ * @throws {StorageUnreachableError}
+ */
+export async function openApplicationStorage(
+  config: Config,
+  options: Omit<OpenOptions, 'create'>,
+): Promise<Storage> {
+  const identity = await readIdentity(config.directory)
+  const create = identity?.database === null
+  const storage = await openStorage({ ...placeOfDatabase(config), ...options, create }).catch((error) => {
+    if (error instanceof NoDatabaseError) assertOwnDatabase(config, identity, undefined)
+    throw error
+  })
+  try {
+    assertOwnDatabase(config, identity, await readDatabaseId(storage))
+    return storage
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+/** Whether an application has no database yet and may make one: then it holds nothing. SQLite only. */
+export async function isDatabaseStillToCome(config: Config): Promise<boolean> {
+  if (config.databaseFile === undefined || existsSync(config.databaseFile)) return false
+  return (await readIdentity(config.directory))?.database === null
+}

@@ -1,0 +1,14 @@
+import { type Outbox, openStorage as open, type Storage, type StorageOptions } from '@mortise/storage'
+import { insertion, isEmission } from './emission.ts'
+import { EVENTS_CHANNEL, givePositions, unplaced } from './event-tables.ts'
+
+/** The events that modules emit. */
+export const outbox: Outbox = {
+  insertion: (step) => (isEmission(step) ? insertion(step.event) : undefined),
+  unplaced,
+  place: givePositions,
+  channel: EVENTS_CHANNEL,
+}
+
+/** See `openStorage` of `@mortise/storage`; what is opened here takes events. */
+export const openStorage = (options: StorageOptions): Promise<Storage> => open({ outbox, ...options })

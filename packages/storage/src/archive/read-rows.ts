@@ -1,0 +1,156 @@
+import type SqliteDatabase from 'better-sqlite3'
+import { MigrationError } from '../port/errors.ts'
+import { quoted } from '../port/quoted.ts'
+
+import {
+  BATCH,
+  type KeyColumn,
+  keyColumns,
+  kindOf,
+  nameOfRow,
+  type PlacedRow,
+  type PortableColumn,
+  type PortableRow,
+  type PortableTable,
+} from './portable-table.ts'
+
+const SMALLEST_AND_LARGEST: Readonly<Record<string, number>> = { smallint: 2 ** 15, integer: 2 ** 31 }
+
+/**
+ * The rows of a table in the order of its key, in batches, each checked for what PostgreSQL cannot store. Where the
+ * key is the table's own, each batch is a read by itself: what is written meanwhile may be in it or not.
+ * @param from what the table is called here
+ * @throws {MigrationError} naming row and column
+ */
+export function* readRows(
+  database: SqliteDatabase.Database,
+  from: string,
+  table: PortableTable,
+): Generator<PlacedRow[]> {
+  const { columns } = table
+  const isExact = hasOnlySafeIntegers(database, from, columns)
+  const readers = columns.map((column) => ({ column, read: readerOf(column) }))
+  const toRow = (values: unknown[]): PlacedRow => {
+    const row = readers.map(({ column, read }, index) => {
+      const value = values[index]
+      if (value === null) return null
+      const text = read(value)
+      if (text === undefined) throw unfit(table, values.map(String), column, value)
+      return text
+    })
+    return { row, place: '' }
+  }
+  const select = `SELECT ${columns.map((column) => selected(column, isExact)).join(', ')} FROM ${quoted(from)}`
+  const keys = keyColumns(table)
+  const order = `ORDER BY ${keys.map(({ name }) => `${quoted(name)} COLLATE BINARY`).join(', ')}`
+  if (!isPrimaryKey(database, from, table)) {
+    let batch: PlacedRow[] = []
+    for (const values of database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>) {
+      batch.push(toRow(values))
+      if (batch.length < BATCH) continue
+      yield batch
+      batch = []
+    }
+    yield batch
+    return
+  }
+  const names = keys.map(({ name }) => quoted(name)).join(', ')
+  const first = database.prepare(`${select} ${order} LIMIT ${BATCH}`).raw()
+  const next = database
+    .prepare(`${select} WHERE (${names}) > (${keys.map(() => '?').join(', ')}) ${order} LIMIT ${BATCH}`)
+    .raw()
+  let batch = (first.all() as unknown[][]).map(toRow)
+  while (batch.length > 0) {
+    yield batch
+    const { row } = batch.at(-1) as PlacedRow
+    batch = (next.all(keys.map((key) => bound(table, row, key))) as unknown[][]).map(toRow)
+  }
+}
+
+/** Whether the key is that of the table here, too, so that rows are found by it. */
+function isPrimaryKey(database: SqliteDatabase.Database, from: string, { key }: PortableTable): boolean {
+  const own = database
+    .prepare('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
+    .pluck()
+    .all(from) as string[]
+  return own.length === key.length && own.every((name) => key.includes(name))
+}
+
+function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn): unknown {
+  const text = row[at] as string | null
+  // SQLite lets keys be NULL, of which one is not after the other.
+  if (text === null) throw unfit(table, row, table.columns[at] as PortableColumn, null)
+  if (kind === 'integer' || kind === 'boolean') return BigInt(text)
+  if (kind === 'float') return Number(text)
+  return kind === 'bytes' ? Buffer.from(text.slice('\\x'.length), 'hex') : text
+}
+
+/** Whether no integer of these columns is one that a number would round: reading them as numbers takes half the time. */
+function hasOnlySafeIntegers(
+  database: SqliteDatabase.Database,
+  from: string,
+  columns: readonly PortableColumn[],
+): boolean {
+  const limit = Number.MAX_SAFE_INTEGER
+  const beyond = columns
+    .filter((column) => kindOf(column) === 'integer' || kindOf(column) === 'text')
+    .map(({ name }) => quoted(name))
+    .map((name) => `(typeof(${name}) = 'integer' AND NOT ${name} BETWEEN -${limit} AND ${limit})`)
+  if (beyond.length === 0) return true
+  const found = database.prepare(`SELECT 1 FROM ${quoted(from)} WHERE ${beyond.join(' OR ')} LIMIT 1`).get()
+  return found === undefined
+}
+
+/** Integers as their digits where a number would round one. */
+function selected(column: PortableColumn, isExact: boolean): string {
+  const name = quoted(column.name)
+  if (isExact || kindOf(column) === 'bytes' || kindOf(column) === 'float') return name
+  return `CASE typeof(${name}) WHEN 'integer' THEN CAST(${name} AS TEXT) ELSE ${name} END`
+}
+
+/** Undefined for what the column cannot hold. */
+function readerOf(column: PortableColumn): (value: unknown) => string | undefined {
+  switch (kindOf(column)) {
+    case 'integer': {
+      const limit = SMALLEST_AND_LARGEST[column.type] ?? Number.POSITIVE_INFINITY
+      return (value) => {
+        if (Number.isInteger(value)) {
+          const number = value as number
+          return number < limit && number >= -limit ? String(number) : undefined
+        }
+        const isInteger = typeof value === 'string' && /^-?\d+$/.test(value)
+        return isInteger && Number(value) < limit && Number(value) >= -limit ? value : undefined
+      }
+    }
+    case 'boolean':
+      return (value) =>
+        value === 0 || value === 1 || value === '0' || value === '1' ? String(value) : undefined
+    case 'float':
+      return (value) => (typeof value === 'number' ? String(value) : undefined)
+    case 'bytes':
+      return (value) => {
+        if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
+        return typeof value === 'string' ? `\\x${Buffer.from(value).toString('hex')}` : undefined
+      }
+    case 'text':
+      return (value) => {
+        if (typeof value === 'number') return String(value)
+        return typeof value === 'string' && !value.includes('\0') ? value : undefined
+      }
+  }
+}
+
+function unfit(
+  table: PortableTable,
+  row: PortableRow,
+  column: PortableColumn,
+  value: unknown,
+): MigrationError {
+  const why =
+    typeof value === 'string' && value.includes('\0')
+      ? 'a NUL character, which no text of PostgreSQL may have'
+      : `${typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : `a ${Buffer.isBuffer(value) ? 'blob' : typeof value}`}, which its type there (${column.type}) cannot hold`
+  return new MigrationError(
+    `the row of "${table.name}" with ${nameOfRow(table, row)} has in the column "${column.name}" ${why}`,
+  )
+}

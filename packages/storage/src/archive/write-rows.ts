@@ -1,0 +1,40 @@
+import type SqliteDatabase from 'better-sqlite3'
+import { quoted } from '../port/quoted.ts'
+
+import { kindOf, type PlacedRow, type PortableColumn, type PortableTable } from './portable-table.ts'
+
+/** Answers what inserts rows into a table, which is called `into` here. */
+export function rowWriter(
+  database: SqliteDatabase.Database,
+  into: string,
+  { columns }: PortableTable,
+): (rows: readonly PlacedRow[]) => void {
+  const names = columns.map(({ name }) => quoted(name)).join(', ')
+  const insert = database.prepare(
+    `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const encoders = columns.map(encoderOf)
+  return (rows) => {
+    for (const { row } of rows) {
+      insert.run(
+        row.map((text, index) =>
+          text === null ? null : (encoders[index] as (text: string) => unknown)(text),
+        ),
+      )
+    }
+  }
+}
+
+function encoderOf(column: PortableColumn): (text: string) => unknown {
+  switch (kindOf(column)) {
+    case 'integer':
+    case 'boolean':
+      return BigInt
+    case 'float':
+      return Number
+    case 'bytes':
+      return (text) => Buffer.from(text.slice('\\x'.length), 'hex')
+    case 'text':
+      return String
+  }
+}

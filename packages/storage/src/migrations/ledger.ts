@@ -1,0 +1,58 @@
+import { Sql } from '@mortise/module-sdk'
+import type { LedgerEntry } from '../port/storage.ts'
+import type { Dialect, SchemaSteps } from './dialect.ts'
+
+// The table `mortise_migration` tells what is applied. Its rows change in the transaction that changes the schema.
+
+const COLUMNS = {
+  module: 'module',
+  name: 'name',
+  checksum: 'checksum',
+  down: 'down',
+  tables: 'tables',
+  appliedAt: 'applied_at',
+}
+
+/** Makes the ledger where there is none, and completes one that host 1.0 has made. */
+export function* prepareLedger({ ledger }: Pick<Dialect, 'ledger'>): SchemaSteps<void> {
+  yield ledger.create
+  const columns: { name: string }[] = yield ledger.columns
+  if (columns.some(({ name }) => name === 'tables')) return
+  yield 'ALTER TABLE mortise_migration ADD COLUMN tables TEXT'
+}
+
+/** In order of application. */
+export function* readLedger<Entry extends LedgerEntry>({
+  ledger,
+}: Pick<Dialect<Entry>, 'ledger'>): SchemaSteps<Entry[]> {
+  const present: { name: string }[] = yield ledger.columns
+  if (present.length === 0) return []
+  const columns = Object.entries({ ...COLUMNS, ...ledger.more }).map(([name, column]) =>
+    present.some((other) => other.name === column) ? `${column} AS "${name}"` : `NULL AS "${name}"`,
+  )
+  const text = `SELECT ${columns.join(', ')} FROM mortise_migration ORDER BY ${ledger.order}`
+  return yield new Sql([text], [])
+}
+
+/** What writes an entry. */
+export function insertion<Entry extends LedgerEntry>({ ledger }: Dialect<Entry>, entry: Entry): Sql {
+  const columns = Object.entries({ ...COLUMNS, ...ledger.more })
+  const between = columns.map((_, index) => (index === 0 ? '' : ', ')).slice(1)
+  return new Sql(
+    [
+      `INSERT INTO mortise_migration (${columns.map(([, column]) => column).join(', ')}) VALUES (`,
+      ...between,
+      ')',
+    ],
+    columns.map(([name]) => entry[name as keyof LedgerEntry]),
+  )
+}
+
+/** Makes a ledger with these entries. */
+export function* adoptLedger<Entry extends LedgerEntry>(
+  dialect: Dialect<Entry>,
+  entries: readonly Entry[],
+): SchemaSteps<void> {
+  yield* prepareLedger(dialect)
+  for (const entry of entries) yield insertion(dialect, entry)
+}

@@ -1,0 +1,128 @@
+import { sql } from '@mortise/module-sdk'
+import { MigrationError } from '../port/errors.ts'
+import type { AppliedMigration, Engine, LedgerEntry, MigrationSet } from '../port/storage.ts'
+import type { Dialect, Orphan, SchemaSteps } from './dialect.ts'
+import { foreignChange } from './foreign-change.ts'
+import { insertion, prepareLedger, readLedger } from './ledger.ts'
+import { type MigrationFile, readMigrations } from './migration-files.ts'
+import { planMigrations } from './plan-migrations.ts'
+
+/** A set with its files. */
+export interface ReadSet<File extends MigrationFile = MigrationFile> {
+  readonly set: MigrationSet
+  readonly files: readonly File[]
+}
+
+/** @throws {MigrationError} where one of them is unreadable or refused */
+export const readSets = (sets: readonly MigrationSet[], engine: Engine): Promise<ReadSet[]> =>
+  Promise.all(sets.map(async (set) => ({ set, files: await readMigrations(set, engine) })))
+
+/** What `migrate` would apply. */
+export const pendingMigrations = (
+  sets: readonly ReadSet[],
+  ledger: readonly LedgerEntry[],
+): AppliedMigration[] =>
+  sets.flatMap(({ set, files }) =>
+    planMigrations(set, files, ledger).map(({ name }) => ({ module: set.module, name })),
+  )
+
+/** Whether `migrate` would change something: it also records the prefixes that host 1.0 has not. */
+export const needsMigration = (sets: readonly ReadSet[], ledger: readonly LedgerEntry[]): boolean =>
+  pendingMigrations(sets, ledger).length > 0 ||
+  ledger.some(({ module, tables }) => tables === null && sets.some(({ set }) => set.module === module))
+
+/** Applies what is pending. @throws {MigrationError} */
+export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
+  dialect: Dialect<Entry, File>,
+  sets: readonly ReadSet<File>[],
+): SchemaSteps<AppliedMigration[]> {
+  yield* prepareLedger(dialect)
+  for (const { set } of sets)
+    yield sql`UPDATE mortise_migration SET tables = ${set.tables} WHERE module = ${set.module} AND tables IS NULL`
+  const applied: AppliedMigration[] = []
+  const ledger = yield* readLedger(dialect)
+  for (const { set, files } of sets) {
+    const pending = planMigrations(set, files, ledger)
+    if (pending.length > 0) yield* dialect.alone(() => runAll(set, files))
+    for (const file of pending) {
+      yield* applyEntry(dialect, `${file.path} of ${set.module}`, file.up, dialect.entryOf(set, file))
+      applied.push({ module: set.module, name: file.name })
+    }
+  }
+  yield* assertKeysHold(
+    dialect,
+    sets.map(({ set }) => set.tables),
+    ({ table, parent }) =>
+      `the migrations leave rows in "${table}" whose "${parent}" is gone. Nothing was changed; ` +
+      'foreign keys do not cascade in a migration: delete or mend the rows in it',
+  )
+  return applied
+}
+
+/** Runs one migration and records it. @param what it is, for people */
+export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
+  dialect: Dialect<Entry, File>,
+  what: string,
+  up: string,
+  entry: Entry,
+): SchemaSteps<void> {
+  yield* confined(dialect, entry.tables as string, up, {
+    failed: (reason) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
+    strayed: (strayed) => `${what} ${strayed}. Nothing was changed; correct the file`,
+  })
+  yield insertion(dialect, entry)
+}
+
+/**
+ * Runs all migrations of a set. Where nothing else is, what reads or writes another module's tables fails: that it changes
+ * rows would not show in the schema.
+ */
+export function* runAll(set: MigrationSet, files: readonly MigrationFile[]): SchemaSteps<void> {
+  for (const { path, up } of files) {
+    yield* run(
+      up,
+      (reason) =>
+        `${path} of ${set.module} failed: ${reason}. A migration sees "${set.tables}" and what begins with ` +
+        `"${set.tables}_", and nothing else. Nothing was changed; correct the file`,
+    )
+  }
+}
+
+/** Runs a text that may touch only what has a prefix. @throws {MigrationError} with one of these messages */
+export function* confined(
+  { objects }: Pick<Dialect, 'objects'>,
+  prefix: string,
+  text: string,
+  messages: {
+    readonly failed: (reason: string) => string
+    readonly strayed: (strayed: string) => string
+  },
+): SchemaSteps<void> {
+  const before = yield objects
+  yield* run(text, messages.failed)
+  const change = foreignChange(prefix, before, yield objects)
+  if (change === undefined) return
+  throw new MigrationError(
+    messages.strayed(`${change}, but it may only touch "${prefix}" and what begins with "${prefix}_"`),
+  )
+}
+
+/** Runs a text. @throws {MigrationError} where the text is at fault */
+export function* run(text: string, message: (reason: string) => string): SchemaSteps<void> {
+  try {
+    yield text
+  } catch (error) {
+    const { message: reason } = ((error as Error).cause ?? error) as Error
+    throw new MigrationError(message(reason), { cause: error })
+  }
+}
+
+/** @throws {MigrationError} where a row's parent is gone */
+export function* assertKeysHold(
+  dialect: Pick<Dialect, 'orphanIn'>,
+  prefixes: readonly string[],
+  message: (orphan: Orphan) => string,
+): SchemaSteps<void> {
+  const orphan = dialect.orphanIn && (yield* dialect.orphanIn(prefixes))
+  if (orphan !== undefined) throw new MigrationError(message(orphan))
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MigrationError } from '../port/errors.ts'
+import { refusedMigration } from '../port/refused-sql.ts'
+import type { Engine, MigrationSet } from '../port/storage.ts'
+
+/** One migration of a set, as one engine reads it. */
+export interface MigrationFile {
+  /** `001-cart` */
+  readonly name: string
+  readonly path: string
+  readonly up: string
+  /** Undoes `up`; null where that is irreversible. */
+  readonly down: string | null
+  /** SHA-256 of `up`, hexadecimal. */
+  readonly checksum: string
+}
+
+const ENGINE_NAMES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
+
+const FILE_NAME = /^(\d{3}(?:[-_][a-z0-9]+)+)(?:\.(sqlite|postgres))?(\.down)?\.sql$/
+
+interface FoundFile {
+  readonly file: string
+  readonly name: string
+  readonly engine: string | undefined
+  readonly down: boolean
+}
+
+/**
+ * Reads a folder of migrations for `engine`: `NNN-name.sql` for every engine or `NNN-name.sqlite.sql` for one, and
+ * what undoes it, `NNN-name.down.sql` (`NNN-name.sqlite.down.sql`); without that it is irreversible.
+ * Numbers run from 001 without gaps.
+ *
+ * @throws {MigrationError}
+ */
+export async function readMigrations(set: MigrationSet, engine: Engine): Promise<MigrationFile[]> {
+  const byName = Map.groupBy(await findFiles(set), ({ name }) => name)
+  const names = [...byName.keys()].sort()
+  names.forEach((name, index) => {
+    const expected = String(index + 1).padStart(3, '0')
+    if (name.startsWith(expected)) return
+    throw new MigrationError(
+      `${join(set.directory, name)}.sql of ${set.module} should have the number ${expected}: ` +
+        'migrations are numbered from 001 without gaps, each number once',
+    )
+  })
+  return Promise.all(names.map((name) => readMigration(set, engine, name, byName.get(name) as FoundFile[])))
+}
+
+async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
+  const files = await readdir(set.directory).catch((error: Error) => {
+    throw new MigrationError(
+      `the migrations of ${set.module} cannot be read: ${error.message}. Does its manifest name the folder?`,
+      { cause: error },
+    )
+  })
+  return files
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => {
+      const [, name, engine, down] = FILE_NAME.exec(file) ?? []
+      if (name !== undefined) return { file, name, engine, down: down !== undefined }
+      throw new MigrationError(
+        `${join(set.directory, file)} of ${set.module} is no name for a migration: ` +
+          'write 001-some-name.sql, 001-some-name.sqlite.sql or 001-some-name.down.sql',
+      )
+    })
+}
+
+async function readMigration(
+  set: MigrationSet,
+  engine: Engine,
+  name: string,
+  found: readonly FoundFile[],
+): Promise<MigrationFile> {
+  const upFile = pick(set, engine, name, found, false)
+  if (upFile === undefined) {
+    throw new MigrationError(
+      `${join(set.directory, name)} of ${set.module} has nothing for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`,
+    )
+  }
+  const path = join(set.directory, upFile)
+  const up = await readSql(set, path)
+  const downFile = pick(set, engine, name, found, true)
+  const down = downFile === undefined ? null : await readSql(set, join(set.directory, downFile))
+  return { name, path, up, down, checksum: checksumOf(up) }
+}
+
+/** Of a migration's text: hex of its SHA-256. */
+export const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function pick(
+  set: MigrationSet,
+  engine: Engine,
+  name: string,
+  found: readonly FoundFile[],
+  down: boolean,
+): string | undefined {
+  const files = found.filter((file) => file.down === down)
+  if (files.length > 1 && files.some(({ engine }) => engine === undefined)) {
+    throw new MigrationError(
+      `${join(set.directory, name)} of ${set.module} is there for every engine and for one: ` +
+        `keep ${files.map(({ file }) => file).join(' or ')}`,
+    )
+  }
+  return files.find((file) => (file.engine ?? engine) === engine)?.file
+}
+
+async function readSql(set: MigrationSet, path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new MigrationError(`${path} of ${set.module} cannot be read: ${error.message}`, { cause: error })
+  })
+  const reason = refusedMigration(text)
+  if (reason === undefined) return text
+  throw new MigrationError(`${path} of ${set.module} is refused: ${reason}`)
+}

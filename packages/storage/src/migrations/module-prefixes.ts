@@ -1,0 +1,37 @@
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry } from '../port/storage.ts'
+import { isOwn, type SchemaObject } from './foreign-change.ts'
+
+/**
+ * The prefixes under which `module` has made its tables.
+ * @throws {MigrationError} where they are not known, or not its alone
+ */
+export function prefixesOf(ledger: readonly LedgerEntry[], module: string): string[] {
+  const prefixes = new Set<string>()
+  for (const entry of ledger) {
+    if (entry.module !== module) continue
+    if (entry.tables === null) {
+      throw new MigrationError(
+        `which tables are those of ${module} is not known: an older host applied ${entry.name}. ` +
+          'Start this host once with the module installed, then try again',
+      )
+    }
+    prefixes.add(entry.tables)
+  }
+  if ([...prefixes].some((prefix) => isOwn(prefix, 'mortise_migration'))) {
+    throw new MigrationError(`the tables of ${module} are those of the host, which stay`)
+  }
+  for (const { module: other, tables } of ledger) {
+    if (other === module || tables === null) continue
+    for (const prefix of prefixes) {
+      if (!isOwn(prefix, tables) && !isOwn(tables, prefix)) continue
+      throw new MigrationError(
+        `the tables of ${module} ("${prefix}") cannot be told from those of ${other} ("${tables}")`,
+      )
+    }
+  }
+  return [...prefixes]
+}
+
+export const isOwnObject = (prefixes: readonly string[]) => (object: SchemaObject) =>
+  prefixes.some((prefix) => isOwn(prefix, object.name))

@@ -1,0 +1,38 @@
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
+import type { MigrationFile } from './migration-files.ts'
+
+/**
+ * The files of a set that are still to be applied, in order. The schema may be ahead of the package: a newer
+ * version was here, or its installation was cut short, and migrations leave the statements of the version before
+ * working.
+ *
+ * @throws {MigrationError} where what was applied up to the package's last migration is not what it holds
+ */
+export function planMigrations<File extends MigrationFile>(
+  set: MigrationSet,
+  files: readonly File[],
+  ledger: readonly LedgerEntry[],
+): File[] {
+  const applied = new Set<string>()
+  const last = files.at(-1)?.name ?? ''
+  for (const entry of ledger) {
+    if (entry.module !== set.module) continue
+    if (entry.name > last) continue
+    const file = files.find(({ name }) => name === entry.name)
+    if (file === undefined) {
+      throw new MigrationError(
+        `${entry.name} of ${set.module} was applied to this database, but ${set.directory} has no such ` +
+          'migration. An applied migration never goes away: restore the file',
+      )
+    }
+    if (file.checksum !== entry.checksum) {
+      throw new MigrationError(
+        `${file.path} of ${set.module} is not what was applied to this database as ${entry.name}: ` +
+          'an applied migration never changes. Restore the file, and put the change into a new one',
+      )
+    }
+    applied.add(entry.name)
+  }
+  return files.filter(({ name }) => !applied.has(name))
+}

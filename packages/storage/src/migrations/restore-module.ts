@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Sql } from '@mortise/module-sdk'
+import { MigrationError } from '../port/errors.ts'
+import type { LedgerEntry, ModuleData } from '../port/storage.ts'
+import type { Dialect, SchemaSteps } from './dialect.ts'
+import type { SchemaObject } from './foreign-change.ts'
+import { prepareLedger, readLedger } from './ledger.ts'
+import { assertKeysHold } from './migrate.ts'
+import { isOwnObject, prefixesOf } from './module-prefixes.ts'
+
+/**
+ * See `Storage.restoreModule`.
+ * @param entries the ledger of the file
+ * @param copy makes the tables with these prefixes, with their rows and those of the ledger; answers the tables
+ */
+export function* restoreModule(
+  dialect: Dialect,
+  file: string,
+  entries: readonly LedgerEntry[],
+  copy: (prefixes: readonly string[]) => SchemaSteps<string[]>,
+  record?: Sql,
+): SchemaSteps<ModuleData> {
+  const module = entries[0]?.module
+  if (module === undefined || entries.some((entry) => entry.module !== module)) {
+    throw new MigrationError(`${file} does not hold the data of one module`)
+  }
+  yield* prepareLedger(dialect)
+  const ledger = yield* readLedger(dialect)
+  const present = ledger.filter((entry) => entry.module === module)
+  if (isDeepStrictEqual(present.map(identity), entries.map(identity))) return { module, tables: [] }
+  if (present.length > 0) throw inTheWay(module, `${present.at(-1)?.name} of it is applied to the database`)
+  const prefixes = prefixesOf([...ledger, ...entries], module)
+  const objects: SchemaObject[] = yield dialect.objects
+  const taken = objects.find(isOwnObject(prefixes))
+  if (taken !== undefined) throw inTheWay(module, `there is a ${taken.type} "${taken.name}"`)
+  const tables = yield* copy(prefixes)
+  yield* assertKeysHold(
+    dialect,
+    prefixes,
+    ({ table, parent }) =>
+      `rows of "${table}" in the archive refer to rows of "${parent}" that are gone by now. Nothing was changed`,
+  )
+  if (record) yield record
+  return { module, tables }
+}
+
+const identity = ({ name, checksum, appliedAt }: LedgerEntry) => [name, checksum, appliedAt]
+
+function inTheWay(module: string, reason: string): MigrationError {
+  return new MigrationError(
+    `the data of ${module} cannot be brought back: ${reason}. Nothing was changed; purge what is there first ` +
+      `(app module-remove --purge ${module})`,
+  )
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { Sql, sql } from '@mortise/module-sdk'
+import type { Dialect } from '../migrations/dialect.ts'
+import { run } from '../migrations/migrate.ts'
+import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts'
+import { quoted } from '../port/quoted.ts'
+import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
+import { CATALOG } from './catalog.ts'
+
+/** What is remembered of a migration here: also what it is on SQLite, where modules are tried before they are installed. */
+export interface PostgresLedgerEntry extends LedgerEntry {
+  readonly tables: string
+  readonly up: string
+  readonly sqliteUp: string
+  readonly sqliteDown: string | null
+}
+
+/** A migration on this engine, and what it is on SQLite. */
+export interface PortableMigration extends MigrationFile {
+  readonly sqlite: MigrationFile
+}
+
+/** PostgreSQL as migrations see it. It looks after keys by itself. */
+export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
+  ledger: {
+    create: `
+      CREATE TABLE IF NOT EXISTS mortise_migration (
+        module TEXT NOT NULL,
+        name TEXT NOT NULL,
+        checksum TEXT NOT NULL,
+        down TEXT, -- NULL: irreversible
+        applied_at BIGINT NOT NULL, -- epoch milliseconds
+        tables TEXT NOT NULL, -- the prefix of the module
+        up TEXT NOT NULL,
+        sqlite_up TEXT NOT NULL,
+        sqlite_down TEXT,
+        position BIGINT GENERATED ALWAYS AS IDENTITY, -- the order of application
+        PRIMARY KEY (module, name)
+      )`,
+    columns: sql`
+      SELECT attname AS name FROM pg_attribute
+      WHERE attrelid = to_regclass('mortise_migration') AND attnum > 0 AND NOT attisdropped`,
+    more: { up: 'up', sqliteUp: 'sqlite_up', sqliteDown: 'sqlite_down' },
+    order: 'position',
+  },
+
+  entryOf: ({ module, tables }, { name, checksum, up, down, sqlite }) => ({
+    ...{ module, name, checksum, up, down, tables, appliedAt: Date.now() },
+    ...{ sqliteUp: sqlite.up, sqliteDown: sqlite.down },
+  }),
+
+  objects: new Sql([CATALOG], []),
+
+  *alone(work) {
+    const schema = `mortise_rehearsal_${randomBytes(6).toString('hex')}`
+    yield 'SAVEPOINT rehearsal'
+    yield `CREATE SCHEMA ${schema}`
+    yield `SET LOCAL search_path = ${schema}`
+    yield* work()
+    yield 'ROLLBACK TO rehearsal; RELEASE rehearsal'
+  },
+
+  *drop(module, objects) {
+    const named = (type: string) => objects.filter((object) => object.type === type).map(({ name }) => name)
+    const refuse = (reason: string) =>
+      `the tables of ${module} cannot be dropped: ${reason}. Purge first what needs them`
+    const tables = named('table')
+    // All at once, so that those that refer to each other do not stand in each other's way.
+    for (const [kind, names] of [
+      ['VIEW', named('view')],
+      ['TABLE', tables],
+    ] as const) {
+      if (names.length > 0) yield* run(`DROP ${kind} ${names.map(quoted).join(', ')}`, refuse)
+    }
+    return tables
+  },
+}
+
+/** The same schema on SQLite, with the ledger that its migrations would have left there. */
+export function sqliteSchema(ledger: readonly PostgresLedgerEntry[]): DatabaseSchema {
+  return {
+    statements: ledger.map(({ sqliteUp }) => sqliteUp),
+    ledger: ledger.map(({ up, sqliteUp, sqliteDown, ...entry }) => ({
+      ...entry,
+      checksum: checksumOf(sqliteUp),
+      down: sqliteDown,
+    })),
+  }
+}

@@ -1,0 +1,22 @@
+import { readMigrations } from '../migrations/migration-files.ts'
+import { endWithParent } from '../port/end-with-parent.ts'
+import { MigrationError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
+import type { Table, TablesAnswer } from './describe-tables.ts'
+import { tablesAlone } from './tables-alone.ts'
+
+// The child process of describeTables: answers in JSON.
+
+async function answer(set: MigrationSet): Promise<TablesAnswer> {
+  try {
+    const tables: Table[] = tablesAlone(set, await readMigrations(set, 'sqlite'))
+    return { tables }
+  } catch (error) {
+    if (error instanceof MigrationError) return { reason: error.message }
+    throw error
+  }
+}
+
+const [, , set = '', parent] = process.argv
+await endWithParent(Number(parent))
+process.stdout.write(JSON.stringify(await answer(JSON.parse(set))))

@@ -1,0 +1,51 @@
+import { type ExecFileException, execFile } from 'node:child_process'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { MigrationError } from '../port/errors.ts'
+import type { MigrationSet } from '../port/storage.ts'
+
+export interface Column {
+  readonly name: string
+  /** As the migration writes it: `TEXT`. */
+  readonly type: string
+  /** Whether a row cannot be added without naming it. */
+  readonly required: boolean
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+}
+
+/** What the child that runs the migrations answers. */
+export type TablesAnswer = { readonly tables: readonly Table[] } | { readonly reason: string }
+
+/** How long all migrations of a set may take on an empty database, in milliseconds. */
+export const DESCRIBE_TIMEOUT = 10_000
+
+/**
+ * The tables that the migrations of a set make, found by running them on an empty database in memory: in a child
+ * process, since nothing else ends a statement that does not end by itself.
+ * @throws {MigrationError} where one cannot be read, is refused, fails, or does not end
+ */
+export async function describeTables(
+  set: MigrationSet,
+  timeout = DESCRIBE_TIMEOUT,
+): Promise<readonly Table[]> {
+  const child = join(import.meta.dirname, `describe-tables-child${extname(import.meta.filename)}`)
+  let output: string
+  try {
+    const options = { timeout, killSignal: 'SIGKILL', env: {}, maxBuffer: 16 * 1024 * 1024 } as const
+    const call = [child, JSON.stringify(set), String(process.pid)]
+    output = (await promisify(execFile)(process.execPath, call, options)).stdout
+  } catch (error) {
+    const { killed, stderr = '' } = error as ExecFileException
+    const reason = killed ? `did not end within ${timeout / 1000} s` : `could not be run: ${stderr.trim()}`
+    throw new MigrationError(`the migrations of ${set.module}, in ${set.directory}, ${reason}`, {
+      cause: error,
+    })
+  }
+  const answer = JSON.parse(output) as TablesAnswer
+  if ('tables' in answer) return answer.tables
+  throw new MigrationError(answer.reason)
+}

@@ -1,0 +1,46 @@
+import type { Transaction } from '@mortise/module-sdk'
+import { openDatabase } from '../files/open-database.ts'
+import type { LedgerEntry } from '../port/storage.ts'
+import { Connection } from './connection.ts'
+import { drive } from './drive.ts'
+import { openBeside } from './open-connections.ts'
+import { readLedger } from './schema.ts'
+
+/** Reads a SQLite file, as of one moment, that others may have open. */
+export function readDatabaseFile<Result>(
+  file: string,
+  steps: (ledger: readonly LedgerEntry[]) => Transaction<Result>,
+): Result {
+  const database = openBeside(file)
+  try {
+    const connection = new Connection(database)
+    return snapshotOn(connection, () => steps(readLedger(connection)))
+  } finally {
+    database.close()
+  }
+}
+
+/** Changes a SQLite file that nobody has open, in one transaction. */
+export function changeDatabaseFile<Result>(file: string, steps: () => Transaction<Result>): Result {
+  const database = openDatabase(file)
+  try {
+    const connection = new Connection(database)
+    connection.begin()
+    const result = drive(connection, steps)
+    const failure = connection.commit()
+    if (failure !== undefined) throw failure
+    return result
+  } finally {
+    database.close()
+  }
+}
+
+/** On a connection that is in no transaction. */
+export function snapshotOn<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
+  connection.database.exec('BEGIN')
+  try {
+    return drive(connection, steps)
+  } finally {
+    if (connection.inTransaction) connection.rollback()
+  }
+}

@@ -1,0 +1,76 @@
+import { DatabaseError } from '@mortise/module-sdk'
+import { RecentRefusals } from '../port/recent-refusals.ts'
+import { FreeSpace, type Volume } from './free-space.ts'
+
+/** How much room writes leave on the disk. */
+export interface SpaceOptions {
+  readonly read: () => Promise<Volume>
+  readonly keptFree: number | undefined
+}
+
+/** Why writes are refused: they are held, the disk has too little room, or something was short a moment ago. */
+export class WriteRefusals {
+  readonly #recent = new RecentRefusals()
+  readonly #space: FreeSpace | undefined
+  #held: DatabaseError | undefined
+  /** What writes are refused with before they are tried. */
+  #now: DatabaseError | undefined
+
+  constructor(space: SpaceOptions | undefined) {
+    this.#space =
+      space && new FreeSpace({ read: space.read, configured: space.keptFree, onChange: () => this.#decide() })
+  }
+
+  get reason(): string | undefined {
+    return this.#now?.message ?? this.#recent.reason
+  }
+
+  /** How many writes were refused. */
+  get count(): number {
+    return this.#recent.count
+  }
+
+  /** Undefined while writes are tried. */
+  get now(): DatabaseError | undefined {
+    return this.#now
+  }
+
+  get held(): DatabaseError | undefined {
+    return this.#held
+  }
+
+  /** Too little room. */
+  get low(): DatabaseError | undefined {
+    return this.#space?.low
+  }
+
+  hold(): void {
+    const reason = 'the data are being moved to another database; nothing is written meanwhile'
+    this.#held = new DatabaseError('held', reason)
+    this.#decide()
+  }
+
+  release(): void {
+    this.#held = undefined
+    this.#decide()
+  }
+
+  /** Counts one that was tried. */
+  tried(error: Error): void {
+    this.#recent.add(error.message)
+  }
+
+  /** Counts one that was not. */
+  refuse(refusal: DatabaseError): Promise<never> {
+    this.#recent.add(refusal.message, 0)
+    return Promise.reject(refusal)
+  }
+
+  close(): void {
+    this.#space?.close()
+  }
+
+  #decide(): void {
+    this.#now = this.#held ?? this.#space?.low
+  }
+}

@@ -1,0 +1,31 @@
+import { byEngine, type Emission, run, type Step, sql, type Transaction } from '@mortise/module-sdk'
+import type { Outbox } from '../src/port/outbox.ts'
+
+/** The table of an outbox, for both engines. */
+export const NOTES = `
+  CREATE TABLE note (text TEXT NOT NULL, position BIGINT);
+`
+
+/** A step that writes a row of `note`, without its position. */
+export function* leaveNote(text: string): Transaction<void> {
+  yield { event: { subject: text } } as Emission
+}
+
+/** An outbox in the table `note`. */
+export const notes: Outbox = {
+  insertion: (step: Step) => {
+    const { event } = step as Partial<Emission>
+    if (event === undefined) return undefined
+    if (event.subject === '') throw new TypeError('a note has a text')
+    return sql`INSERT INTO note (text) VALUES (${event.subject})`
+  },
+  unplaced: sql`SELECT 1 FROM note WHERE position IS NULL LIMIT 1`,
+  *place(engine) {
+    const oldest = byEngine({ sqlite: sql`rowid`, postgres: sql`ctid` })
+    yield* run(sql`
+      UPDATE note SET position = (SELECT coalesce(max(position), 0) + 1 FROM note)
+      WHERE ${oldest} = (SELECT ${oldest} FROM note WHERE position IS NULL ORDER BY ${oldest} LIMIT 1)`)
+    if (engine === 'postgres') yield* run(sql`SELECT pg_notify('note', current_schema())`)
+  },
+  channel: 'note',
+}
