@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { tellingWaits } from '@mortise/host'
+import { reportingWaits } from '@mortise/host'
 import { Command as Commander, CommanderError } from 'commander'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
 import { ownApplication } from './application/find-application.ts'
-import { withPatience } from './changes/command-lock.ts'
+import { withLockWait } from './changes/command-lock.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
 import { explain } from './doctor/explain-lost.ts'
@@ -81,8 +81,8 @@ function subcommand(
     if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
     const patience = { seconds: secondsOf(options.wait), note: (text: string) => terminal.note(text) }
-    await tellingWaits(patience.note, () =>
-      withPatience(patience, () =>
+    await reportingWaits(patience.note, () =>
+      withLockWait(patience, () =>
         command.run({
           arguments: own.args,
           options,

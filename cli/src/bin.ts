@@ -1,4 +1,4 @@
-import { continueIn, pinnedHost } from './application/pinned-host.ts'
+import { pinnedHost, runPinned } from './application/pinned-host.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 
 // What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
@@ -21,7 +21,7 @@ if (pinned === undefined) await run()
 else if (pinned.stranger !== undefined)
   await run(hostOfAnotherUser({ version: pinned.version, user: pinned.stranger }))
 else {
-  await continueIn(pinned).catch((cause: Error) =>
+  await runPinned(pinned).catch((cause: Error) =>
     run(hostNotLoaded({ version: pinned.version, reason: cause.message, cause })),
   )
 }

@@ -1,6 +1,6 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { killBefore } from './kill-before.ts'
 import { runApp, testApplication } from './run-app.ts'
@@ -17,7 +17,7 @@ t.test('kill -9 at any moment of a change: it is on record once, if it happened,
     await cp(directory, copy, { recursive: true })
     ended = await startApp(t, ['module-disable', 'hello', '--dir', copy], killBefore(moment)).ended
     await runApp('module-remove', 'nothing', '--dir', copy)
-    const isDisabled = (await readLock(copy)).modules.hello?.enabled === false
+    const isDisabled = (await readLockFile(copy)).modules.hello?.enabled === false
     const { json } = await runApp('audit', '--dir', copy, '--json')
     const actions = json.records.map(({ action }: { action: string }) => action)
     t.strictSame(

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
+import { databaseAddress, openStorage, readConfig, runAlone } from '@mortise/host'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { entryModule } from './entry-module.ts'
@@ -58,7 +58,7 @@ async function withStorage<Result>(
   work: (storage: Storage) => Promise<Result>,
 ): Promise<Result> {
   const storage = await openStorage({
-    ...placeOfDatabase(await readConfig(directory)),
+    ...databaseAddress(await readConfig(directory)),
     onFatal: (error) => {
       throw error
     },

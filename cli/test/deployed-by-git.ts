@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFile } from '@mortise/host'
+import { lockFilePath } from '@mortise/host'
 import { versionsOfNote } from './note-versions.ts'
 import { copiesOf, runApp } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
@@ -20,7 +20,7 @@ export const production = copiesOf(async (application) => {
   for (const [name, spec] of Object.entries({ v1, v2, other })) {
     const { exitCode, stdout } = await runApp('module-install', spec, '--dir', staging, '--json')
     if (exitCode !== 0) throw new Error(stdout)
-    await writeFile(commits(root, name as 'v1'), await readFile(lockFile(staging)))
+    await writeFile(commits(root, name as 'v1'), await readFile(lockFilePath(staging)))
   }
   await checkOut(application, 'v1')
   const { exitCode, stdout } = await run(...frozen)
@@ -35,11 +35,11 @@ export interface Place {
 /** As git does: the former file goes, and another one comes. */
 export async function checkOut({ root, directory }: Place, name: 'v1' | 'v2' | 'other'): Promise<string> {
   const text = await readFile(commits(root, name), 'utf8')
-  await rm(lockFile(directory), { force: true })
-  await writeFile(lockFile(directory), text)
+  await rm(lockFilePath(directory), { force: true })
+  await writeFile(lockFilePath(directory), text)
   return text
 }
 
-export const lockText = ({ directory }: Place) => readFile(lockFile(directory), 'utf8')
+export const lockText = ({ directory }: Place) => readFile(lockFilePath(directory), 'utf8')
 export const snapshot = ({ directory }: Place, generation: number) =>
   join(directory, '.app', 'snapshots', `${generation}.db`)

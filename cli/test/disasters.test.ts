@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, symlink } from 'nod
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { configFile, lockFile } from '@mortise/host'
+import { configFile, lockFilePath } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { versionsOfNote } from './note-versions.ts'
 import { disasters, sections } from './operating-page.ts'
@@ -100,7 +100,7 @@ t.test('every disaster of the page is here', async (t) => {
 
 t.test('The lock is lost', async (t) => {
   const { directory, refuses, follow, serves } = await machine(t)
-  await rm(lockFile(directory))
+  await rm(lockFilePath(directory))
   await refuses('lock-lost')
   t.match(await follow('The lock is lost'), { code: 0, said: /Restored modules.lock.json/ })
   await serves()

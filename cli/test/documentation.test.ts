@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Application, readLock } from '@mortise/host'
+import { Application, readLockFile } from '@mortise/host'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
 import { exitCodes } from '../src/failures/failure.ts'
@@ -202,7 +202,7 @@ testOnEngines('the contract examples are installed together and share a transact
   t.equal(alone.exitCode, 4)
   const both = await run('module-install', join(examples, 'visit'), join(examples, 'tally'))
   t.equal(both.exitCode, 0, both.stdout)
-  t.same(Object.keys((await readLock(directory)).modules).sort(), ['tally', 'visit'])
+  t.same(Object.keys((await readLockFile(directory)).modules).sort(), ['tally', 'visit'])
   const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })
   t.teardown(() => host.close())
   for (const number of [1, 2]) {

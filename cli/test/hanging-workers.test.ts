@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, readLock } from '@mortise/host'
+import { type ApplicationState, callRunningHost, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { until } from './late-modules.ts'
 import { testApplication } from './run-app.ts'
@@ -52,7 +52,7 @@ t.test('a worker that is stopped is replaced, and holds nobody up meanwhile', { 
   for (const response of await Promise.all(handed))
     t.equal(response.ok || response.status === 404, true, 'nobody waits for ever')
   await until(async () => (await state()).workers?.length === 2)
-  const { generation } = await readLock(directory)
+  const { generation } = await readLockFile(directory)
   t.match(await state(), { generation, workers: [{ generation }, { generation }], silentWorkers: undefined })
 })
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, controlSocket, readLock } from '@mortise/host'
+import { type ApplicationState, callRunningHost, controlSocket, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { readJournal } from '../src/changes/journal.ts'
 import { started, until } from './late-modules.ts'
@@ -72,7 +72,7 @@ t.test('beside a host that is stopped every command ends, and names its process'
     json: { findings: [{ id: 'host-silent', severity: 'error', message: `${pid}` }] },
   })
   t.ok(performance.now() - begun < 60_000)
-  t.equal((await readLock(directory)).generation, 0)
+  t.equal((await readLockFile(directory)).generation, 0)
   process.kill(pid, 'SIGCONT')
   await until(async () => (await run('doctor')).exitCode === 0)
 })
@@ -109,7 +109,7 @@ t.test('a change during which the host is stopped is taken back, and not served 
     exitCode: 5,
     json: { error: { code: 'activation-failed', message: new RegExp(`process ${pid}.*SIGSTOP`) } },
   })
-  const { generation, modules } = await readLock(directory)
+  const { generation, modules } = await readLockFile(directory)
   t.same(modules, {})
   t.equal(await readJournal(directory), undefined)
   process.kill(pid, 'SIGCONT')
@@ -128,7 +128,7 @@ t.test('where the host is stopped while it migrates, the former modules stay in 
     files: { 'migrations/001-hello.sql': 'CREATE TABLE hello_stop (id INTEGER PRIMARY KEY)' },
   })
   t.match(await run('module-install', file), { exitCode: 1, json: { error: { code: 'host-silent' } } })
-  t.same((await readLock(directory)).modules, {})
+  t.same((await readLockFile(directory)).modules, {})
   t.equal(await readJournal(directory), undefined)
   process.kill(pid, 'SIGCONT')
   await until(async () => (await state().catch(() => undefined)) !== undefined)

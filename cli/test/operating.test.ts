@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, realpath, rename, symlink, writeFile }
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { create, extract } from 'tar'
 import { packRelease } from './host-release.ts'
@@ -236,7 +236,7 @@ t.test('operating.md: staging, production, an upgrade, back again, and a new mac
   await follow('The host itself')
   await hosts.shop.stop()
   hosts.shop = await serve('shop')
-  t.match(await readLock(join(root, 'srv', 'shop')), { host: { version: '1.1.0' } })
+  t.match(await readLockFile(join(root, 'srv', 'shop')), { host: { version: '1.1.0' } })
   t.strictSame(await caller.has(hosts.shop.url), ['2 tea'])
 
   for (const host of Object.values(hosts)) await host.stop()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { started, withLateModules } from './late-modules.ts'
 
@@ -16,7 +16,7 @@ t.test(
     })
     t.equal(await host.ended, 'SIGKILL')
     t.match(host.stderr, reason)
-    t.equal((await readLock(directory)).generation, 3)
+    t.equal((await readLockFile(directory)).generation, 3)
     const next = await started(t, application)
     t.match(await next.hello(), { version: '1.0.0' })
     t.match((await run('audit')).json.records[0], { outcome: 'taken back', details: { reason } })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commandLockFile, readLock } from '@mortise/host'
+import { commandLockFile, readLockFile } from '@mortise/host'
 import t from 'tap'
 import { killBefore } from './kill-before.ts'
 import { started, until, withLateModules } from './late-modules.ts'
@@ -20,11 +20,11 @@ t.test('kill -9 of the host while it takes a change back: before or after, on re
     await runApp('module-install', join(root, 'rejects.tgz'), '--dir', directory)
     // The last that it does is to let go of the command lock.
     const owner = `${commandLockFile(directory)}.owner`
-    const isOver = async () => (await readLock(directory)).generation === 3 && !existsSync(owner)
+    const isOver = async () => (await readLockFile(directory)).generation === 3 && !existsSync(owner)
     const hasEnded = () => host.child.exitCode !== null || host.child.signalCode !== null
     await until(async () => hasEnded() || (await isOver()))
     const isLast = !hasEnded()
-    const { generation } = await readLock(directory)
+    const { generation } = await readLockFile(directory)
     if (generation === 2) before += 1
     if (generation === 3) after += 1
     t.ok(generation === 1 || generation === 2 || generation === 3)
@@ -33,7 +33,7 @@ t.test('kill -9 of the host while it takes a change back: before or after, on re
     const next = await started(t, { ...application, directory })
     const { json } = await runApp('audit', '--dir', directory, '--json')
     const back = json.records.filter((record: { actor: string }) => record.actor === 'host')
-    t.equal(back.length, (await readLock(directory)).generation === 3 ? 1 : 0, `killed before ${moment}`)
+    t.equal(back.length, (await readLockFile(directory)).generation === 3 ? 1 : 0, `killed before ${moment}`)
     next.child.kill('SIGKILL')
     await next.ended
     if (isLast) break

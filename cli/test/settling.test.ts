@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { acquireFileLock, commandLockFile, configFile, readLock } from '@mortise/host'
+import { acquireFileLock, commandLockFile, configFile, readLockFile } from '@mortise/host'
 import t from 'tap'
 import { started, until, withLateModules } from './late-modules.ts'
 import { get, runningHost } from './running-host.ts'
@@ -14,13 +14,13 @@ for (const [name, reason] of [
   t.test(`a change whose module ${name} while it is watched is taken back: exit 5`, async (t) => {
     const application = await withLateModules(t)
     const { root, directory, run } = application
-    const former = await readLock(directory)
+    const former = await readLockFile(directory)
     const host = await started(t, application)
     t.match(await run('module-install', join(root, `${name}.tgz`), '--settle', '10'), {
       exitCode: 5,
       json: { error: { code: 'taken-back', message: reason } },
     })
-    t.strictSame(await readLock(directory), { ...former, generation: 3 })
+    t.strictSame(await readLockFile(directory), { ...former, generation: 3 })
     await until(async () => (await host.hello()).version === '1.0.0')
     t.match((await run('module-list')).json, { generation: 3, modules: [{ state: 'active' }] })
     t.match((await run('module-history')).json.generations.at(-1), { takesBack: 2, reason })
@@ -46,8 +46,8 @@ t.test('a first installation that is taken back is gone', async (t) => {
   await run('module-remove', 'hello')
   const host = await started(t, application)
   t.match(await run('module-install', join(root, 'rejects.tgz')), { exitCode: 0, json: { live: true } })
-  await until(async () => (await readLock(directory)).generation === 4)
-  t.strictSame((await readLock(directory)).modules, {})
+  await until(async () => (await readLockFile(directory)).generation === 4)
+  t.strictSame((await readLockFile(directory)).modules, {})
   await until(async () => (await fetch(`${host.url}/hello`)).status === 404)
 })
 
@@ -59,7 +59,7 @@ t.test('what was switched on and is taken back is switched off, and can be tried
   await started(t, application)
   for (const generation of [4, 6]) {
     t.match(await run('module-enable', 'hello', '--settle', '10'), { exitCode: 5 })
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     t.match(lock, { generation: generation + 1, modules: { hello: { enabled: false } } })
   }
 })
@@ -72,7 +72,7 @@ t.test('a module whose routes fail more than before is taken back', async (t) =>
   for (const _ of Array(4)) t.equal(await failing(), 500)
   t.match((await get(running, '/hello')).body, { version: '2.0.0' }, 'too few to tell')
   await failing()
-  await until(async () => (await readLock(directory)).generation === 3)
+  await until(async () => (await readLockFile(directory)).generation === 3)
   await until(async () => (await get(running, '/hello')).body.version === '1.0.0')
   const { generations } = (await run('module-history')).json
   t.match(generations.at(-1), {
@@ -90,7 +90,7 @@ t.test('a change that settles stays, and a module that fails later fails alone',
   })
   await fetch(`${host.url}/hello`, { headers: { reject: '1' } })
   await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-  t.equal((await readLock(directory)).generation, 2)
+  t.equal((await readLockFile(directory)).generation, 2)
 })
 
 t.test('who waits for less than the watch is told that it goes on', async (t) => {
@@ -112,7 +112,7 @@ t.test('a change that is not alone any more is not taken back', async (t) => {
   const failing = () => fetch(`${running.url}/hello`, { headers: { fail: '1' } })
   for (const _ of Array(10)) await failing()
   t.match((await get(running, '/hello')).body, { version: '2.0.0' })
-  t.equal((await readLock(directory)).generation, 3)
+  t.equal((await readLockFile(directory)).generation, 3)
 })
 
 t.test('a host waits for the command that changes the application, then takes back', async (t) => {
@@ -122,9 +122,9 @@ t.test('a host waits for the command that changes the application, then takes ba
   await run('module-install', join(root, 'rejects.tgz'))
   const lock = acquireFileLock(commandLockFile(directory))
   await until(async () => (await fetch(`${host.url}/hello`)).status === 503)
-  t.equal((await readLock(directory)).generation, 2)
+  t.equal((await readLockFile(directory)).generation, 2)
   lock?.release()
-  await until(async () => (await readLock(directory)).generation === 3)
+  await until(async () => (await readLockFile(directory)).generation === 3)
   await until(async () => (await host.hello()).version === '1.0.0')
 })
 
@@ -149,7 +149,7 @@ t.test('a setting that makes a module fail is taken back with the text of the fi
   for (const _ of Array(5)) await fetch(`${running.url}/mood`)
   await until(async () => (await get(running, '/mood')).status === 200)
   t.equal(await readFile(configFile(directory), 'utf8'), before)
-  t.equal((await readLock(directory)).generation, 4)
+  t.equal((await readLockFile(directory)).generation, 4)
   t.match((await run('audit')).json.records[0], {
     action: 'config',
     object: 'mood.bad',

@@ -20,15 +20,15 @@ import { createControl } from './control/control-server.ts'
 import { assertNoHost, openControlSocket } from './control/control-socket.ts'
 import type { RunningApplication } from './control/open-application.ts'
 import { openApplicationStorage } from './control/open-application-storage.ts'
-import type { ControlAnswer, ControlRequest } from './control/pool.ts'
-import { WriteHold } from './control/write-hold.ts'
+import type { ControlRequest, ControlResponse } from './control/pool.ts'
+import { WritePause } from './control/write-hold.ts'
 import { EventLog } from './events/event-log.ts'
-import { reactionMetrics } from './events/reaction-metrics.ts'
-import { takeInRecords } from './events/waiting-records.ts'
+import { eventHandlerMetrics } from './events/reaction-metrics.ts'
+import { importPendingRecords } from './events/waiting-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
-import { RollCall } from './generations/roll-call.ts'
+import { HostHeartbeats } from './generations/roll-call.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
 import type { Admission } from './http/admission.ts'
@@ -36,14 +36,14 @@ import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/connections.ts'
 import { RateLimits } from './http/limits/rate-limits.ts'
 import { SharedCounts } from './http/limits/shared-counts.ts'
-import { Shares } from './http/limits/shares.ts'
+import { ConcurrencyLimit } from './http/limits/shares.ts'
 import { hostProblems } from './http/problems.ts'
 import { createServer } from './http/server.ts'
-import type { StalledAnswers } from './http/stalled-answers.ts'
-import { tellDropped, tellRefusedAddresses } from './http/tell-dropped.ts'
+import type { StalledResponses } from './http/stalled-answers.ts'
+import { logDropped, logRefusedAddresses } from './http/tell-dropped.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
-import { lockFile, storeDirectory } from './modules/lock.ts'
+import { lockFilePath, storeDirectory } from './modules/lock.ts'
 import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { MetricFamily } from './telemetry/metric-family.ts'
@@ -51,7 +51,7 @@ import { Metrics } from './telemetry/metrics.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
-import { tellRefusals } from './telemetry/tell-refusals.ts'
+import { logRefusals } from './telemetry/tell-refusals.ts'
 import type { Tracing } from './telemetry/tracing.ts'
 
 /** How long requests in flight may take to finish once the application stops, in milliseconds. */
@@ -94,7 +94,7 @@ export interface ApplicationOptions {
 interface Outliving {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
-  readonly shares: Shares
+  readonly shares: ConcurrencyLimit
   readonly tracing: Tracing | undefined
   readonly events: EventLog
 }
@@ -111,7 +111,7 @@ export class Application {
   readonly #server: Server
   readonly #admission: Admission
   readonly #connections: Connections
-  readonly #stalled: StalledAnswers
+  readonly #stalled: StalledResponses
   readonly #metrics: Metrics
   readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
@@ -122,9 +122,9 @@ export class Application {
   readonly #abandoned = new AbortController()
   readonly #drained = new AbortController()
   readonly #control: FastifyInstance
-  readonly #hold: WriteHold
+  readonly #hold: WritePause
   readonly #stopTelling: () => void
-  readonly #rollCall: RollCall | undefined
+  readonly #rollCall: HostHeartbeats | undefined
   readonly #watch: ChangeWatch
   /** How many processes of its parent are silent, as that one has last told. */
   silentWorkers = 0
@@ -156,25 +156,25 @@ export class Application {
       maxConnections: connectionLimit(config.server.maxConnections, log),
       shares,
       proxies: new AddressList(config.server.trustProxy),
-      onRefused: tellRefusedAddresses(shares.most, log),
+      onRefused: logRefusedAddresses(shares.most, log),
       maxRequests: config.server.maxRequests,
       basePath: config.basePath,
       listener: installed.listener,
     })
-    tellDropped(server, log)
+    logDropped(server, log)
     this.#server = server
     this.#admission = admission
     this.#connections = connections
     this.#stalled = stalled
     if (storage.engine === 'postgres') {
-      this.#rollCall = new RollCall(storage, () => this.#self(), log)
+      this.#rollCall = new HostHeartbeats(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
-    this.#hold = new WriteHold(storage, config)
+    this.#hold = new WritePause(storage, config)
     const stops = [
-      tellRefusals(this, log, 'writes', 'reads go on'),
-      tellRefusals(admission, log, 'requests', 'those before them are answered'),
-      tellRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
+      logRefusals(this, log, 'writes', 'reads go on'),
+      logRefusals(admission, log, 'requests', 'those before them are answered'),
+      logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
     this.#stopTelling = () => {
       for (const stop of stops) stop()
@@ -207,7 +207,7 @@ export class Application {
     for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
-    const shares = new Shares(config.server.maxConnectionsPerAddress)
+    const shares = new ConcurrencyLimit(config.server.maxConnectionsPerAddress)
     const metrics = new Metrics()
     assertOwnSecret(config, await readIdentity(directory))
     let application: Application | undefined
@@ -230,7 +230,7 @@ export class Application {
       async serve(lock, change) {
         await installed?.serveFormer(lock, change)
         if (application !== undefined) await application.#rollCall?.call()
-        await takeInRecords(directory, storage)
+        await importPendingRecords(directory, storage)
       },
     })
     const guard = ownsProcess
@@ -295,7 +295,7 @@ export class Application {
       await installed.react()
       application.#watchLock()
       // Only now: who leaves a record later finds the control socket, and asks for it to be taken in.
-      await takeInRecords(directory, storage).catch((error) =>
+      await importPendingRecords(directory, storage).catch((error) =>
         logger.warn(error, 'what commands have left for the audit trail could not be taken in; it is kept'),
       )
       await application.#rollCall?.call()
@@ -363,7 +363,7 @@ export class Application {
     return [
       ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#storage),
       ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
-      ...(await reactionMetrics(this.#storage, new Set(active))),
+      ...(await eventHandlerMetrics(this.#storage, new Set(active))),
       ...this.#metrics.families(),
       ...(this.#limits === undefined ? [] : [this.#limits.family()]),
       ...this.#process.families(),
@@ -399,7 +399,7 @@ export class Application {
   }
 
   /** What the control socket would answer. */
-  async answer({ method, path, body }: ControlRequest): Promise<ControlAnswer> {
+  async answer({ method, path, body }: ControlRequest): Promise<ControlResponse> {
     const { statusCode, payload } = await this.#control.inject({
       method,
       url: path,
@@ -477,7 +477,7 @@ export class Application {
    */
   #watchLock(): void {
     const { directory } = this.#config
-    const name = basename(lockFile(directory))
+    const name = basename(lockFilePath(directory))
     let timer: NodeJS.Timeout | undefined
     const takeUp = () => {
       clearTimeout(timer)
@@ -499,8 +499,8 @@ export class Application {
     } catch {
       // The system gives no more watches (EMFILE, ENOSPC): the file is looked at all the same.
     }
-    watchFile(lockFile(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
-    signal.addEventListener('abort', () => unwatchFile(lockFile(directory), takeUp))
+    watchFile(lockFilePath(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
+    signal.addEventListener('abort', () => unwatchFile(lockFilePath(directory), takeUp))
   }
 
   async #drain(why: string, drainSeconds: number): Promise<void> {

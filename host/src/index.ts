@@ -3,16 +3,15 @@ export {
   acquireFileLock,
   BrokenStorageError,
   type Column,
+  type DatabaseAddress,
   type DatabaseContents,
-  type DatabasePlace,
   type DatabaseSchema,
-  damageOf,
   databaseLockFile,
   describeTables,
   EngineError,
   extractModule,
+  findCorruption,
   isFull,
-  keptFree,
   MigrationError,
   type MigrationSet,
   type ModuleData,
@@ -30,6 +29,7 @@ export {
   readOptionalText,
   readText,
   replaceFile,
+  reservedBytes,
   StillNeededError,
   type Storage,
   StorageBusyError,
@@ -50,27 +50,27 @@ export {
   assertHostSettings,
   type Config,
   configFile,
+  databaseAddress,
   moduleSettings,
   nameOfDatabaseSetting,
   ownIssuer,
-  placeOfDatabase,
   readConfig,
   readEnvFileSetting,
   secretFile,
   tokenIssuers,
 } from './config/config.ts'
 export { configSchema } from './config/config-schema.ts'
-export { forgetIdentity, keptTables, readFileId } from './config/database-id.ts'
+export { keptTables, readFileId, removeIdentity } from './config/database-id.ts'
 export {
   assertOwnDatabase,
   assertOwnSecret,
-  forgetDatabase,
   type Identity,
   IdentityError,
   identityFile,
   identityProblems,
   newIdentity,
   readIdentity,
+  removeDatabaseIdentity,
   writeIdentity,
 } from './config/identity.ts'
 export { nearest } from './config/nearest.ts'
@@ -81,26 +81,26 @@ export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
 export type { ApplicationState } from './control/application-state.ts'
 export { callApplication } from './control/call-application.ts'
-export { callRunningHost, holdWrites, stateWithin } from './control/call-running-host.ts'
+export { callRunningHost, pauseWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostGoneError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
+export { HostEndedError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
 export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
 export { runAlone } from './control/run-alone.ts'
-export { tellingWaits } from './control/silence.ts'
+export { reportingWaits } from './control/silence.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
-export { showPulse } from './control/workers/show-pulse.ts'
+export { sendHeartbeat } from './control/workers/show-pulse.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
 export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
 export { EventLog } from './events/event-log.ts'
 export type {
-  ChosenReaction,
+  ChosenEvent,
   FailedChoice,
-  FailedReaction,
+  FailedEvent,
 } from './events/failed-reactions.ts'
 export { openStorage } from './events/open-storage.ts'
-export { leaveRecord, readWaiting } from './events/waiting-records.ts'
+export { readPendingRecords, writePendingRecord } from './events/waiting-records.ts'
 export { createHost } from './generations/create-host.ts'
 export {
   type Generation,
@@ -110,28 +110,28 @@ export {
   recordGeneration,
 } from './generations/generation-records.ts'
 export { observe, type ProbeReport, probe } from './generations/probe.ts'
-export { differences, nameOfHost, type ServingHost } from './generations/serving-host.ts'
-export { commandLockFile, completeTakingBack, isTakingBackLeft } from './generations/take-back.ts'
+export { differences, hostLabel, type ServingHost } from './generations/serving-host.ts'
+export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/take-back.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'
-export { isLock } from './modules/is-lock.ts'
-export { lentPackages } from './modules/lend-peers.ts'
+export { isLockFile } from './modules/is-lock.ts'
+export { providedPackages } from './modules/lend-peers.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
   differenceOf,
-  emptyLock,
+  emptyLockFile,
   Lock,
-  LockError,
   LockedModule,
   LockedPackage,
+  LockFileError,
   lockedPackages,
-  lockFile,
-  readLock,
+  lockFilePath,
+  readLockFile,
   storeDirectory,
   storedModule,
-  writeLock,
+  writeLockFile,
 } from './modules/lock.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'

@@ -6,7 +6,13 @@ import type { Test } from 'tap'
 import { configFile, secretFile } from '../src/config/config.ts'
 import { newIdentity, writeIdentity } from '../src/config/identity.ts'
 import { hashTree } from '../src/modules/hash-tree.ts'
-import { emptyLock, type LockedModule, readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import {
+  emptyLockFile,
+  type LockedModule,
+  readLockFile,
+  storedModule,
+  writeLockFile,
+} from '../src/modules/lock.ts'
 
 /** A folder of the test's own, gone when it ends. */
 export async function temporaryFolder(t: Test): Promise<string> {
@@ -27,7 +33,7 @@ export async function applicationFolder(t: Test, config: object = {}): Promise<s
     }),
     [secretFile('')]: 'a secret of 32 bytes, for tests only',
   })
-  await writeLock(folder, emptyLock)
+  await writeLockFile(folder, emptyLockFile)
   await writeIdentity(folder, newIdentity)
   return folder
 }
@@ -60,7 +66,7 @@ export async function modulePackage(t: Test, module: FixtureModule): Promise<str
 
 /** Puts modules into the store and the lock, as one generation, as `app module-install` would. */
 export async function install(t: Test, application: string, ...modules: FixtureModule[]): Promise<void> {
-  const lock = await readLock(application)
+  const lock = await readLockFile(application)
   const installed: Record<string, LockedModule> = {}
   for (const module of modules) {
     const source = await modulePackage(t, module)
@@ -77,7 +83,7 @@ export async function install(t: Test, application: string, ...modules: FixtureM
     await cp(source, storedModule(application, locked), { recursive: true })
     installed[id] = locked
   }
-  await writeLock(application, {
+  await writeLockFile(application, {
     ...lock,
     generation: lock.generation + 1,
     modules: { ...lock.modules, ...installed },
@@ -86,9 +92,9 @@ export async function install(t: Test, application: string, ...modules: FixtureM
 
 /** Takes a module out of the lock. */
 export async function uninstall(application: string, id: string): Promise<void> {
-  const { modules, generation, ...lock } = await readLock(application)
+  const { modules, generation, ...lock } = await readLockFile(application)
   const { [id]: _removed, ...others } = modules
-  await writeLock(application, { ...lock, generation: generation + 1, modules: others })
+  await writeLockFile(application, { ...lock, generation: generation + 1, modules: others })
 }
 
 /** A module with one public route that answers `answer`. */

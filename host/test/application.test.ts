@@ -9,7 +9,7 @@ import { Application } from '../src/application.ts'
 import { configFile } from '../src/config/config.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { controlSocket } from '../src/control/control-socket.ts'
-import { readLock, storedModule, writeLock } from '../src/modules/lock.ts'
+import { readLockFile, storedModule, writeLockFile } from '../src/modules/lock.ts'
 import {
   applicationFolder,
   type FixtureModule,
@@ -70,12 +70,12 @@ t.test(
     })
     t.match((await ask(application, '/openapi.json')).body, { paths: { '/tally': { post: {} } } })
 
-    const installed = await readLock(directory)
+    const installed = await readLockFile(directory)
     await uninstall(directory, 'tally')
     t.match(await activate(directory), { generation: 2 })
     t.equal((await post()).status, 404)
 
-    await writeLock(directory, { ...installed, generation: 3 })
+    await writeLockFile(directory, { ...installed, generation: 3 })
     await activate(directory)
     t.same(await post(), { status: 201, body: { rows: 2 } })
   },
@@ -134,7 +134,7 @@ t.test(
 t.test('files in the store that have changed since their installation are not run', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, oneRoute('note', 'mine'))
-  const locked = (await readLock(directory)).modules.note
+  const locked = (await readLockFile(directory)).modules.note
   t.ok(locked)
   await writeFile(join(storedModule(directory, locked as never), 'index.js'), 'process.exit(1)')
   const application = await start(t, directory)
@@ -158,7 +158,7 @@ t.test('a lock that changes without a word and brings migrations is left to a co
     message: /migration 001-counter of tally: run "app module-install", which takes a snapshot first/,
   })
   t.equal((await ask(application, '/tally')).status, 404)
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   await callRunningHost(directory, 'migrate', { modules })
   t.equal(
     await application.installed.activate({ probed: false }),
@@ -170,7 +170,7 @@ t.test('a lock that changes without a word and brings migrations is left to a co
 t.test('while a module is missing in the store its routes, which nobody knows, answer 503', async (t) => {
   const directory = await applicationFolder(t, { basePath: '/api' })
   await install(t, directory, oneRoute('note', 'here'), oneRoute('other', 'here'))
-  const { note } = (await readLock(directory)).modules
+  const { note } = (await readLockFile(directory)).modules
   const place = storedModule(directory, note as never)
   await rename(place, `${place}-away`)
   const application = await start(t, directory)
@@ -226,8 +226,8 @@ t.test(
     const configure = (mood: string) =>
       writeFile(configFile(directory), JSON.stringify({ ...config, modules: { greet: { mood } } }))
     const nextGeneration = async () => {
-      const lock = await readLock(directory)
-      await writeLock(directory, { ...lock, generation: lock.generation + 1 })
+      const lock = await readLockFile(directory)
+      await writeLockFile(directory, { ...lock, generation: lock.generation + 1 })
       return activate(directory)
     }
     await configure('good')

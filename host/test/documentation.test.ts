@@ -9,7 +9,7 @@ import { configSchema } from '../src/config/config-schema.ts'
 import { checkSettings, variableOf } from '../src/config/settings.ts'
 import { MAX_DATA } from '../src/events/emission.ts'
 import { MOST_KEYS } from '../src/http/limits/rate-limits.ts'
-import { ANSWER_LIFETIME } from '../src/requests/idempotency-records.ts'
+import { RESPONSE_LIFETIME } from '../src/requests/idempotency-records.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFile(new URL(path, root), 'utf8')
@@ -101,7 +101,7 @@ t.test('operating.md says for how long everything is kept', async (t) => {
       `${rateLimit.properties.maxNewGuests.default} new ones`,
     ],
     'a cart': [`${carts?.[1]} days`, `${carts?.[2]} days`, `${carts?.[3]} lines`],
-    'the response to an `Idempotency-Key`': [`${(ANSWER_LIFETIME / DAY) * 24} hours`],
+    'the response to an `Idempotency-Key`': [`${(RESPONSE_LIFETIME / DAY) * 24} hours`],
     'an event': [`${events.properties.retentionDays.default} days`, `${MAX_DATA / 1024} KiB`],
     'a webhook': [`${ofEvents.webhooksPerCaller.default} a caller`],
     'an ended delivery': [`${ofEvents.webhookDeliveryDays.default} days`],

@@ -5,16 +5,16 @@ import { basename, dirname, join } from 'node:path'
 import {
   configFile,
   configSchema,
-  emptyLock,
+  emptyLockFile,
   type Identity,
   identityFile,
-  lockFile,
+  lockFilePath,
   makeFolder,
   newestGeneration,
   newIdentity,
   readConfig,
   readIdentity,
-  readLock,
+  readLockFile,
   readPackage,
   secretFile,
   storeDirectory,
@@ -22,7 +22,7 @@ import {
   withoutDefaulted,
   writeDurably,
   writeIdentity,
-  writeLock,
+  writeLockFile,
   writeNewDurably,
 } from '@mortise/host'
 import { lostConfig, noPlaceForApplication } from '../failures/index.ts'
@@ -59,14 +59,14 @@ export async function completeApplication(directory: string): Promise<string[]> 
 
 /**
  * An application with nothing installed says so in its lock.
- * @throws {LockError} where something was installed here: a lost lock is no empty one
+ * @throws {LockFileError} where something was installed here: a lost lock is no empty one
  */
 async function makeLock(directory: string): Promise<string | undefined> {
-  if (existsSync(lockFile(directory))) return undefined
+  if (existsSync(lockFilePath(directory))) return undefined
   const stored = await readdir(storeDirectory(directory)).catch(() => [])
-  if (stored.length > 0 || (await newestGeneration(directory)) !== undefined) await readLock(directory)
-  await writeLock(directory, emptyLock)
-  return lockFile(directory)
+  if (stored.length > 0 || (await newestGeneration(directory)) !== undefined) await readLockFile(directory)
+  await writeLockFile(directory, emptyLockFile)
+  return lockFilePath(directory)
 }
 
 /** In a fresh clone, which has no `.app/`, allows a new database: nothing was ever here that could be lost. */
@@ -128,7 +128,7 @@ const forWriters = (_key: string, value: unknown) =>
   typeof value === 'object' && value !== null ? withoutDefaulted(value as never) : value
 
 async function schemaOf(directory: string): Promise<unknown> {
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const settings = await Promise.all(
     Object.entries(modules).map(async ([id, locked]) => {
       const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)

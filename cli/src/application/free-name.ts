@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 
 /** A path that is not taken: `path` with its `ending`, or `path-2` with it and so on. */
-export function freeName(path: string, ending = ''): string {
+export function unusedPath(path: string, ending = ''): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? `${path}${ending}` : `${path}-${number}${ending}`
     if (!existsSync(name)) return name

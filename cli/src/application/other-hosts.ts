@@ -3,7 +3,7 @@ import {
   callRunningHost,
   differences,
   HostRefusedError,
-  nameOfHost,
+  hostLabel,
   type ServingHost,
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
@@ -39,7 +39,7 @@ export async function assertServedNowhereElse(directory: string, modules: readon
   for (const host of await hostsElsewhere(directory)) {
     const id = modules.find((id) => host.modules[id]?.state === 'active')
     if (id === undefined) continue
-    throw stillServed({ id, host: nameOfHost(host) })
+    throw stillServed({ id, host: hostLabel(host) })
   }
 }
 
@@ -53,4 +53,4 @@ async function hostsElsewhere(directory: string): Promise<readonly ServingHost[]
 
 /** For people: `web-2 http://10.0.0.2:3000 (process 7): api-cart 1.0.0 (here 1.1.0)`. */
 export const describeHost = (host: DifferingHost): string =>
-  `${nameOfHost(host)}: ${host.differences.join(', ')}`
+  `${hostLabel(host)}: ${host.differences.join(', ')}`

@@ -52,7 +52,7 @@ export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
 }
 
 /** Runs the call in the pinned host. @throws {Error} where that cannot be loaded */
-export async function continueIn({ program }: PinnedHost): Promise<void> {
+export async function runPinned({ program }: PinnedHost): Promise<void> {
   shared[calledFrom] = ownFolder
   try {
     await import(pathToFileURL(program).href)

@@ -9,17 +9,17 @@ import { Failure } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
 /** How the command that was called waits for the lock of another. */
-export interface Patience {
+export interface LockWait {
   /** `--wait`: Infinity for as long as it takes. */
   readonly seconds: number
   /** Says on the way that it waits. */
   readonly note: (text: string) => void
 }
 
-const patience = new AsyncLocalStorage<Patience>()
+const patience = new AsyncLocalStorage<LockWait>()
 
-/** Does `work`, in which `whileLocked` waits for other commands. */
-export const withPatience = <Result>(how: Patience, work: () => Promise<Result>): Promise<Result> =>
+/** Does `work`, in which `withCommandLock` waits for other commands. */
+export const withLockWait = <Result>(how: LockWait, work: () => Promise<Result>): Promise<Result> =>
   patience.run(how, work)
 
 /**
@@ -28,7 +28,7 @@ export const withPatience = <Result>(how: Patience, work: () => Promise<Result>)
  * @throws {Failure} `busy`, after the time of `--wait`
  * @throws {NodeJS.ErrnoException} where the application folder cannot be written
  */
-export async function whileLocked<Result>(
+export async function withCommandLock<Result>(
   directory: string,
   command: string,
   work: () => Promise<Result>,
@@ -101,7 +101,7 @@ function take(directory: string): Taken | undefined {
 }
 
 /** @throws {Failure} where the lock is no file that can be locked */
-export async function assertLockFile(directory: string): Promise<void> {
+export async function assertCommandLockFile(directory: string): Promise<void> {
   if (existsSync(lockOf(directory))) take(directory)?.release()
 }
 

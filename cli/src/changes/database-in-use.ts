@@ -6,7 +6,7 @@ import { busyWith } from './command-lock.ts'
 const FIRST_SIGN = 2_000
 
 /** An error of a command that opens the database itself: where it is in use, as who uses it. */
-export async function withUser(directory: string, error: unknown): Promise<unknown> {
+export async function namingDatabaseUser(directory: string, error: unknown): Promise<unknown> {
   if (!(error instanceof StorageBusyError)) return error
   const state = await stateWithin(directory, FIRST_SIGN).catch((silent) =>
     silent instanceof HostSilentError ? silent : undefined,
@@ -20,5 +20,5 @@ export async function withUser(directory: string, error: unknown): Promise<unkno
 /** As `callApplication`, by a command that does not lock the application. */
 export const callUnlocked: typeof callApplication = (directory, name, ...input) =>
   callApplication(directory, name, ...input).catch(async (error) => {
-    throw await withUser(directory, error)
+    throw await namingDatabaseUser(directory, error)
   })

@@ -1,4 +1,4 @@
-import { callApplication, callRunningHost, readConfig, readWaiting } from '@mortise/host'
+import { callApplication, callRunningHost, readConfig, readPendingRecords } from '@mortise/host'
 
 /**
  * Has what commands have recorded taken into the database, by the running host or, on PostgreSQL, directly. A SQLite
@@ -7,7 +7,7 @@ import { callApplication, callRunningHost, readConfig, readWaiting } from '@mort
  */
 export async function deliverRecords(directory: string): Promise<void> {
   try {
-    if ((await readWaiting(directory)).length === 0) return
+    if ((await readPendingRecords(directory)).length === 0) return
     const { databaseFile } = await readConfig(directory)
     if (databaseFile !== undefined) await callRunningHost(directory, 'audit', { limit: 0 })
     else await callApplication(directory, 'audit', { limit: 0 })

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
-  emptyLock,
+  emptyLockFile,
   type Generation,
   type Lock,
   lockedPackages,
   readGenerations,
-  readLock,
+  readLockFile,
 } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
 import { changesBetween } from './changes-between.ts'
@@ -20,17 +20,17 @@ export async function inForce(directory: string): Promise<Generation | undefined
   const [last, broken] = [known.at(-1), unreadable.at(-1)]
   if (broken === undefined || broken.generation < (last?.generation ?? 0)) return last
   // Of what cannot be read only the number is known: the lock is taken for it.
-  return { ...broken, at: '', command: 'unreadable', lock: await readLock(directory) }
+  return { ...broken, at: '', command: 'unreadable', lock: await readLockFile(directory) }
 }
 
 /** Whether `lock` names other packages than those in force. */
-export const cameFromOutside = (lock: Lock, present: Generation | undefined): boolean =>
-  !isSame(lock, present?.lock ?? emptyLock)
+export const isExternalChange = (lock: Lock, present: Generation | undefined): boolean =>
+  !isSame(lock, present?.lock ?? emptyLockFile)
 
 /** Whether what modules.lock.json names was put in force by a command, or there is no record of any. */
-export async function isInForce(directory: string): Promise<boolean> {
+export async function isCurrent(directory: string): Promise<boolean> {
   const present = await inForce(directory)
-  return present === undefined || !cameFromOutside(await readLock(directory), present)
+  return present === undefined || !isExternalChange(await readLockFile(directory), present)
 }
 
 export const isSame = (one: Lock, other: Lock): boolean =>
@@ -45,19 +45,19 @@ export const generationOf = (lock: Lock, present: Generation | undefined): numbe
   present === undefined ? lock.generation : Math.max(lock.generation, present.generation + 1)
 
 /** What a lock from outside changes, for people. */
-export function changesFromOutside(lock: Lock, present: Generation | undefined): string {
-  const changes = changesBetween(present?.lock ?? emptyLock, lock).map(({ text }) => text)
+export function externalChanges(lock: Lock, present: Generation | undefined): string {
+  const changes = changesBetween(present?.lock ?? emptyLockFile, lock).map(({ text }) => text)
   return changes.length > 0 ? changes.join(', ') : 'other details of the same packages'
 }
 
 /** @throws {Failure} where modules.lock.json came from outside */
-export async function assertInForce(directory: string): Promise<void> {
-  if (await isInForce(directory)) return
-  const [lock, present] = [await readLock(directory), await inForce(directory)]
+export async function assertCurrent(directory: string): Promise<void> {
+  if (await isCurrent(directory)) return
+  const [lock, present] = [await readLockFile(directory), await inForce(directory)]
   throw new Failure(
     'refused',
     'lock-changed',
-    `Nothing was changed: modules.lock.json is not what generation ${present?.generation} has, which is in force here. Somebody changed it without a command, by git pull for example: ${changesFromOutside(lock, present)}.`,
+    `Nothing was changed: modules.lock.json is not what generation ${present?.generation} has, which is in force here. Somebody changed it without a command, by git pull for example: ${externalChanges(lock, present)}.`,
     'Run "app module-install" first, which puts it in force; or go back: app module-rollback',
   )
 }

@@ -2,12 +2,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type AppliedMigration,
-  isLock,
+  isLockFile,
   type Lock,
-  leaveRecord,
   type Outcome,
   readJsonFile,
   writeDurably,
+  writePendingRecord,
 } from '@mortise/host'
 import type { BegunRecord } from './audit-record.ts'
 
@@ -50,8 +50,8 @@ function isJournal(value: unknown): value is Journal {
   return (
     typeof command === 'string' &&
     typeof record === 'object' &&
-    isLock(former) &&
-    isLock(next) &&
+    isLockFile(former) &&
+    isLockFile(next) &&
     Array.isArray(undo)
   )
 }
@@ -62,6 +62,6 @@ export async function removeJournal(directory: string): Promise<void> {
 
 /** Puts a change on record, and forgets it. Killed in between, the same record is left again. */
 export async function closeJournal(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
-  await leaveRecord(directory, { ...record, outcome })
+  await writePendingRecord(directory, { ...record, outcome })
   await removeJournal(directory)
 }

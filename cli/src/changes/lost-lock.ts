@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
-  emptyLock,
+  emptyLockFile,
   type Generation,
   type Lock,
-  LockError,
-  lockFile,
+  LockFileError,
+  lockFilePath,
   newestGeneration,
-  readLock,
-  writeLock,
+  readLockFile,
+  writeLockFile,
 } from '@mortise/host'
-import { freeName } from '../application/free-name.ts'
+import { unusedPath } from '../application/free-name.ts'
 import { Failure } from '../failures/index.ts'
 
 /** Why a command refuses an application whose lock is missing or broken, and the way back. */
-export async function lostLock({ directory, message }: LockError): Promise<Failure> {
+export async function lostLockFile({ directory, message }: LockFileError): Promise<Failure> {
   const newest = await newestGeneration(directory)
   return new Failure(
     'usage',
@@ -31,36 +31,36 @@ export async function lostLock({ directory, message }: LockError): Promise<Failu
  * Restores a lock that is missing or broken from the newest record. A broken file is kept in `.app/`.
  * @throws {Failure} where there is no record
  */
-export async function restoreLock(directory: string, error: LockError): Promise<string> {
+export async function restoreLockFile(directory: string, error: LockFileError): Promise<string> {
   const newest = await newestGeneration(directory)
-  if (newest === undefined) throw await lostLock(error)
-  const file = lockFile(directory)
-  const broken = freeName(join(directory, '.app', `${basename(file)}.broken`))
+  if (newest === undefined) throw await lostLockFile(error)
+  const file = lockFilePath(directory)
+  const broken = unusedPath(join(directory, '.app', `${basename(file)}.broken`))
   const isBroken = existsSync(file)
   if (isBroken) await rename(file, broken)
-  await writeLock(directory, newest.lock)
+  await writeLockFile(directory, newest.lock)
   const kept = isBroken ? ` The broken file is kept as ${broken}.` : ''
   return `Restored ${basename(file)} from the record of ${describe(newest)}.${kept}`
 }
 
 /** Restores the lock where it is lost. @returns what was done; undefined where it is not lost. @throws {Failure} */
-export async function restoreLostLock(directory: string): Promise<string | undefined> {
+export async function restoreLostLockFile(directory: string): Promise<string | undefined> {
   try {
-    await readLock(directory)
+    await readLockFile(directory)
     return undefined
   } catch (error) {
-    if (error instanceof LockError) return await restoreLock(directory, error)
+    if (error instanceof LockFileError) return await restoreLockFile(directory, error)
     throw error
   }
 }
 
 /** The lock, or the newest record of one that is lost: for what replaces both data and lock. */
-export async function lastLock(directory: string): Promise<Lock> {
+export async function lastLockFile(directory: string): Promise<Lock> {
   try {
-    return await readLock(directory)
+    return await readLockFile(directory)
   } catch (error) {
-    if (!(error instanceof LockError)) throw error
-    return (await newestGeneration(directory))?.lock ?? emptyLock
+    if (!(error instanceof LockFileError)) throw error
+    return (await newestGeneration(directory))?.lock ?? emptyLockFile
   }
 }
 

@@ -3,7 +3,7 @@ import { asFailure } from '../terminal/explain.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** Names the generations that are left out since their records cannot be read, and why. */
-export function sayUnreadable({ unreadable }: Generations, terminal: Terminal): void {
+export function reportUnreadable({ unreadable }: Generations, terminal: Terminal): void {
   for (const { generation, error } of unreadable) {
     terminal.note(`Generation ${generation} is left out: ${asFailure(error).message}`)
   }

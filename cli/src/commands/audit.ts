@@ -1,4 +1,4 @@
-import { type AuditRecord, readWaiting } from '@mortise/host'
+import { type AuditRecord, readPendingRecords } from '@mortise/host'
 import { callUnlocked } from '../changes/database-in-use.ts'
 import type { Command } from '../terminal/command.ts'
 import { asFailure } from '../terminal/explain.ts'
@@ -20,7 +20,7 @@ export const audit: Command = {
     const before = numberOption('--before', options.before)
     const query = { limit: limit ?? 20, ...(before !== undefined && { before }) }
     const { records } = await callUnlocked(directory, 'audit', query)
-    await readWaiting(directory, (error) => terminal.note(`Left out: ${asFailure(error).message}`))
+    await readPendingRecords(directory, (error) => terminal.note(`Left out: ${asFailure(error).message}`))
     terminal.result({ records }, records.length > 0 ? table(records.map(cellsOf)) : 'Nothing is on record.')
   },
 }

@@ -1,4 +1,4 @@
-import { busyWith, whileLocked } from '../changes/command-lock.ts'
+import { busyWith, withCommandLock } from '../changes/command-lock.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { findingsLeft } from '../failures/index.ts'
@@ -18,7 +18,7 @@ export const doctor: Command = {
     const fix = options.fix === true
     const findings = await terminal.during('Examining', () =>
       fix
-        ? whileLocked(directory, 'doctor --fix', () => examine(directory, { fix }))
+        ? withCommandLock(directory, 'doctor --fix', () => examine(directory, { fix }))
         : examineBeside(directory),
     )
     terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'All is well.')

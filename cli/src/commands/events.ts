@@ -1,10 +1,4 @@
-import {
-  type ChosenReaction,
-  type FailedChoice,
-  type FailedReaction,
-  type Lock,
-  readLock,
-} from '@mortise/host'
+import { type ChosenEvent, type FailedChoice, type FailedEvent, type Lock, readLockFile } from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
 import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
@@ -63,7 +57,7 @@ async function show(directory: string, limit: number, terminal: Terminal): Promi
   const state = await callUnlocked(directory, 'reactions', { limit })
   const { subscriptions, failed } = state
   if (subscriptions.length === 0) return terminal.result(state, 'No module reacts to events.')
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const modules = subscriptions.map(({ module, behind, waiting, dead }) => [
     module,
     `${behind} behind`,
@@ -83,7 +77,7 @@ function whyIdle(lock: Lock, module: string): string | undefined {
   return locked.enabled ? undefined : 'disabled'
 }
 
-function cellsOf(reaction: FailedReaction): string[] {
+function cellsOf(reaction: FailedEvent): string[] {
   const { event, type, subject, module, state, attempts, nextAttemptAt, error } = reaction
   const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
   const waiting = nextAttemptAt === null ? 'queued' : isDue ? 'due now' : `again ${nextAttemptAt}`
@@ -94,7 +88,7 @@ function cellsOf(reaction: FailedReaction): string[] {
 async function replay(directory: string, choice: FailedChoice, terminal: Terminal): Promise<void> {
   const { reactions } = await callUnlocked(directory, 'replay', choice)
   if (choice.event !== undefined) assertSome(reactions, choice.event, choice.module)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
     const why = whyIdle(lock, module)
     return why === undefined ? [] : [`\n${module} is ${why}: it tries once it serves again.`]
@@ -118,17 +112,17 @@ async function discard(
   terminal.result({ discarded: reactions }, `Given up:\n${listed(reactions)}`)
 }
 
-const listed = (reactions: readonly ChosenReaction[]) =>
+const listed = (reactions: readonly ChosenEvent[]) =>
   table(reactions.map(({ event, type, subject, module }) => [event, type, subject, module]))
 
-function assertSome(reactions: readonly ChosenReaction[], event: string, module?: string): void {
+function assertSome(reactions: readonly ChosenEvent[], event: string, module?: string): void {
   if (reactions.length > 0) return
   throw module === undefined ? noFailedEvent({ event }) : noEventFailedBy({ module, event })
 }
 
 /** The id of a module that reacts to events, or has done so. */
 async function moduleOf(directory: string, name: string): Promise<string> {
-  const id = installedId(await readLock(directory), name) ?? name
+  const id = installedId(await readLockFile(directory), name) ?? name
   const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })
   if (subscriptions.some(({ module }) => module === id)) return id
   throw noReactingModule({ name })

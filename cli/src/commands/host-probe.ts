@@ -8,7 +8,7 @@ import {
   openStorage,
   probe,
   readConfig,
-  readLock,
+  readLockFile,
   readPackage,
 } from '@mortise/host'
 import { checkModules } from '../install/plan/checks/check-modules.ts'
@@ -28,7 +28,7 @@ export const hostProbe: Command = {
   async run({ terminal, application }) {
     const directory = await application()
     const { modules, schema } = (await json(terminal.streams.stdin)) as HostTrial
-    await readLock(directory)
+    await readLockFile(directory)
     const config = await readConfig(directory)
     const found = await Promise.all(
       modules.map(async (module) => ({

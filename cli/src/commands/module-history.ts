@@ -1,7 +1,7 @@
-import { emptyLock, readGenerations, readLock } from '@mortise/host'
+import { emptyLockFile, readGenerations, readLockFile } from '@mortise/host'
 import { changesBetween } from '../changes/changes-between.ts'
-import { cameFromOutside, changesFromOutside } from '../changes/in-force.ts'
-import { sayUnreadable } from '../changes/say-unreadable.ts'
+import { externalChanges, isExternalChange } from '../changes/in-force.ts'
+import { reportUnreadable } from '../changes/say-unreadable.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const moduleHistory: Command = {
@@ -11,19 +11,21 @@ export const moduleHistory: Command = {
 
   async run({ terminal, application }) {
     const directory = await application()
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const found = await readGenerations(directory)
-    sayUnreadable(found, terminal)
+    reportUnreadable(found, terminal)
     const generations = found.known
     const unreadable = found.unreadable.map(({ generation, file }) => ({ generation, file }))
     const present = generations.at(-1)
-    const fromOutside = present !== undefined && cameFromOutside(lock, present)
+    const fromOutside = present !== undefined && isExternalChange(lock, present)
     const rows = generations.map(({ generation, at, command, lock: recorded, takesBack, reason }, index) => ({
       generation,
       at,
       command,
       present: generation === present?.generation,
-      changes: changesBetween(generations[index - 1]?.lock ?? emptyLock, recorded).map(({ text }) => text),
+      changes: changesBetween(generations[index - 1]?.lock ?? emptyLockFile, recorded).map(
+        ({ text }) => text,
+      ),
       ...(takesBack !== undefined && { takesBack }),
       ...(reason !== undefined && { reason }),
     }))
@@ -33,7 +35,7 @@ export const moduleHistory: Command = {
     )
     if (fromOutside) {
       lines.push(
-        `modules.lock.json names something else, which is not in force: ${changesFromOutside(lock, present)}.`,
+        `modules.lock.json names something else, which is not in force: ${externalChanges(lock, present)}.`,
         'Next: app module-install, or app module-rollback',
       )
     }

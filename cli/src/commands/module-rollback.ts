@@ -1,6 +1,6 @@
 import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
-import { nameOfFormer } from '../data/replace-data.ts'
+import { previousName } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
 import type { Applied } from '../install/apply/apply.ts'
 import { changeModules } from '../install/pipeline.ts'
@@ -77,7 +77,7 @@ function described(
   if (snapshot !== null) {
     return [
       `${back} The database is that of ${snapshot.at}.`,
-      `What was there is kept as ${snapshot.former && nameOfFormer(snapshot.former)}: delete it when you do not need it.`,
+      `What was there is kept as ${snapshot.former && previousName(snapshot.former)}: delete it when you do not need it.`,
       'Next: app start',
     ].join('\n')
   }

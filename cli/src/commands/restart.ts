@@ -1,6 +1,6 @@
 import { callRunningHost, HostRefusedError } from '@mortise/host'
-import { whileLocked } from '../changes/command-lock.ts'
-import { assertInForce } from '../changes/in-force.ts'
+import { withCommandLock } from '../changes/command-lock.ts'
+import { assertCurrent } from '../changes/in-force.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
@@ -12,8 +12,8 @@ export const restart: Command = {
 
   async run({ terminal, application }) {
     const directory = await application()
-    await assertInForce(directory)
-    const replaced = await whileLocked(directory, 'restart', () =>
+    await assertCurrent(directory)
+    const replaced = await withCommandLock(directory, 'restart', () =>
       terminal.during('Replacing its processes one by one', () => callRunningHost(directory, 'restart')),
     ).catch((error) => {
       throw error instanceof HostRefusedError ? notRestarted(error) : error

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { writeConfigSchema } from '../application/application-folder.ts'
-import { nameOfFormer } from '../data/replace-data.ts'
+import { previousName } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import { YES } from '../terminal/ask-before-loss.ts'
@@ -52,7 +52,7 @@ function describe(done: Restored): string {
     `Restored ${done.restored.join(', ')}, as generation ${done.generation}.`,
     ...(former === null
       ? []
-      : [`What was there is kept as ${nameOfFormer(former)}: delete it when you do not need it.`]),
+      : [`What was there is kept as ${previousName(former)}: delete it when you do not need it.`]),
     done.missing.length > 0
       ? `Next: app module-install, which fetches ${done.missing.join(', ')}, then app start`
       : 'Next: app start',

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import {
   Application,
   BrokenStorageError,
-  isTakingBackLeft,
+  hasUnfinishedRevert,
   readConfig,
   reportFailure,
+  sendHeartbeat,
   serveParent,
-  showPulse,
   WorkerEndedError,
   WorkerPool,
 } from '@mortise/host'
@@ -18,7 +18,7 @@ import {
   renewIdentity,
 } from '../application/application-folder.ts'
 import { calledFolder } from '../application/pinned-host.ts'
-import { withUser } from '../changes/database-in-use.ts'
+import { namingDatabaseUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { explain } from '../doctor/explain-lost.ts'
 import {
@@ -36,8 +36,8 @@ import {
 import { blocksStart } from '../install/apply/apply-change.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
-import { takeUpAtStart } from '../install/take-up-at-start.ts'
-import { assertSound } from '../store/host-package.ts'
+import { deployAtStart } from '../install/take-up-at-start.ts'
+import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -65,18 +65,18 @@ export const start: Command = {
     const port = portOf(options.port as string | undefined)
     const host = options.host as string | undefined
     const workers = workersOf(options.workers as string | undefined)
-    if (cluster.isWorker) showPulse()
-    await assertSound(directory)
+    if (cluster.isWorker) sendHeartbeat()
+    await assertIntact(directory)
     if (cluster.isWorker) return await serveAsWorker(directory, port, host)
     await beginInClone(directory)
     if (options.newDatabase === true) await renewIdentity(directory, { database: null })
     if (options.newSecret === true) await renewIdentity(directory, { secret: null })
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
-    const isLeft = isRestorationLeft(directory) || isTakingBackLeft(directory)
+    const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
     if (isLeft || (await blocksStart(directory)))
       await changeApplication(directory, 'start', terminal, async () => {})
-    await takeUpAtStart(directory, terminal)
+    await deployAtStart(directory, terminal)
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
       workers === 1
@@ -208,7 +208,7 @@ async function startWorkers(
     if (signal.aborted) throw error
     if (error instanceof WorkerEndedError)
       throw error.failure ? failureOf(error.failure) : stoppedWorking(error)
-    throw await withUser(directory, error)
+    throw await namingDatabaseUser(directory, error)
   }
 }
 
@@ -259,6 +259,6 @@ async function startOn(
     ) {
       throw cannotListen({ reason: unusable[code] as string, cause: error })
     }
-    throw await withUser(directory, storageFailed(error))
+    throw await namingDatabaseUser(directory, storageFailed(error))
   }
 }

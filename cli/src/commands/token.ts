@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { ConfigError, leaveRecord, mintApplicationToken, secretFile } from '@mortise/host'
+import { ConfigError, mintApplicationToken, secretFile, writePendingRecord } from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.ts'
@@ -22,7 +22,7 @@ export const token: Command = {
     const minted = await mint({ directory, subject: subject as string, scope, expiresIn })
     const about = { scope: scope ?? null, expiresIn }
     // Before anybody has it: no token is without a record.
-    await leaveRecord(directory, {
+    await writePendingRecord(directory, {
       ...beginRecord('token', subject as string, about),
       outcome: 'done',
     })

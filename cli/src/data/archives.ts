@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { makeFolder, readConfig } from '@mortise/host'
 import { findApplication } from '../application/find-application.ts'
-import { freeName } from '../application/free-name.ts'
+import { unusedPath } from '../application/free-name.ts'
 import { archiveFailed } from '../failures/index.ts'
 import { assertRoom, sizeOfDatabase } from './disk-room.ts'
 
@@ -34,7 +34,7 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
 /** @returns the path of a file that is not there, relative to the application folder */
 export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
   await makeFolder(folderOf(directory, folder), 0o700)
-  return relative(directory, freeName(join(folderOf(directory, folder), name), '.tgz'))
+  return relative(directory, unusedPath(join(folderOf(directory, folder), name), '.tgz'))
 }
 
 /** The command that brings back what an archive holds, to be run where this one was run. */

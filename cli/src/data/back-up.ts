@@ -6,7 +6,7 @@ import {
   callApplication,
   configFile,
   type Lock,
-  readLock,
+  readLockFile,
   readOptionalText,
   readText,
   secretFile,
@@ -75,7 +75,7 @@ async function copyMoment(directory: string, copy: string): Promise<Moment> {
 
 /** A schema that is ahead of the lock does no harm; the configuration goes with the lock, as far as that is known. */
 async function readMoment(directory: string): Promise<Moment> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const { config, former, next } = (await readJournal(directory).catch(() => undefined)) ?? {}
   if (config !== undefined && lock.generation === former?.generation) return { lock, config: config.former }
   if (config !== undefined && lock.generation === next?.generation) return { lock, config: config.next }

@@ -6,17 +6,17 @@ import {
   callRunningHost,
   configFile,
   databaseLockFile,
-  forgetDatabase,
-  HostGoneError,
+  HostEndedError,
   HostRefusedError,
-  holdWrites,
   keptTables,
   MigrationError,
   type Move,
   parsePostgresUrl,
+  pauseWrites,
   postgresData,
   type Reconciled,
   readConfig,
+  removeDatabaseIdentity,
   replaceFile,
   StorageUnreachableError,
 } from '@mortise/host'
@@ -34,7 +34,7 @@ import {
   wrongMoveTarget,
 } from '../failures/index.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
-import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import { confirmDataLoss } from '../terminal/ask-before-loss.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {
@@ -90,7 +90,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
       const tables = await terminal.during('Comparing, while writes are held back', () =>
         whileHeld(directory, file, (switchConfig) =>
           settle(move, async () => {
-            await forgetDatabase(directory)
+            await removeDatabaseIdentity(directory)
             await switchConfig(former, next)
           }),
         ),
@@ -128,7 +128,7 @@ async function whileHeld<Result>(
   file: string,
   work: (switchConfig: SwitchConfig) => Promise<Result>,
 ): Promise<Result> {
-  const held = await holdWrites(directory, file)
+  const held = await pauseWrites(directory, file)
   if (held !== undefined) {
     try {
       return await work((former, next) => switchByHost(directory, former, next))
@@ -152,7 +152,7 @@ async function switchByHost(directory: string, former: string, next: string): Pr
     if ((await callRunningHost(directory, 'switch', { former, next })) !== undefined) return
   } catch (error) {
     if (error instanceof HostRefusedError) reason = error.reason
-    else if (!(error instanceof HostGoneError)) throw error
+    else if (!(error instanceof HostEndedError)) throw error
   }
   // It may have ended after it had done it.
   if ((await readFile(configFile(directory), 'utf8')) === next) return
@@ -183,7 +183,7 @@ async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
   terminal.note(
     'Reads are answered all the time. While all rows are compared at the end, writes are refused (503); then the host is to be restarted.',
   )
-  await askBeforeLoss(terminal, yes, 'Move the data?')
+  await confirmDataLoss(terminal, yes, 'Move the data?')
 }
 
 /** What the engines say, as what the command answers. */

@@ -2,18 +2,18 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   callApplication,
+  databaseAddress,
   extractModule,
   type Lock,
   MigrationError,
   type ModuleData,
   type OperatorRecord,
   openStorage,
-  placeOfDatabase,
   postgresData,
   readConfig,
   readContents,
   readGenerations,
-  readLock,
+  readLockFile,
   type Storage,
 } from '@mortise/host'
 import { assertServedNowhereElse } from '../application/other-hosts.ts'
@@ -51,7 +51,7 @@ export const purgeText = ({ drops }: PurgePlan) =>
  * @throws {Failure}
  */
 export async function purgeModules(directory: string, names: readonly string[]): Promise<Purged[]> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const ids = (await idsOf(directory, lock, names)).filter((id) => !Object.hasOwn(lock.modules, id))
   if (ids.length === 0) return []
   await callApplication(directory, 'retired', { modules: ids })
@@ -88,14 +88,14 @@ async function drop(directory: string, module: string, details: OperatorRecord['
  * @throws {Failure} where they cannot be purged (4): nothing has changed then
  */
 export async function planPurge(directory: string, names: readonly string[]): Promise<PurgePlan> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const { order, tables } = await rehearse(directory, await idsOf(directory, lock, names))
   // Where it is removed already, hosts that share the folder are following: they are waited for.
   const installed = order.filter((id) => Object.hasOwn(lock.modules, id))
   if (installed.length > 0) await assertServedNowhereElse(directory, installed)
   if (tables.length === 0) return { modules: order, drops: [] }
   await assertArchivable(directory, 'purged')
-  const place = placeOfDatabase(await readConfig(directory))
+  const place = databaseAddress(await readConfig(directory))
   if ('url' in place) await tryOnPostgres(place.url, order)
   const { rows } = await readContents(place)
   return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }

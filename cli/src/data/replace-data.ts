@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import {
-  type DatabasePlace,
-  forgetDatabase,
-  forgetIdentity,
+  type DatabaseAddress,
   keptTables,
   type Lock,
-  lockFile,
+  lockFilePath,
   readFileContents,
   readIdentity,
+  removeDatabaseIdentity,
+  removeIdentity,
   secretFile,
   syncPath,
   toSqlite,
@@ -17,14 +17,14 @@ import {
   writeIdentity,
 } from '@mortise/host'
 import { changeRecord } from '../changes/audit-record.ts'
-import { lastLock } from '../changes/lost-lock.ts'
+import { lastLockFile } from '../changes/lost-lock.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
 import {
   carryOutRestoration,
   removeUndecided,
   restoredFile,
-  whileDatabaseLocked,
   whileNoHost,
+  withDatabaseLock,
 } from './restore-journal.ts'
 
 export interface Replacement {
@@ -35,13 +35,13 @@ export interface Replacement {
   readonly from: string
   /** The lock from now on, of a generation of its own. */
   readonly lock: Lock
-  readonly database: DatabasePlace
+  readonly database: DatabaseAddress
   /** The copy of a database whose data it is to have; a SQLite file is moved there. */
   readonly data: string
   /** The other files that are replaced, each by which. */
   readonly sources?: ReadonlyMap<string, string>
   /** A database, beside that one, that no host may have open meanwhile. */
-  readonly other?: DatabasePlace
+  readonly other?: DatabaseAddress
 }
 
 /**
@@ -55,9 +55,9 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   const places = [database, ...(other ? [other] : [])].flatMap((place) =>
     'file' in place ? [place.file] : [],
   )
-  return await whileDatabaseLocked([...new Set(places)], async () => {
+  return await withDatabaseLock([...new Set(places)], async () => {
     // The lock comes first beside its place, and last into it: see `removeUndecided`.
-    await writeDurably(restoredFile(lockFile(directory)), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
+    await writeDurably(restoredFile(lockFilePath(directory)), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
     const { former, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
       throw error
@@ -65,9 +65,9 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
     for (const [place, source] of sources) await putBeside(place, source)
     if (sources.has(secretFile(directory))) await forgetSecret(directory)
     const own = 'file' in database ? [database.file] : []
-    const files = [...own, ...sources.keys(), lockFile(directory)]
+    const files = [...own, ...sources.keys(), lockFilePath(directory)]
     const { command, from } = replacement
-    const record = changeRecord(command, await lastLock(directory), lock, from)
+    const record = changeRecord(command, await lastLockFile(directory), lock, from)
     await carryOutRestoration(directory, { command, record, lock, database, former, files })
     if (!hadData) return null
     return 'file' in database ? relative(directory, former) : former
@@ -78,7 +78,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
 async function prepared({ directory, database, data, lock }: Replacement) {
   const isEmpty = readFileContents(data).ledger.length === 0
   if ('url' in database) {
-    await forgetDatabase(directory, isEmpty)
+    await removeDatabaseIdentity(directory, isEmpty)
     const sets = await storedMigrations(directory)
     return await whileNoHost(({ stageSchema }) =>
       stageSchema(database.url, data, sets, lock.generation, keptTables),
@@ -86,7 +86,7 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   }
   toSqlite(data)
   const own = (await readIdentity(directory))?.database?.id
-  if (!forgetIdentity(data, own)) await forgetDatabase(directory, isEmpty)
+  if (!removeIdentity(data, own)) await removeDatabaseIdentity(directory, isEmpty)
   await putBeside(database.file, data)
   const former = `${database.file}.before-generation-${lock.generation}`
   return { former, hadData: existsSync(database.file) }
@@ -99,7 +99,7 @@ async function forgetSecret(directory: string): Promise<void> {
 }
 
 /** For people: a file, or a schema, whose names have no dot. */
-export const nameOfFormer = (former: string) => (former.includes('.') ? former : `the schema ${former}`)
+export const previousName = (former: string) => (former.includes('.') ? former : `the schema ${former}`)
 
 /** Puts a verified part beside its place, on the same file system, on the disk. */
 async function putBeside(place: string, source: string): Promise<void> {

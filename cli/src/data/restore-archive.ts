@@ -3,14 +3,14 @@ import { chmod } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   configFile,
-  damageOf,
+  databaseAddress,
+  findCorruption,
   type Lock,
   lockedPackages,
   MigrationError,
-  placeOfDatabase,
   readConfig,
   readGenerations,
-  readLock,
+  readLockFile,
   runAlone,
   StorageBusyError,
   secretFile,
@@ -18,12 +18,12 @@ import {
 } from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
 import { inForce, nextGeneration } from '../changes/in-force.ts'
-import { lastLock } from '../changes/lost-lock.ts'
+import { lastLockFile } from '../changes/lost-lock.ts'
 import { badArchive, noSecretInArchive } from '../failures/index.ts'
 import { checkLockedBytes } from '../store/same-bytes.ts'
 import { makeStaging } from '../store/staging.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
-import { askBeforeLoss } from '../terminal/ask-before-loss.ts'
+import { confirmDataLoss } from '../terminal/ask-before-loss.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ArchiveManifest, CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { readArchive } from './read-archive.ts'
@@ -71,7 +71,7 @@ export async function restoreArchive(restore: Restore): Promise<Restored> {
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
   const manifest = await terminal.during('Verifying', () => readArchive(file, folder))
-  const damage = damageOf(join(folder, DATA))
+  const damage = findCorruption(join(folder, DATA))
   if (damage !== undefined) throw badArchive({ file, reason: `its database is damaged: ${damage}` })
   if (manifest.kind === 'module') return await restorePurged(restore, folder, manifest)
   return await restoreApplication(restore, folder, manifest)
@@ -89,7 +89,7 @@ async function restoreApplication(
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)
-  const next = nextGeneration(await lastLock(directory), await inForce(directory))
+  const next = nextGeneration(await lastLockFile(directory), await inForce(directory))
   const lock: Lock = { ...archivedLock, generation: next }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()
@@ -98,12 +98,12 @@ async function restoreApplication(
 
   const replaced = [...(withConfig ? [CONFIG] : []), ...(withSecret ? [SECRET] : [])]
   const data = join(folder, DATA)
-  const other = placeOfDatabase(present)
+  const other = databaseAddress(present)
   if (!('file' in database) || existsSync(database.file)) {
     terminal.note(`Replaces data and modules by those of generation ${generation}, ${at}.`)
     terminal.note('The database that is there is kept beside.')
     if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
-    await askBeforeLoss(terminal, yes, 'Restore that?')
+    await confirmDataLoss(terminal, yes, 'Restore that?')
   }
   const former = await asRefusal(file, () =>
     terminal.during('Restoring', () =>
@@ -122,7 +122,7 @@ async function restoreApplication(
 /** @throws {Failure} where lock or configuration are none */
 async function readParts(file: string, folder: string, directory: string, withConfig: boolean) {
   try {
-    const archivedLock = await readLock(folder)
+    const archivedLock = await readLockFile(folder)
     const { database, databaseFile } = await readConfig(withConfig ? folder : directory)
     const place = databaseFile === undefined ? { url: database } : { file: resolve(directory, database) }
     return { archivedLock, database: place }

@@ -5,12 +5,11 @@ import {
   acquireFileLock,
   callRunningHost,
   configFile,
-  type DatabasePlace,
+  type DatabaseAddress,
   databaseLockFile,
-  isLock,
+  isLockFile,
   type Lock,
-  leaveRecord,
-  lockFile,
+  lockFilePath,
   makeFolder,
   postgresData,
   readConfig,
@@ -21,6 +20,7 @@ import {
   secretFile,
   syncPath,
   writeDurably,
+  writePendingRecord,
 } from '@mortise/host'
 import type { BegunRecord } from '../changes/audit-record.ts'
 import { restorationFile } from '../changes/journal.ts'
@@ -38,7 +38,7 @@ export interface Restoration {
   readonly record: BegunRecord
   readonly lock: Lock
   /** What was there is kept as `former`: a file, or a schema. */
-  readonly database: DatabasePlace
+  readonly database: DatabaseAddress
   readonly former: string
   /** All files that are replaced: that of the database first, the lock last. */
   readonly files: readonly string[]
@@ -66,7 +66,7 @@ export async function completeRestoration(directory: string): Promise<string | u
   const restoration = await readRestoration(directory)
   if (restoration === undefined) return undefined
   const { database } = restoration
-  await whileDatabaseLocked('file' in database ? [database.file] : [], () =>
+  await withDatabaseLock('file' in database ? [database.file] : [], () =>
     moveIntoPlace(directory, restoration),
   )
   return restoration.command
@@ -81,7 +81,7 @@ function isRestoration(value: unknown): value is Restoration {
   return (
     typeof command === 'string' &&
     typeof record === 'object' &&
-    isLock(lock) &&
+    isLockFile(lock) &&
     typeof database === 'object' &&
     typeof former === 'string' &&
     Array.isArray(files)
@@ -91,7 +91,7 @@ function isRestoration(value: unknown): value is Restoration {
 export const isRestorationLeft = (directory: string) => existsSync(restorationFile(directory))
 
 /** Keeps every host from these databases while `work` is done. @throws {Failure} where one runs */
-export async function whileDatabaseLocked<Result>(
+export async function withDatabaseLock<Result>(
   [file, ...others]: readonly string[],
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -100,7 +100,7 @@ export async function whileDatabaseLocked<Result>(
   const lock = acquireFileLock(databaseLockFile(file))
   if (lock === undefined) throw hostRunning()
   try {
-    return await whileDatabaseLocked(others, work)
+    return await withDatabaseLock(others, work)
   } finally {
     lock.release()
   }
@@ -124,7 +124,7 @@ export async function assertStopped(directory: string): Promise<void> {
 
 /** What a restoration that was killed before it was decided has put beside its place. */
 export async function removeUndecided(directory: string): Promise<void> {
-  const mark = restoredFile(lockFile(directory))
+  const mark = restoredFile(lockFilePath(directory))
   if (!existsSync(mark)) return
   const { databaseFile, database } = await readConfig(directory)
   if (databaseFile === undefined) {
@@ -152,7 +152,7 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
     }
     await syncPath(dirname(file))
   }
-  await leaveRecord(directory, { ...record, outcome: 'done' })
+  await writePendingRecord(directory, { ...record, outcome: 'done' })
   await rm(restorationFile(directory))
   await syncPath(dirname(restorationFile(directory)))
 }

@@ -3,14 +3,14 @@ import { chmod, copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import {
   type DatabaseContents,
-  damageOf,
+  databaseAddress,
+  findCorruption,
   type Lock,
   MigrationError,
-  placeOfDatabase,
   readConfig,
   readContents,
   readFileContents,
-  readLock,
+  readLockFile,
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
 import { inForce, nextGeneration } from '../changes/in-force.ts'
@@ -73,7 +73,7 @@ export async function planSnapshot(
   target: Lock,
   names: MigrationNames,
 ): Promise<SnapshotPlan> {
-  const database = placeOfDatabase(await readConfig(directory))
+  const database = databaseAddress(await readConfig(directory))
   const snapshot = await findSnapshot(directory, names)
   if (snapshot === undefined) throw noSnapshot({ generation: target.generation })
   const tables = changesBetween(await readContents(database), contentsOf(snapshot.file))
@@ -91,9 +91,9 @@ export async function restoreSnapshot(
   target: Lock,
   { snapshot, tables }: SnapshotPlan,
 ): Promise<RestoredSnapshot> {
-  const database = placeOfDatabase(await readConfig(directory))
+  const database = databaseAddress(await readConfig(directory))
   const copy = await copied(directory, snapshot)
-  const generation = nextGeneration(await readLock(directory), await inForce(directory))
+  const generation = nextGeneration(await readLockFile(directory), await inForce(directory))
   const lock: Lock = { ...target, generation }
   const from = relative(directory, snapshot.file)
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
@@ -112,9 +112,9 @@ export async function restoreSnapshot(
  */
 export async function restoreLost(directory: string, snapshot: Snapshot): Promise<string> {
   await assertStopped(directory)
-  const database = placeOfDatabase(await readConfig(directory))
+  const database = databaseAddress(await readConfig(directory))
   const data = await copied(directory, snapshot)
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   const lock = { ...former, generation: former.generation + 1 }
   const from = relative(directory, snapshot.file)
   await replaceData({ directory, command: 'doctor --fix', from, lock, database, data })
@@ -133,7 +133,7 @@ async function copied(directory: string, { file, bytes }: Snapshot): Promise<str
   } catch (error) {
     throw noRoomForSnapshot({ file, reason: (error as Error).message })
   }
-  const damage = damageOf(copy)
+  const damage = findCorruption(copy)
   if (damage !== undefined) throw snapshotUnusable({ file, reason: `it is damaged: ${damage}` })
   return copy
 }

@@ -3,16 +3,16 @@ import {
   ConfigError,
   moduleSettings,
   readConfig,
-  readLock,
+  readLockFile,
   readPackage,
   storedModule,
 } from '@mortise/host'
 import { loadOwnEnvFile } from '../application/environment.ts'
 import { Failure } from '../failures/index.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** app.config.json and the environment, the settings of modules included. */
-export async function checkConfiguration(directory: string): Promise<Trouble[]> {
+export async function checkConfiguration(directory: string): Promise<FixableFinding[]> {
   let config: Config
   try {
     config = await readConfig(directory)
@@ -35,7 +35,7 @@ export async function checkConfiguration(directory: string): Promise<Trouble[]> 
   ]
 }
 
-async function environmentTrouble(directory: string): Promise<Trouble[]> {
+async function environmentTrouble(directory: string): Promise<FixableFinding[]> {
   try {
     await loadOwnEnvFile(directory)
     return []
@@ -46,7 +46,7 @@ async function environmentTrouble(directory: string): Promise<Trouble[]> {
   }
 }
 
-const unknownVariables = ({ unknownVariables: names }: Config): Trouble[] =>
+const unknownVariables = ({ unknownVariables: names }: Config): FixableFinding[] =>
   names.map((name) => ({
     id: 'unknown-variable',
     severity: 'warning',
@@ -54,9 +54,9 @@ const unknownVariables = ({ unknownVariables: names }: Config): Trouble[] =>
     hint: 'Mend its spelling or unset it: "app config get --json" names the variable of every setting.',
   }))
 
-async function settingsTrouble(directory: string, config: Config): Promise<Trouble[]> {
-  const troubles: Trouble[] = []
-  for (const [id, locked] of Object.entries((await readLock(directory)).modules)) {
+async function settingsTrouble(directory: string, config: Config): Promise<FixableFinding[]> {
+  const troubles: FixableFinding[] = []
+  for (const [id, locked] of Object.entries((await readLockFile(directory)).modules)) {
     const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
     if (stored === undefined) continue // the check of the store tells
     try {
@@ -74,9 +74,9 @@ async function settingsTrouble(directory: string, config: Config): Promise<Troub
   return troubles
 }
 
-async function unused({ modules, directory }: Config): Promise<Trouble[]> {
-  const installed = (await readLock(directory)).modules
-  return Object.keys(modules).flatMap((id): Trouble[] =>
+async function unused({ modules, directory }: Config): Promise<FixableFinding[]> {
+  const installed = (await readLockFile(directory)).modules
+  return Object.keys(modules).flatMap((id): FixableFinding[] =>
     Object.hasOwn(installed, id)
       ? []
       : [

@@ -4,32 +4,32 @@ import {
   type Config,
   callApplication,
   type DatabaseInspection,
+  databaseAddress,
   hostMigrations,
   hostVersion,
   IdentityError,
   inspectDatabase,
   type Lock,
   moduleMigrations,
-  placeOfDatabase,
   readConfig,
   readIdentity,
-  readLock,
+  readLockFile,
   readPackage,
   StorageUnreachableError,
   storedModule,
 } from '@mortise/host'
 import { readSnapshots } from '../application/snapshots.ts'
-import { isInForce } from '../changes/in-force.ts'
+import { isCurrent } from '../changes/in-force.ts'
 import { lostIdentity } from '../data/lost-identity.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** A file that is half empty is told from so many free bytes on. */
 const FREE_TOLD = 16 * 1024 * 1024
 
 /** The database file, and its schema against the packages that are active. A running host is not disturbed. */
-export async function checkDatabase(directory: string): Promise<Trouble[]> {
+export async function checkDatabase(directory: string): Promise<FixableFinding[]> {
   const config = await readConfig(directory).catch(() => undefined) // the check of the configuration tells
   if (config === undefined) return []
   const active = await activeModules(directory)
@@ -39,7 +39,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ),
   )
   const sets = moduleMigrations(packages.filter((found) => found !== undefined))
-  const found = await inspectDatabase(placeOfDatabase(config), [hostMigrations, ...sets]).catch((error) => {
+  const found = await inspectDatabase(databaseAddress(config), [hostMigrations, ...sets]).catch((error) => {
     if (error instanceof StorageUnreachableError) return unreachable(error)
     throw error
   })
@@ -52,7 +52,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
     ...sparseTrouble(found, config.databaseFile ?? ''),
     ...orphanTrouble(found),
     ...unlikeTrouble(found),
-    ...((await isInForce(directory)) ? pendingTrouble(found, directory) : []),
+    ...((await isCurrent(directory)) ? pendingTrouble(found, directory) : []),
     ...aheadTrouble(found),
     ...deadTrouble(found),
   ]
@@ -62,7 +62,7 @@ export async function checkDatabase(directory: string): Promise<Trouble[]> {
 async function identityTrouble(
   config: Config,
   found: DatabaseInspection['databaseId'],
-): Promise<Trouble | undefined> {
+): Promise<FixableFinding | undefined> {
   const { directory } = config
   try {
     assertOwnDatabase(config, await readIdentity(directory), found)
@@ -78,21 +78,21 @@ async function identityTrouble(
 }
 
 async function activeModules(directory: string): Promise<Lock['modules']> {
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   return Object.fromEntries(Object.entries(modules).filter(([, locked]) => locked.enabled))
 }
 
 const namesOf = (migrations: readonly AppliedMigration[]) =>
   migrations.map(({ module, name }) => `${module}/${name}`).join(', ')
 
-const unreachable = (error: Error): Trouble => ({
+const unreachable = (error: Error): FixableFinding => ({
   id: 'database-unreachable',
   severity: 'error',
   message: `${error.message}. Nothing can be served without it.`,
   hint: 'Start the server, or correct "database" in app.config.json or APP_DATABASE.',
 })
 
-function damageTrouble({ damage }: DatabaseInspection, file: string): Trouble[] {
+function damageTrouble({ damage }: DatabaseInspection, file: string): FixableFinding[] {
   if (damage.length === 0) return []
   return [
     {
@@ -104,7 +104,7 @@ function damageTrouble({ damage }: DatabaseInspection, file: string): Trouble[] 
   ]
 }
 
-function sparseTrouble({ size }: DatabaseInspection, file: string): Trouble[] {
+function sparseTrouble({ size }: DatabaseInspection, file: string): FixableFinding[] {
   if (size === undefined || size.free < FREE_TOLD || size.free < size.bytes / 2) return []
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`
   return [
@@ -117,7 +117,7 @@ function sparseTrouble({ size }: DatabaseInspection, file: string): Trouble[] {
   ]
 }
 
-const orphanTrouble = ({ orphans }: DatabaseInspection): Trouble[] =>
+const orphanTrouble = ({ orphans }: DatabaseInspection): FixableFinding[] =>
   orphans.map(({ table, parent, rows }) => ({
     id: 'database-orphans',
     severity: 'error',
@@ -125,7 +125,7 @@ const orphanTrouble = ({ orphans }: DatabaseInspection): Trouble[] =>
     hint: 'Find out what did, and restore a backup or delete the rows.',
   }))
 
-const unlikeTrouble = ({ unlike }: DatabaseInspection): Trouble[] =>
+const unlikeTrouble = ({ unlike }: DatabaseInspection): FixableFinding[] =>
   unlike.map((message) => ({
     id: 'migrations-differ',
     severity: 'error',
@@ -133,7 +133,7 @@ const unlikeTrouble = ({ unlike }: DatabaseInspection): Trouble[] =>
     hint: 'Install the version of the module that was applied, or restore a backup.',
   }))
 
-function pendingTrouble({ pending }: DatabaseInspection, directory: string): Trouble[] {
+function pendingTrouble({ pending }: DatabaseInspection, directory: string): FixableFinding[] {
   if (pending.length === 0) return []
   return [
     {
@@ -149,12 +149,12 @@ function pendingTrouble({ pending }: DatabaseInspection, directory: string): Tro
   ]
 }
 
-function aheadTrouble({ ahead: all }: DatabaseInspection): Trouble[] {
+function aheadTrouble({ ahead: all }: DatabaseInspection): FixableFinding[] {
   const [own, ahead] = [all.filter(isOfHost), all.filter((migration) => !isOfHost(migration))]
   return [...hostTrouble(own), ...moduleTrouble(ahead)]
 }
 
-function hostTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
+function hostTrouble(ahead: readonly AppliedMigration[]): FixableFinding[] {
   if (ahead.length === 0) return []
   return [
     {
@@ -166,7 +166,7 @@ function hostTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
   ]
 }
 
-function moduleTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
+function moduleTrouble(ahead: readonly AppliedMigration[]): FixableFinding[] {
   if (ahead.length === 0) return []
   return [
     {
@@ -178,7 +178,7 @@ function moduleTrouble(ahead: readonly AppliedMigration[]): Trouble[] {
   ]
 }
 
-const deadTrouble = ({ dead: all }: DatabaseInspection): Trouble[] =>
+const deadTrouble = ({ dead: all }: DatabaseInspection): FixableFinding[] =>
   all.map(({ module, dead }) => ({
     id: 'reactions-dead',
     severity: 'warning',

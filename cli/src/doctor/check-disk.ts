@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
-import { keptFree, readConfig, volumeOf } from '@mortise/host'
-import type { Trouble } from './finding.ts'
+import { readConfig, reservedBytes, volumeOf } from '@mortise/host'
+import type { FixableFinding } from './finding.ts'
 
 /** Whether the SQLite file has room to grow. What is wrong with the configuration itself is another check's. */
-export async function checkDisk(directory: string): Promise<Trouble[]> {
+export async function checkDisk(directory: string): Promise<FixableFinding[]> {
   const config = await readConfig(directory).catch(() => undefined)
   const file = config?.databaseFile
   if (config === undefined || file === undefined || !existsSync(file)) return []
   const volume = await volumeOf(file)
-  const kept = keptFree(volume, config.storage.minFreeBytes)
+  const kept = reservedBytes(volume, config.storage.minFreeBytes)
   if (volume.free >= Math.max(kept, 1)) return []
   return [
     {

@@ -10,14 +10,14 @@ import {
   secretFile,
 } from '@mortise/host'
 import { lostIdentity } from '../data/lost-identity.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** The files beside configuration and packages: the secret and the control socket. */
-export async function checkFiles(directory: string): Promise<Trouble[]> {
+export async function checkFiles(directory: string): Promise<FixableFinding[]> {
   return [...(await secretTrouble(directory)), ...(await socketTrouble(directory))]
 }
 
-async function secretTrouble(directory: string): Promise<Trouble[]> {
+async function secretTrouble(directory: string): Promise<FixableFinding[]> {
   const file = secretFile(directory)
   const other = await otherSecret(directory)
   if (other) return [other]
@@ -49,7 +49,7 @@ async function secretTrouble(directory: string): Promise<Trouble[]> {
 }
 
 /** A secret that is lost or rotated. What is wrong with the configuration is another check's. */
-async function otherSecret(directory: string): Promise<Trouble | undefined> {
+async function otherSecret(directory: string): Promise<FixableFinding | undefined> {
   const config = await readConfig(directory).catch(() => undefined)
   if (config === undefined) return undefined
   try {
@@ -62,7 +62,7 @@ async function otherSecret(directory: string): Promise<Trouble | undefined> {
   }
 }
 
-async function socketTrouble(directory: string): Promise<Trouble[]> {
+async function socketTrouble(directory: string): Promise<FixableFinding[]> {
   const socket = controlSocket(directory)
   if ((await modeOf(socket)) === undefined) return []
   if ((await callRunningHost(directory, 'state')) !== undefined) return []

@@ -4,10 +4,10 @@ import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, readRestoration } from '../data/restore-journal.ts'
 import { completeInterrupted } from '../install/apply/apply-change.ts'
 import { findLeftovers, removeLeftovers } from '../store/staging.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** What commands that were killed have left. The next one that changes the application sees to it as well. */
-export async function checkInterrupted(directory: string): Promise<Trouble[]> {
+export async function checkInterrupted(directory: string): Promise<FixableFinding[]> {
   return [
     ...(await restorationTrouble(directory)),
     ...(await journalTrouble(directory)),
@@ -18,7 +18,7 @@ export async function checkInterrupted(directory: string): Promise<Trouble[]> {
 /** Undefined also for what cannot be read: the check of the records tells. */
 const legible = <Content>(content: Promise<Content>) => content.catch(() => undefined)
 
-async function restorationTrouble(directory: string): Promise<Trouble[]> {
+async function restorationTrouble(directory: string): Promise<FixableFinding[]> {
   const restoration = await legible(readRestoration(directory))
   if (restoration === undefined) return []
   const { command } = restoration
@@ -36,7 +36,7 @@ async function restorationTrouble(directory: string): Promise<Trouble[]> {
   ]
 }
 
-async function journalTrouble(directory: string): Promise<Trouble[]> {
+async function journalTrouble(directory: string): Promise<FixableFinding[]> {
   const journal = await legible(readJournal(directory))
   if (journal === undefined) return []
   const { command } = journal
@@ -60,7 +60,7 @@ async function journalTrouble(directory: string): Promise<Trouble[]> {
   ]
 }
 
-async function leftoverTrouble(directory: string): Promise<Trouble[]> {
+async function leftoverTrouble(directory: string): Promise<FixableFinding[]> {
   const leftovers = await findLeftovers(directory)
   if (leftovers.length === 0) return []
   return [

@@ -1,8 +1,8 @@
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** Whether all hosts of the database serve the same. */
-export async function checkOtherHosts(directory: string): Promise<Trouble[]> {
+export async function checkOtherHosts(directory: string): Promise<FixableFinding[]> {
   const hosts = await differingHosts(directory)
   if (hosts.length === 0) return []
   return [

@@ -1,19 +1,19 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { readGenerations, readWaiting, syncPath, UnreadableFileError } from '@mortise/host'
-import { freeName } from '../application/free-name.ts'
+import { readGenerations, readPendingRecords, syncPath, UnreadableFileError } from '@mortise/host'
+import { unusedPath } from '../application/free-name.ts'
 import { journalFile, readJournal, restorationFile } from '../changes/journal.ts'
 import { readRestoration } from '../data/restore-journal.ts'
 import { asFailure } from '../terminal/explain.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** Whether what commands have written down in `.app/` can be read. */
-export async function checkRecords(directory: string): Promise<Trouble[]> {
+export async function checkRecords(directory: string): Promise<FixableFinding[]> {
   const journal = await failureOf(readJournal(directory))
   const restoration = await failureOf(readRestoration(directory))
   const { unreadable } = await readGenerations(directory)
   const audit: unknown[] = []
-  await readWaiting(directory, (error) => audit.push(error))
+  await readPendingRecords(directory, (error) => audit.push(error))
   return [
     ...(journal === undefined ? [] : [journalTrouble(journalFile(directory), journal)]),
     ...(restoration === undefined ? [] : [restorationTrouble(restorationFile(directory), restoration)]),
@@ -29,7 +29,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   )
 }
 
-function journalTrouble(file: string, error: unknown): Trouble {
+function journalTrouble(file: string, error: unknown): FixableFinding {
   const what =
     'It says which change a killed command has left, and no command changes anything until it is gone.'
   const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable, and the application goes on as modules.lock.json says.`
@@ -37,26 +37,31 @@ function journalTrouble(file: string, error: unknown): Trouble {
 }
 
 /** Nothing is set aside: without it nobody knows which of the files beside their places belong there. */
-function restorationTrouble(file: string, error: unknown): Trouble {
+function restorationTrouble(file: string, error: unknown): FixableFinding {
   const what = 'It says which restoration a killed command has left: data and lock may not belong together.'
   const hint = `Move it away (mv ${file} ${file}.unreadable) and restore the same archive again, with the host stopped: app restore <file>`
   return unreadable(error, 'error', what, hint)
 }
 
-function generationTrouble(file: string, generation: number, error: unknown): Trouble {
+function generationTrouble(file: string, generation: number, error: unknown): FixableFinding {
   const what = `Generation ${generation} cannot be gone back to, and the store keeps all packages meanwhile.`
   const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable.`
   return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
 }
 
-function auditTrouble(error: unknown): Trouble {
+function auditTrouble(error: unknown): FixableFinding {
   const what = 'It is a record for the audit trail that is not in the database yet.'
   const hint =
     'Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ….unreadable.'
   return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
 }
 
-const unreadable = (error: unknown, severity: Trouble['severity'], what: string, hint: string): Trouble => ({
+const unreadable = (
+  error: unknown,
+  severity: FixableFinding['severity'],
+  what: string,
+  hint: string,
+): FixableFinding => ({
   id: 'file-unreadable',
   severity,
   message: `${asFailure(error).message} ${what}`,
@@ -64,13 +69,13 @@ const unreadable = (error: unknown, severity: Trouble['severity'], what: string,
 })
 
 /** What is broken is set aside; what this user may not read is not. */
-function settingAside(error: unknown): Pick<Trouble, 'mend'> {
+function settingAside(error: unknown): Pick<FixableFinding, 'mend'> {
   const { file, path, code } = error as UnreadableFileError & NodeJS.ErrnoException
   const broken = error instanceof UnreadableFileError ? file : code === 'EISDIR' ? path : undefined
   if (broken === undefined) return {}
   return {
     async mend() {
-      const aside = freeName(`${broken}.unreadable`)
+      const aside = unusedPath(`${broken}.unreadable`)
       await rename(broken, aside)
       await syncPath(dirname(aside))
       return `Set aside as ${aside}.`

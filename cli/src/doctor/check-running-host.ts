@@ -3,29 +3,29 @@ import {
   callRunningHost,
   probe,
   readConfig,
-  readLock,
+  readLockFile,
   storedModule,
 } from '@mortise/host'
 import { ownEnvironment } from '../application/environment.ts'
-import { isInForce } from '../changes/in-force.ts'
+import { isCurrent } from '../changes/in-force.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
-import { hostOf } from '../store/host-package.ts'
-import type { Trouble } from './finding.ts'
+import { hostPackageOf } from '../store/host-package.ts'
+import type { FixableFinding } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
 /** What the running host serves, against what it should. Where none runs there is nothing to say. */
-export async function checkRunningHost(directory: string): Promise<Trouble[]> {
+export async function checkRunningHost(directory: string): Promise<FixableFinding[]> {
   const state = await callRunningHost(directory, 'state')
   if (state === undefined) return []
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const { generation } = lock
   const database = await databaseTrouble(directory, state)
   const behind =
-    state.generation === generation || !(await isInForce(directory))
+    state.generation === generation || !(await isCurrent(directory))
       ? []
       : [behindTrouble(directory, state.generation, generation)]
   return [
-    ...restartTrouble(state, hostOf(lock, directory).version),
+    ...restartTrouble(state, hostPackageOf(lock, directory).version),
     ...database,
     ...(await settingsTrouble(directory, state, database.length > 0)),
     ...behind,
@@ -35,7 +35,7 @@ export async function checkRunningHost(directory: string): Promise<Trouble[]> {
   ]
 }
 
-const silentTrouble = ({ silentWorkers = [] }: ApplicationState): Trouble[] =>
+const silentTrouble = ({ silentWorkers = [] }: ApplicationState): FixableFinding[] =>
   silentWorkers.map((pid) => ({
     id: 'worker-silent',
     severity: 'warning',
@@ -43,7 +43,7 @@ const silentTrouble = ({ silentWorkers = [] }: ApplicationState): Trouble[] =>
     hint: `Its parent replaces it: 10 s after it was stopped, 40 s after its event loop has turned last. Or kill -9 ${pid}.`,
   }))
 
-const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[] =>
+const restartTrouble = ({ pid, host }: ApplicationState, next: string): FixableFinding[] =>
   host === next
     ? []
     : [
@@ -56,7 +56,10 @@ const restartTrouble = ({ pid, host }: ApplicationState, next: string): Trouble[
       ]
 
 /** What is wrong with the configuration itself is another check's. */
-async function databaseTrouble(directory: string, { pid, engine }: ApplicationState): Promise<Trouble[]> {
+async function databaseTrouble(
+  directory: string,
+  { pid, engine }: ApplicationState,
+): Promise<FixableFinding[]> {
   const next = await readConfig(directory, ownEnvironment()).catch(() => undefined)
   if (next === undefined || engine === (next.databaseFile === undefined ? 'postgres' : 'sqlite')) return []
   return [
@@ -74,7 +77,7 @@ async function settingsTrouble(
   directory: string,
   { pid }: ApplicationState,
   knowsDatabase: boolean,
-): Promise<Trouble[]> {
+): Promise<FixableFinding[]> {
   const pending = (await pendingSettings(directory)).filter(({ key }) => key !== 'database' || !knowsDatabase)
   if (pending.length === 0) return []
   const each = pending.map(
@@ -90,7 +93,7 @@ async function settingsTrouble(
   ]
 }
 
-function behindTrouble(directory: string, served: number, locked: number): Trouble {
+function behindTrouble(directory: string, served: number, locked: number): FixableFinding {
   return {
     id: 'generation-behind',
     severity: 'error',
@@ -98,7 +101,7 @@ function behindTrouble(directory: string, served: number, locked: number): Troub
     hint: 'Look into its log for why it did not take the change up, mend that, then run "app doctor --fix".',
     async mend() {
       const config = await readConfig(directory)
-      const enabled = Object.entries((await readLock(directory)).modules).filter(
+      const enabled = Object.entries((await readLockFile(directory)).modules).filter(
         ([, module]) => module.enabled,
       )
       await probe(
@@ -112,7 +115,7 @@ function behindTrouble(directory: string, served: number, locked: number): Troub
   }
 }
 
-const failedTrouble = ({ modules }: ApplicationState): Trouble[] =>
+const failedTrouble = ({ modules }: ApplicationState): FixableFinding[] =>
   modules.flatMap(({ id, version, state, reason }) =>
     state === 'failed'
       ? [

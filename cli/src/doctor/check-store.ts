@@ -5,12 +5,12 @@ import {
   type LockedPackage,
   lockedPackages,
   type ModulePackage,
-  readLock,
+  readLockFile,
   readPackage,
   storedModule,
 } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
-import { takeUpRestored } from '../install/apply/take-up-restored.ts'
+import { activateRestored } from '../install/apply/take-up-restored.ts'
 import { npmOptions } from '../install/fetch/npm-options.ts'
 import { restoreStore } from '../install/fetch/restore-store.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
@@ -18,12 +18,12 @@ import { checkHostRange } from '../install/plan/checks/host-range.ts'
 import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
 import { readPackageJson } from '../store/package-json.ts'
 import { holds, removeLeftovers } from '../store/staging.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** Whether the store has, to the byte, what the lock names, and whether that fits together. */
-export async function checkStore(directory: string): Promise<Trouble[]> {
-  const lock = await readLock(directory)
-  const troubles: Trouble[] = []
+export async function checkStore(directory: string): Promise<FixableFinding[]> {
+  const lock = await readLockFile(directory)
+  const troubles: FixableFinding[] = []
   const sound: ModulePackage[] = []
   for (const [name, locked] of lockedPackages(lock)) {
     const trouble = await packageTrouble(directory, name, locked)
@@ -42,7 +42,7 @@ async function packageTrouble(
   directory: string,
   name: string,
   locked: LockedPackage,
-): Promise<Trouble | undefined> {
+): Promise<FixableFinding | undefined> {
   const place = storedModule(directory, locked)
   if (await holds(place, locked.tree)) return await differsTrouble(name, locked, place)
   const isThere = existsSync(place)
@@ -54,10 +54,10 @@ async function packageTrouble(
       : `${name} ${locked.version} is not in the store. The next start cannot run it.`,
     hint: 'Run "app module-install" without a name: it is fetched again, and accepted only if it is the same to the byte.',
     async mend() {
-      const lock = await readLock(directory)
+      const lock = await readLockFile(directory)
       try {
         const restored = await restoreStore(directory, lock, [name], await npmOptions(directory))
-        await takeUpRestored(directory, restored)
+        await activateRestored(directory, restored)
       } finally {
         await removeLeftovers(directory)
       }
@@ -71,7 +71,7 @@ async function differsTrouble(
   name: string,
   locked: LockedPackage,
   place: string,
-): Promise<Trouble | undefined> {
+): Promise<FixableFinding | undefined> {
   const difference = differenceOf(locked, await readPackageJson(place))
   if (difference === undefined) return undefined
   return {
@@ -82,7 +82,7 @@ async function differsTrouble(
   }
 }
 
-function rangeTrouble(found: ModulePackage): Trouble[] {
+function rangeTrouble(found: ModulePackage): FixableFinding[] {
   try {
     checkHostRange(found)
     return []
@@ -100,7 +100,7 @@ function rangeTrouble(found: ModulePackage): Trouble[] {
   }
 }
 
-const contractTrouble = (active: readonly ModulePackage[]): Trouble[] =>
+const contractTrouble = (active: readonly ModulePackage[]): FixableFinding[] =>
   missingContracts(active).map(({ module, contract, range }) => ({
     id: 'contract-missing',
     severity: 'error',
@@ -108,8 +108,8 @@ const contractTrouble = (active: readonly ModulePackage[]): Trouble[] =>
     hint: `Install or enable a module that provides it, or switch ${module} off ("app module-disable ${module}").`,
   }))
 
-async function unused(directory: string): Promise<Trouble[]> {
-  const folders = await unreachable(directory, await readLock(directory))
+async function unused(directory: string): Promise<FixableFinding[]> {
+  const folders = await unreachable(directory, await readLockFile(directory))
   if (folders.length === 0) return []
   return [
     {
@@ -118,7 +118,7 @@ async function unused(directory: string): Promise<Trouble[]> {
       message: `No generation that can be gone back to has ${folders.map((path) => basename(path)).join(', ')}: they only take space.`,
       hint: 'The next change removes them, as does "app doctor --fix".',
       async mend() {
-        await pruneStore(directory, await readLock(directory))
+        await pruneStore(directory, await readLockFile(directory))
         return 'Removed.'
       },
     },

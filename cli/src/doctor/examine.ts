@@ -1,5 +1,5 @@
-import { HostSilentError, LockError, NewerHostError, readLock } from '@mortise/host'
-import { lostLock, restoreLock } from '../changes/lost-lock.ts'
+import { HostSilentError, LockFileError, NewerHostError, readLockFile } from '@mortise/host'
+import { lostLockFile, restoreLockFile } from '../changes/lost-lock.ts'
 import type { Failure } from '../failures/index.ts'
 import { asFailure } from '../terminal/explain.ts'
 import { checkConfiguration } from './check-configuration.ts'
@@ -8,12 +8,12 @@ import { checkDisk } from './check-disk.ts'
 import { checkFiles } from './check-files.ts'
 import { checkFolders } from './check-folders.ts'
 import { checkInterrupted } from './check-interrupted.ts'
-import { checkLock } from './check-lock.ts'
+import { checkLockFile } from './check-lock.ts'
 import { checkOtherHosts } from './check-other-hosts.ts'
 import { checkRecords } from './check-records.ts'
 import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
-import type { Check, Finding, Trouble } from './finding.ts'
+import type { Check, Finding, FixableFinding } from './finding.ts'
 
 /** In an order in which mending one prepares the next. */
 const checks: readonly Check[] = [
@@ -22,7 +22,7 @@ const checks: readonly Check[] = [
   checkInterrupted,
   checkFiles,
   checkConfiguration,
-  checkLock,
+  checkLockFile,
   checkStore,
   checkDisk,
   checkDatabase,
@@ -33,7 +33,7 @@ const checks: readonly Check[] = [
 /** What has no meaning while a command is at work: it is the work of that. */
 const underWay = ['restoration-interrupted', 'interrupted', 'leftovers', 'store-unused']
 
-export interface Examination {
+export interface DoctorReport {
   /** Mend what can be mended without losing anything. Run it while the application is locked. */
   readonly fix: boolean
   /** Another command that is changing the application, as it refuses others. */
@@ -41,7 +41,7 @@ export interface Examination {
 }
 
 /** Looks an application over. A check that cannot look is a finding too. */
-export async function examine(directory: string, { fix, busy }: Examination): Promise<Finding[]> {
+export async function examine(directory: string, { fix, busy }: DoctorReport): Promise<Finding[]> {
   const findings: Finding[] = []
   const run = async (check: Check) => {
     for (const trouble of await troublesOf(check, directory)) {
@@ -57,7 +57,7 @@ export async function examine(directory: string, { fix, busy }: Examination): Pr
   return findings
 }
 
-async function troublesOf(check: Check, directory: string): Promise<readonly Trouble[]> {
+async function troublesOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
   try {
     return await check(directory)
   } catch (error) {
@@ -75,7 +75,7 @@ const commandRunning = ({ message }: Failure): Finding => ({
   fixed: false,
 })
 
-async function settled({ mend, ...trouble }: Trouble, fix: boolean): Promise<Finding> {
+async function settled({ mend, ...trouble }: FixableFinding, fix: boolean): Promise<Finding> {
   if (!fix || mend === undefined) return { ...trouble, fixed: false }
   try {
     return { ...trouble, hint: await mend(), fixed: true }
@@ -89,19 +89,19 @@ async function settled({ mend, ...trouble }: Trouble, fix: boolean): Promise<Fin
 }
 
 /** Without it nothing can be said of what is installed. */
-async function checkReadable(directory: string): Promise<Trouble[]> {
+async function checkReadable(directory: string): Promise<FixableFinding[]> {
   try {
-    await readLock(directory)
+    await readLockFile(directory)
     return []
   } catch (error) {
     if (error instanceof NewerHostError) {
       const hint = 'Use the "app" that wrote it, or a newer one.'
       return [{ id: 'host-too-old', severity: 'error', message: error.message, hint }]
     }
-    if (!(error instanceof LockError)) throw error
-    const { hint } = await lostLock(error)
+    if (!(error instanceof LockFileError)) throw error
+    const { hint } = await lostLockFile(error)
     const message = `${error.message}. What is installed here is unknown.`
-    const mend = () => restoreLock(directory, error)
+    const mend = () => restoreLockFile(directory, error)
     return [{ id: 'lock-lost', severity: 'error', message, hint, mend }]
   }
 }

@@ -14,10 +14,10 @@ export interface Finding {
 }
 
 /** A finding and how to mend it, where that loses nothing. */
-export interface Trouble extends Omit<Finding, 'fixed'> {
+export interface FixableFinding extends Omit<Finding, 'fixed'> {
   /** @returns what was done */
   readonly mend?: () => Promise<string>
 }
 
 /** Looks at one thing. Mending may have changed the application between two checks: each reads it anew. */
-export type Check = (directory: string) => Promise<readonly Trouble[]>
+export type Check = (directory: string) => Promise<readonly FixableFinding[]>

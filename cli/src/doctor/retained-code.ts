@@ -1,13 +1,13 @@
 import type { ApplicationState } from '@mortise/host'
 import { retainedPackages } from '../store/installed-state.ts'
-import type { Trouble } from './finding.ts'
+import type { FixableFinding } from './finding.ts'
 
 /** From so many on it is worth a word. */
 const MANY = 20
 /** What a replaced package leaves in memory, in MB: measured with api-cart (0.08) and api-purchase (0.11). */
 const MEGABYTES = 0.1
 
-export function retainedCode(state: ApplicationState): Trouble[] {
+export function retainedCode(state: ApplicationState): FixableFinding[] {
   const packages = retainedPackages(state)
   if (packages < MANY) return []
   return [

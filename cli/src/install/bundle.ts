@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { type Lock, lockedPackages, lockFile, readLock, storedModule, syncPath } from '@mortise/host'
+import { type Lock, lockedPackages, lockFilePath, readLockFile, storedModule, syncPath } from '@mortise/host'
 import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
@@ -31,7 +31,7 @@ export interface Bundled {
 export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
   await assertFolder(file)
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw taken(file)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const names = await namesOf(directory, lock)
   const temporary = `${file}.${process.pid}.tmp`
   try {
@@ -77,7 +77,7 @@ async function namesOf(directory: string, lock: Lock): Promise<Map<string, strin
       'Install something first: app module-install api-cart',
     )
   }
-  const names = new Map([[relative(directory, lockFile(directory)), lockEntry]])
+  const names = new Map([[relative(directory, lockFilePath(directory)), lockEntry]])
   for (const [name, locked] of packages) {
     const entry = locked === lock.host ? hostEntry : moduleEntry(name)
     const place = storedModule(directory, locked)

@@ -1,4 +1,4 @@
-import { emptyLock, inTemporaryFolder, type LockedModule, readConfig, readLock } from '@mortise/host'
+import { emptyLockFile, inTemporaryFolder, type LockedModule, readConfig, readLockFile } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
 import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { readPackageJson } from '../store/package-json.ts'
@@ -30,7 +30,7 @@ export async function describeModule(
   text: string,
   terminal: Terminal,
 ): Promise<ModuleDescription> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const id = installedId(lock, text)
   const locked = id === undefined ? undefined : lock.modules[id]
   if (id !== undefined && locked) return await describeInstalled(directory, id, locked)
@@ -64,7 +64,7 @@ export async function describeModule(
  */
 export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
   const cwd = process.cwd()
-  const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLock, aliases: {} }) as Source
+  const source = resolveSpec(text, { directory: cwd, cwd, lock: emptyLockFile, aliases: {} }) as Source
   return await inTemporaryFolder(undefined, (folder) => describeSource(source, folder, terminal))
 }
 

@@ -1,4 +1,4 @@
-import { type LockedModule, readConfig, readLock } from '@mortise/host'
+import { type LockedModule, readConfig, readLockFile } from '@mortise/host'
 import { asFailure } from '../terminal/explain.ts'
 import { fetchPackage, registryFailure } from './fetch/fetch-package.ts'
 import { readDescription } from './fetch/local-registry.ts'
@@ -21,7 +21,7 @@ export interface Newer {
 
 /** Asks where every installed module came from, by module. A source that cannot be asked is no failure. */
 export async function findNewer(directory: string): Promise<ReadonlyMap<string, Newer>> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const { aliases } = await readConfig(directory)
   const npm = await npmOptions(directory)
   const entries = Object.entries(lock.modules).map(async ([id, locked]) => {

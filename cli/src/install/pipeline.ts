@@ -1,7 +1,7 @@
-import { completeTakingBack, inTemporaryFolder, readLock } from '@mortise/host'
+import { completeRevert, inTemporaryFolder, readLockFile } from '@mortise/host'
 import { beginInClone } from '../application/application-folder.ts'
 import { namingFullFolder } from '../application/naming-full-folder.ts'
-import { whileLocked } from '../changes/command-lock.ts'
+import { withCommandLock } from '../changes/command-lock.ts'
 import { deliverRecords } from '../changes/deliver-records.ts'
 import { interrupted } from '../changes/interrupted.ts'
 import { readJournal } from '../changes/journal.ts'
@@ -73,19 +73,19 @@ export async function changeApplication<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   await beginInClone(directory)
-  return await whileLocked(directory, command, async () => {
+  return await withCommandLock(directory, command, async () => {
     const leftovers = await removeLeftovers(directory)
     if (leftovers > 0) {
       terminal.note(`Removed what a command that was interrupted had left in staging (${leftovers}).`)
     }
     const restored = await completeRestoration(directory)
     if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
-    await completeTakingBack(directory)
+    await completeRevert(directory)
     await completeOrSay(directory, terminal)
     try {
       const result = await namingFullFolder(directory, work)
       // Those of older generations, and of a command that was killed before it had written its journal.
-      await pruneStore(directory, await readLock(directory))
+      await pruneStore(directory, await readLockFile(directory))
       return result
     } finally {
       await removeLeftovers(directory)
@@ -104,7 +104,7 @@ export async function planChange<Result>(
   command: string,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  return await whileLocked(directory, command, async () => {
+  return await withCommandLock(directory, command, async () => {
     if (isRestorationLeft(directory) || (await readJournal(directory)) !== undefined) throw interrupted()
     return await inTemporaryFolder(directory, (folder) => namingFullFolder(directory, () => work(folder)))
   })

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ApplicationState, lockedPackages, readLock, storedModule } from '@mortise/host'
+import { type ApplicationState, lockedPackages, readLockFile, storedModule } from '@mortise/host'
 import { calledFolder } from '../application/pinned-host.ts'
 import { exitCodes } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { takeUpRestored } from './apply/take-up-restored.ts'
+import { activateRestored } from './apply/take-up-restored.ts'
 import { missingInStore } from './fetch/restore-store.ts'
 
 /** How long another command is waited for before it is tried again, in milliseconds. */
@@ -37,7 +37,7 @@ export async function restoreAtStart(
     else if (exitCode === 0) return terminal.note('The store is in line with the lock again.')
     else {
       // Others may be there.
-      await takeUpRestored(directory, missing)
+      await activateRestored(directory, missing)
       return terminal.note(said)
     }
   }
@@ -45,7 +45,7 @@ export async function restoreAtStart(
 
 /** Those that have failed are looked at to the byte; of the others, which the host has read, whether they are there. */
 async function missingPackages(directory: string, failed: readonly string[]): Promise<string[]> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const absent = [...lockedPackages(lock)].flatMap(([name, locked]) =>
     existsSync(storedModule(directory, locked)) ? [] : [name],
   )

@@ -1,4 +1,10 @@
-import { callRunningHost, HostGoneError, HostRefusedError, readGenerations, readLock } from '@mortise/host'
+import {
+  callRunningHost,
+  HostEndedError,
+  HostRefusedError,
+  readGenerations,
+  readLockFile,
+} from '@mortise/host'
 import { noSecondsToSettle, takenBack } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Switched } from './apply/apply-change.ts'
@@ -34,7 +40,7 @@ export async function waitUntilSettled(
 ): Promise<boolean | undefined> {
   if (!switched?.live || seconds === undefined) return undefined
   // A lock that came from outside has another number than its record.
-  const { generation } = await readLock(directory)
+  const { generation } = await readLockFile(directory)
   const [answer] = await terminal.during('Settling', () =>
     Promise.allSettled([callRunningHost(directory, 'settle', { generation, seconds })]),
   )
@@ -44,7 +50,7 @@ export async function waitUntilSettled(
   if (back) throw takenBack({ reason: back.reason ?? 'the running host did not hold up' })
   if (answer.status === 'rejected' && !(answer.reason instanceof HostRefusedError)) throw answer.reason
   if (answer.status === 'rejected' || answer.value === undefined)
-    throw new HostGoneError('the running host ended while it watched the change')
+    throw new HostEndedError('the running host ended while it watched the change')
   return answer.value.verdict === 'settled'
 }
 

@@ -1,8 +1,8 @@
-import { callRunningHost, type Generation, type Lock, lockedPackages, readLock } from '@mortise/host'
-import { cameFromOutside, inForce } from '../changes/in-force.ts'
+import { callRunningHost, type Generation, type Lock, lockedPackages, readLockFile } from '@mortise/host'
+import { inForce, isExternalChange } from '../changes/in-force.ts'
 import { Failure } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { applyFromOutside } from './apply/apply-change.ts'
+import { applyExternalChange } from './apply/apply-change.ts'
 import { takeSnapshot } from './apply/take-snapshot.ts'
 import { npmOptions } from './fetch/npm-options.ts'
 import { missingInStore, restoreStore } from './fetch/restore-store.ts'
@@ -13,7 +13,7 @@ import { changeApplication } from './pipeline.ts'
  * and on record. Nothing is probed: at a start a module that cannot serve is failed, and the others serve.
  * @throws {Failure} where the snapshot cannot be taken: the start would migrate without one
  */
-export async function takeUpAtStart(directory: string, terminal: Terminal): Promise<void> {
+export async function deployAtStart(directory: string, terminal: Terminal): Promise<void> {
   if ((await fromOutside(directory)) === undefined) return
   // A second start, which is refused.
   if ((await callRunningHost(directory, 'state')) !== undefined) return
@@ -36,8 +36,8 @@ interface FromOutside {
 
 /** Undefined where the lock is in force, or nothing is: a fresh clone has nothing to lose. */
 async function fromOutside(directory: string): Promise<FromOutside | undefined> {
-  const [lock, present] = [await readLock(directory), await inForce(directory)]
-  return present !== undefined && cameFromOutside(lock, present) ? { lock, present } : undefined
+  const [lock, present] = [await readLockFile(directory), await inForce(directory)]
+  return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
 }
 
 async function takeUp(directory: string, terminal: Terminal, { lock, present }: FromOutside): Promise<void> {
@@ -49,7 +49,7 @@ async function takeUp(directory: string, terminal: Terminal, { lock, present }: 
   }
   const missing = await missingInStore(directory, lock, [...lockedPackages(lock).keys()])
   if (missing.length === 0) {
-    await applyFromOutside(directory, 'start', lock)
+    await applyExternalChange(directory, 'start', lock)
     return
   }
   // It is put in force when they are there; the start migrates for the others.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { configFile, readConfig, readLock } from '@mortise/host'
+import { configFile, readConfig, readLockFile } from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
 import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
@@ -59,7 +59,7 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
     return { owner, setting, changed: true, switched: undefined }
   }
   await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const switched = await terminal.during('Switching', () =>
     applyChange({
       directory,
@@ -109,7 +109,7 @@ async function findLeftover(directory: string, key: string, { json }: ConfigText
   })
   if (path === undefined || known !== undefined) return undefined
   const [root, id] = path
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const installed = root === 'modules' && id !== undefined && Object.hasOwn(modules, id)
   const { owner } = installed ? await findSettings(directory, `modules.${id}`) : { owner: nobody }
   return { owner, setting: { key, path, schema: {} as Setting['schema'] } }
@@ -135,7 +135,7 @@ async function problemsOfOthers(
   { json }: ConfigText,
 ): Promise<string[]> {
   if (owner.module === undefined) return []
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const others = Object.entries(modules).filter(([id, locked]) => locked.enabled && id !== owner.module)
   const problems = others.map(async ([id, locked]) => {
     const { settingsSchema } = await readInstalled(id, locked, directory)
@@ -146,7 +146,7 @@ async function problemsOfOthers(
 
 /** Tries all enabled modules in a child process, with what the settings are to be. */
 async function tryOut(directory: string, id: string, { json }: ConfigText): Promise<void> {
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)
   if (!enabled.some(([other]) => other === id)) return
   const packages = await Promise.all(

@@ -2,7 +2,7 @@ import {
   configSchema,
   type Lock,
   nearest,
-  readLock,
+  readLockFile,
   readPackage,
   storedModule,
   withoutDefaulted,
@@ -44,7 +44,7 @@ const host: SettingsOwner = {
  * @throws {Failure} no such module (3) or setting (2); a package that the store lacks (4)
  */
 export async function findSettings(directory: string, key: string): Promise<FoundSettings> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const parts = key.split('.')
   const { owner, path } = Object.hasOwn(hostProperties, parts[0] as string)
     ? { owner: host, path: parts }
@@ -61,7 +61,7 @@ export const hostSettings = (): Setting[] => settingsBelow(host, []) ?? []
 
 /** All settings of the host and of what is installed. What the store lacks has none to show. */
 export async function allSettings(directory: string): Promise<Setting[]> {
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const owners = await Promise.all(
     Object.entries(modules).map(async ([id, locked]) => {
       const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)

@@ -7,7 +7,7 @@ import {
   hostMigrations,
   type Lock,
 } from '@mortise/host'
-import { hostOf, migrationsOf } from './host-package.ts'
+import { hostPackageOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
 
 export type Ledger = DatabaseSchema['ledger']
@@ -33,7 +33,7 @@ export async function migrationNames(directory: string, modules: Lock['modules']
 /** Those of the host that `lock` pins too. @throws {Failure} where the store has them not */
 export async function lockMigrationNames(directory: string, lock: Lock): Promise<MigrationNames> {
   const modules = await migrationNames(directory, lock.modules)
-  const own = await namesIn(migrationsOf(hostOf(lock, directory)))
+  const own = await namesIn(migrationsOf(hostPackageOf(lock, directory)))
   return new Map([[hostMigrations.module, own], ...modules])
 }
 

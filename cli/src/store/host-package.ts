@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { hostVersion, type Lock, readLock, storedModule } from '@mortise/host'
+import { hostVersion, type Lock, readLockFile, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../application/pinned-host.ts'
 import { Failure } from '../failures/index.ts'
 import { holds } from './staging.ts'
@@ -21,7 +21,7 @@ export interface HostPackage {
 export const ownHost: HostPackage = { version: hostVersion, directory: ownFolder }
 
 /** The one that runs the application where `lock` is in force: what it pins, else what was called as `app`. */
-export function hostOf({ host }: Lock, application: string): HostPackage {
+export function hostPackageOf({ host }: Lock, application: string): HostPackage {
   if (host) return { version: host.version, directory: storedModule(application, host) }
   const directory = calledFolder()
   return { version: versionInside(directory) ?? hostVersion, directory }
@@ -31,7 +31,7 @@ export function hostOf({ host }: Lock, application: string): HostPackage {
 export const versionInside = (directory: string) => versionIn(directory, '@mortise/host')
 
 /** The version of a package that a host lends to modules; undefined where it has none. */
-export function versionLent({ directory }: HostPackage, name: string): string | undefined {
+export function providedVersion({ directory }: HostPackage, name: string): string | undefined {
   const host = packageFrom(directory, '@mortise/host')
   return host && versionIn(host, name)
 }
@@ -56,8 +56,8 @@ function packageFrom(folder: string, name: string): string | undefined {
 }
 
 /** The host that is pinned, or this one. @throws {Failure} where it is missing: nothing can be held against it */
-export function hostThere(lock: Lock, directory: string): HostPackage {
-  const host = hostOf(lock, directory)
+export function requireHost(lock: Lock, directory: string): HostPackage {
+  const host = hostPackageOf(lock, directory)
   if (existsSync(host.directory)) return host
   throw new Failure(
     'refused',
@@ -68,8 +68,8 @@ export function hostThere(lock: Lock, directory: string): HostPackage {
 }
 
 /** The host that runs this is, where it is the pinned one, what was installed, to the byte. @throws {Failure} */
-export async function assertSound(directory: string): Promise<void> {
-  const { host } = await readLock(directory)
+export async function assertIntact(directory: string): Promise<void> {
+  const { host } = await readLockFile(directory)
   if (host === undefined) return
   const place = storedModule(directory, host)
   if (!existsSync(place) || realpathSync(place) !== ownFolder || (await holds(place, host.tree))) return

@@ -2,11 +2,11 @@ import {
   type ApplicationState,
   callRunningHost,
   type Lock,
-  readLock,
+  readLockFile,
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { cameFromOutside, inForce } from '../changes/in-force.ts'
+import { inForce, isExternalChange } from '../changes/in-force.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */
 export interface InstalledState {
@@ -29,7 +29,7 @@ export interface InstalledStates {
 }
 
 export async function installedStates(directory: string): Promise<InstalledStates> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const running = await callRunningHost(directory, 'state')
   const modules = await Promise.all(
     Object.entries(lock.modules).map(async ([id, locked]): Promise<InstalledState> => {
@@ -60,12 +60,12 @@ export async function installedStates(directory: string): Promise<InstalledState
 /** The number that the history has for `lock`; its own where it is not on record. */
 async function presentGeneration(directory: string, lock: Lock): Promise<number> {
   const present = await inForce(directory)
-  return present === undefined || cameFromOutside(lock, present) ? lock.generation : present.generation
+  return present === undefined || isExternalChange(lock, present) ? lock.generation : present.generation
 }
 
 /** Whether a running host serves what modules.lock.json names. */
 export async function isServed(directory: string): Promise<boolean> {
-  const { generation } = await readLock(directory)
+  const { generation } = await readLockFile(directory)
   return (await callRunningHost(directory, 'state'))?.generation === generation
 }
 

@@ -1,5 +1,5 @@
 import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
-import { lastLock } from '../changes/lost-lock.ts'
+import { lastLockFile } from '../changes/lost-lock.ts'
 import { Failure } from '../failures/index.ts'
 import type { PinnedDependencies } from './package-json.ts'
 
@@ -78,7 +78,7 @@ const sourceOf = ({ spec }: LockedPackage) =>
 async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
   const locks = [
     ...(await pastLocks(directory)),
-    { where: 'modules.lock.json', lock: await lastLock(directory) },
+    { where: 'modules.lock.json', lock: await lastLockFile(directory) },
   ]
   return locks
     .toReversed()

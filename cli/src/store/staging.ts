@@ -6,7 +6,7 @@ import {
   acquireFileLock,
   configFile,
   hashTree,
-  lockFile,
+  lockFilePath,
   makeFolder,
   storeDirectory,
   syncPath,
@@ -47,7 +47,7 @@ export async function removeLeftovers(directory: string): Promise<number> {
 export async function findLeftovers(directory: string): Promise<string[]> {
   const own = join(directory, '.app')
   const isTemporary = (name: string) => name.endsWith('.tmp')
-  const committed = [lockFile(directory), configFile(directory), '.gitignore'].map(
+  const committed = [lockFilePath(directory), configFile(directory), '.gitignore'].map(
     (file) => `${basename(file)}.`,
   )
   return [
@@ -106,7 +106,7 @@ async function abandonedFolders(directory: string): Promise<string[]> {
   })
 }
 
-export interface SealedTree {
+export interface FinalizedPackage {
   /** SHA-512 over every file (SRI). */
   readonly tree: string
   readonly files: number
@@ -117,7 +117,7 @@ export interface SealedTree {
  * Makes a staged package final: modes 0644 and 0755, nothing but files and folders, everything on the disk.
  * @throws {Failure} for a link or the like, or too much of it
  */
-export async function seal(staging: string, what: string): Promise<SealedTree> {
+export async function seal(staging: string, what: string): Promise<FinalizedPackage> {
   const entries = await readdir(staging, { recursive: true, withFileTypes: true })
   let files = 0
   let bytes = 0
@@ -168,7 +168,7 @@ export async function holds(place: string, tree: string): Promise<boolean> {
 }
 
 /** How many files a folder holds, and their bytes. */
-export async function measure(folder: string): Promise<Omit<SealedTree, 'tree'>> {
+export async function measure(folder: string): Promise<Omit<FinalizedPackage, 'tree'>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
   const stats = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))

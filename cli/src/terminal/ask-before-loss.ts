@@ -9,7 +9,7 @@ export const YES = 'do not ask before data go; asked on a terminal only, since w
  * is the way back. (`--restore-snapshot`, which is about acknowledged writes, requires `--yes` when piped.)
  * @throws {Failure} where the answer is not yes
  */
-export async function askBeforeLoss(terminal: Terminal, yes: boolean, question: string): Promise<void> {
+export async function confirmDataLoss(terminal: Terminal, yes: boolean, question: string): Promise<void> {
   if (yes || !terminal.interactive || (await terminal.confirm(question))) return
   throw notConfirmed()
 }

@@ -2,7 +2,7 @@ import {
   BrokenStorageError,
   ConfigError,
   EngineError,
-  HostGoneError,
+  HostEndedError,
   HostRefusedError,
   HostSilentError,
   isFull,
@@ -50,7 +50,7 @@ const known = [
   [EngineError, notOnPostgres],
   [StorageUnreachableError, databaseUnreachable],
   [StorageBusyError, databaseInUse],
-  [HostGoneError, hostGone],
+  [HostEndedError, hostGone],
   [BrokenStorageError, storageFailed],
 ] as const
 

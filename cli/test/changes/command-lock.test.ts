@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { whileLocked } from '../../src/changes/command-lock.ts'
+import { withCommandLock } from '../../src/changes/command-lock.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 
@@ -10,7 +10,7 @@ t.test('--wait waits for another command; after its time the exit code is 6', as
   const { directory, run } = await testApplication(t)
   const done: string[] = []
   let waiting: Promise<unknown> | undefined
-  await whileLocked(directory, 'nothing', async () => {
+  await withCommandLock(directory, 'nothing', async () => {
     t.match(await run('config', 'set', 'server.port', '3001'), { exitCode: 6 })
     const late = await run('config', 'set', 'server.port', '3001', '--wait', '0.2')
     t.match(late, { exitCode: 6, json: { error: { code: 'busy' } }, stderr: /app nothing .*Waiting/ })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFile, storeDirectory } from '@mortise/host'
+import { lockFilePath, storeDirectory } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { copiesOf, testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -15,7 +15,7 @@ const withHello = copiesOf(async ({ root, run }) => {
 
 /** What nothing may change: records, packages, snapshots, and the lock, there or not. */
 async function kept(directory: string) {
-  const lock = await readFile(lockFile(directory), 'utf8').catch(() => undefined)
+  const lock = await readFile(lockFilePath(directory), 'utf8').catch(() => undefined)
   const names = await readdir(join(directory, '.app'), { recursive: true })
   return { lock, names: names.filter((name) => !/lock|\.staging/.test(name)).sort() }
 }
@@ -43,7 +43,7 @@ for (const [what, lose] of [
 ] as const) {
   t.test(`every command refuses an application whose lock is ${what}, and changes nothing`, async (t) => {
     const { directory, run } = await withHello(t)
-    await lose(lockFile(directory))
+    await lose(lockFilePath(directory))
     const before = await kept(directory)
     for (const words of refusing) {
       const { exitCode, json } = await run(...words)
@@ -55,11 +55,11 @@ for (const [what, lose] of [
 
   t.test(`a lock that is ${what} is restored byte for byte`, async (t) => {
     const { directory, run } = await withHello(t)
-    const former = await readFile(lockFile(directory), 'utf8')
+    const former = await readFile(lockFilePath(directory), 'utf8')
     for (const words of [['doctor', '--fix'], ['module-rollback']]) {
-      await lose(lockFile(directory))
+      await lose(lockFilePath(directory))
       t.equal((await run(...words)).exitCode, 0, words.join(' '))
-      t.equal(await readFile(lockFile(directory), 'utf8'), former)
+      t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
     }
     t.equal((await get(await runningHost(t, directory), '/hello')).status, 200)
   })
@@ -67,8 +67,8 @@ for (const [what, lose] of [
 
 t.test('an application with nothing installed says so in its lock', async (t) => {
   const { directory, run } = await testApplication(t)
-  t.match(JSON.parse(await readFile(lockFile(directory), 'utf8')), { generation: 0, modules: {} })
-  await rm(lockFile(directory))
+  t.match(JSON.parse(await readFile(lockFilePath(directory), 'utf8')), { generation: 0, modules: {} })
+  await rm(lockFilePath(directory))
   t.equal((await run('module-list')).exitCode, 2)
   t.equal((await run('init')).exitCode, 0, 'nothing was ever installed, so there is nothing to lose')
   t.equal((await run('module-list')).exitCode, 0)
@@ -85,7 +85,7 @@ t.test('packages and snapshots stay while a record of a generation is missing', 
 t.test('a running host goes on serving what it has when its lock is lost', async (t: Test) => {
   const { directory, run } = await withHello(t)
   const host = await runningHost(t, directory)
-  await rm(lockFile(directory))
+  await rm(lockFilePath(directory))
   t.equal((await run('module-remove', 'hello')).exitCode, 2)
   t.equal((await get(host, '/hello')).status, 200)
   t.equal((await run('doctor', '--fix')).exitCode, 0)

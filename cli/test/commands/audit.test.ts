@@ -1,6 +1,12 @@
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { type AuditRecord, readLock, readWaiting, recordGeneration, writeLock } from '@mortise/host'
+import {
+  type AuditRecord,
+  readLockFile,
+  readPendingRecords,
+  recordGeneration,
+  writeLockFile,
+} from '@mortise/host'
 import t from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
@@ -69,12 +75,12 @@ testOnEngines('what operators do is on record, and stays there', async (t, { roo
 
 t.test('a change whose command was killed when the former lock was back is taken back', async (t) => {
   const { directory, run } = await testApplication(t)
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   const next = { ...former, generation: 1 }
   const back = { ...former, generation: 2 }
   await writeJournal(directory, interruptedChange('module-install b', former, next))
   await recordGeneration(directory, 'module-install b (taken back)', back, { takesBack: 1 })
-  await writeLock(directory, back)
+  await writeLockFile(directory, back)
   await run('module-remove', 'nothing')
   t.strictSame(named(await recorded(run)), ['module-install the application taken back'])
 })
@@ -84,13 +90,13 @@ t.test('where no database is open or there, records wait and are shown; a start 
   await run('token', 'ann')
   t.match(await recorded(run), [{ seq: null, actor, action: 'token', object: 'ann' }])
   const host = await runningHost(t, directory)
-  t.strictSame(await readWaiting(directory), [])
+  t.strictSame(await readPendingRecords(directory), [])
   t.match(await recorded(run), [{ seq: 1, object: 'ann' }])
   await run('token', 'ben')
-  t.strictSame(await readWaiting(directory), [], 'a running host takes it in at once')
+  t.strictSame(await readPendingRecords(directory), [], 'a running host takes it in at once')
   await host.close()
   await run('token', 'cid')
-  t.match(await readWaiting(directory), [{ object: 'cid' }])
+  t.match(await readPendingRecords(directory), [{ object: 'cid' }])
   t.match(await recorded(run), [{ object: 'ann' }, { object: 'ben' }, { seq: 3, object: 'cid' }])
 })
 
@@ -109,7 +115,7 @@ t.test(
     t.match(await recorded(run), [{ seq: 1, object: 'ann' }])
     await host.close()
     await run('token', 'ben')
-    t.strictSame(await readWaiting(directory), [], 'a PostgreSQL takes it in without a host')
+    t.strictSame(await readPendingRecords(directory), [], 'a PostgreSQL takes it in without a host')
   },
 )
 

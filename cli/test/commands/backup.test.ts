@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { damageOf, readLock } from '@mortise/host'
+import { findCorruption, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { list } from 'tar'
-import { whileLocked } from '../../src/changes/command-lock.ts'
+import { withCommandLock } from '../../src/changes/command-lock.ts'
 import { whileBackingUp } from '../../src/store/staging.ts'
 import { entryModule } from '../entry-module.ts'
 import { killBefore } from '../kill-before.ts'
@@ -70,7 +70,10 @@ t.test('what a running host has committed comes back elsewhere, its log included
       missing: ['entry'],
     },
   })
-  t.match(await readLock(other.directory), { generation: 1, modules: (await readLock(directory)).modules })
+  t.match(await readLockFile(other.directory), {
+    generation: 1,
+    modules: (await readLockFile(directory)).modules,
+  })
   t.match(await other.run('module-install'), { exitCode: 0, json: { restored: ['entry'] } })
   const second = await runningHost(t, other.directory)
   t.match(await get(second, '/entry'), { status: 200, body: { entries: 3, twins: 3 } })
@@ -96,7 +99,7 @@ t.test('while it is written to, each transaction is in a backup whole or not at 
   t.ok(written > 0)
   const other = await another(root)
   t.match(await other.run('restore', file), { exitCode: 0 })
-  t.equal(damageOf(join(other.directory, 'data', 'app.db')), undefined)
+  t.equal(findCorruption(join(other.directory, 'data', 'app.db')), undefined)
   await other.run('module-install')
   const { body } = await get(await runningHost(t, other.directory), '/entry')
   t.equal(body.entries, body.twins)
@@ -158,7 +161,7 @@ t.test('what a backup to that file has left that was killed is removed by the ne
 
 t.test('a backup needs no lock, and keeps no other command from its work', async (t) => {
   const { root, directory, run, file } = await withEntries(t)
-  await whileLocked(directory, 'nothing', async () => {
+  await withCommandLock(directory, 'nothing', async () => {
     t.match(await run('backup', file), { exitCode: 0, json: { generation: 1 } })
   })
   await whileBackingUp(directory, async (folder) => {

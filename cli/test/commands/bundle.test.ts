@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
@@ -46,10 +46,13 @@ t.test('what is bundled is installed elsewhere without a network, to the byte', 
   for (const name of ['hello.tgz', 'other.tgz']) await rm(join(staging.root, name))
 
   t.match(await production.run('module-install', file, '--offline', '--dry-run'), { exitCode: 0 })
-  t.strictSame((await readLock(production.directory)).modules, {})
+  t.strictSame((await readLockFile(production.directory)).modules, {})
   const installed = await production.run('module-install', file, '--offline')
   t.match(installed, { exitCode: 0, json: { installed: [{ id: 'hello' }, { id: 'other' }] } })
-  t.strictSame((await readLock(production.directory)).modules, (await readLock(staging.directory)).modules)
+  t.strictSame(
+    (await readLockFile(production.directory)).modules,
+    (await readLockFile(staging.directory)).modules,
+  )
   t.match(await get(await runningHost(t, production.directory), '/hello'), { body: { greeting: 'hi' } })
   t.match(await production.run('module-install', file), {
     exitCode: 0,
@@ -102,7 +105,7 @@ t.test('nothing, and a store that was altered, are not bundled', async (t) => {
 
 t.test('a bundle that is not what its lock says is refused whole', async (t) => {
   const { staging, production } = await stagingAndProduction(t)
-  const lock = await readLock(staging.directory)
+  const lock = await readLockFile(staging.directory)
   const { other } = lock.modules
   const store = join(staging.directory, '.app', 'store')
   const place = (await readdir(store)).find((name) => name.includes('other')) as string
@@ -149,7 +152,7 @@ t.test('a bundle that is not what its lock says is refused whole', async (t) => 
     await writeFile(file, data)
     const outcome = await production.run('module-install', file, '--offline')
     t.match(outcome, { exitCode: 4, json: { error: { code, message } } }, name)
-    t.strictSame((await readLock(production.directory)).modules, {}, name)
+    t.strictSame((await readLockFile(production.directory)).modules, {}, name)
     t.strictSame(await readdir(join(production.directory, '.app', 'store')).catch(() => []), [], name)
   }
   await writeFile(file, bundleOf({ other }, []))

@@ -1,7 +1,7 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { configFile, readGenerations, readLock } from '@mortise/host'
+import { configFile, readGenerations, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
@@ -92,7 +92,7 @@ t.test('a running host takes a setting up, as a generation of the history', asyn
   t.match((await get(running, '/note')).body, { keepFor: '30d' })
   t.equal(await text(), before, 'the file is as it was, to the byte')
   t.match(await run('config', 'unset', 'note.keepFor'), { exitCode: 0, json: { changed: false } })
-  t.equal((await readLock(directory)).generation, 3)
+  t.equal((await readLockFile(directory)).generation, 3)
 })
 
 t.test('values have the type of the schema', async (t) => {
@@ -138,7 +138,7 @@ t.test('what the schema refuses is exit 2, names the key, and changes nothing', 
     json: { error: { code: 'not-installed', hint: /note\.most/ } },
   })
   t.equal(await text(), before)
-  t.equal((await readLock(directory)).generation, 1)
+  t.equal((await readLockFile(directory)).generation, 1)
 })
 
 t.test('a module that fails with a value refuses it, and nothing has changed', async (t) => {
@@ -166,15 +166,15 @@ t.test('a module that fails in the host only has its former value back, and serv
   })
   t.equal(await text(), before)
   t.match(await get(running, '/note'), { status: 200, body: { keepFor: '7d' } })
-  t.equal(running.state().generation, (await readLock(directory)).generation)
+  t.equal(running.state().generation, (await readLockFile(directory)).generation)
 })
 
 t.test('a change that was killed is completed, unless somebody has edited the file since', async (t) => {
   const { directory, run, text } = await withNote(t)
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   const before = await text()
   const interrupted = async () => {
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const next = { ...lock, generation: lock.generation + 1 }
     const config = { former: before, next: before.replace('{', '{ "version": "2.0.0",') }
     await writeJournal(directory, { ...interruptedChange('config set version', lock, next), config })
@@ -182,7 +182,7 @@ t.test('a change that was killed is completed, unless somebody has edited the fi
   await interrupted()
   t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set version"/ })
   t.match(JSON.parse(await text()), { version: '2.0.0' })
-  t.equal((await readLock(directory)).generation, former.generation + 1)
+  t.equal((await readLockFile(directory)).generation, former.generation + 1)
 
   const mine = before.replace('{', '{ "version": "3.0.0",')
   await writeFile(configFile(directory), mine)
@@ -253,7 +253,7 @@ t.test('settings that no module has any more can be taken away', async (t) => {
   await run('module-remove', 'note')
   t.match(await run('config', 'unset', 'note.most'), { exitCode: 0, json: { changed: true } })
   t.notOk(Object.hasOwn(JSON.parse(await text()), 'modules'))
-  t.equal((await readLock(directory)).generation, 3)
+  t.equal((await readLockFile(directory)).generation, 3)
 })
 
 t.test('a setting of the host waits for its next start; the file keeps who may read it', async (t) => {
@@ -266,7 +266,7 @@ t.test('a setting of the host waits for its next start; the file keeps who may r
   t.match(await run('config', 'set', 'aliases.api-x', '@acme/x@^2'), { exitCode: 0 })
   t.match(JSON.parse(await text()), { server: { port: 8080 }, aliases: { 'api-x': '@acme/x@^2' } })
   t.equal((await stat(configFile(directory))).mode & 0o777, 0o640)
-  t.equal((await readLock(directory)).generation, 1)
+  t.equal((await readLockFile(directory)).generation, 1)
 })
 
 t.test(
@@ -320,14 +320,14 @@ t.test(
   'a setting of the host whose command was killed is completed by the next one, on record',
   async (t) => {
     const { directory, run, text } = await withNote(t)
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const former = await text()
     const next = JSON.stringify({ ...JSON.parse(former), server: { port: 8080 } })
     const journal = interruptedChange('config set server.port', lock, lock)
     await writeJournal(directory, { ...journal, config: { former, next } })
     t.match(await run('module-remove', 'nothing'), { stderr: /Completed "config set server.port"/ })
     t.equal(await text(), next)
-    t.strictSame(await readLock(directory), lock)
+    t.strictSame(await readLockFile(directory), lock)
     t.match((await run('audit')).json.records[0], { action: 'config', outcome: 'done' })
   },
 )

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFile, readFileContents } from '@mortise/host'
+import { lockFilePath, readFileContents } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { readJournal } from '../../src/changes/journal.ts'
 import { checkOut, commits, frozen, lockText, type Place, production, snapshot } from '../deployed-by-git.ts'
@@ -153,7 +153,7 @@ t.test('what the running host cannot take up leaves the lock, and what was in fo
     '--dir',
     staging,
   )
-  await writeFile(commits(root, 'other'), await readFile(lockFile(staging)))
+  await writeFile(commits(root, 'other'), await readFile(lockFilePath(staging)))
   const text = await checkOut(application, 'other')
   t.match(await run(...frozen), {
     exitCode: 5,

@@ -7,16 +7,16 @@ import {
   controlSocket,
   hashTree,
   identityProblems,
-  lockFile,
-  readLock,
+  lockFilePath,
+  readLockFile,
   readPackage,
   secretFile,
   storedModule,
-  writeLock,
+  writeLockFile,
 } from '@mortise/host'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { whileLocked } from '../../src/changes/command-lock.ts'
+import { withCommandLock } from '../../src/changes/command-lock.ts'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { interruptedChange } from '../interrupted-change.ts'
 import { copiesOf, runApp, type TestApplication, testApplication } from '../run-app.ts'
@@ -56,7 +56,7 @@ async function withHello(t: Test, options?: SampleOptions) {
     t.strictSame(await doctor(), { exitCode: 0, findings: [] }, `${id} is gone`)
   }
   const stored = async () => {
-    const { hello } = (await readLock(directory)).modules
+    const { hello } = (await readLockFile(directory)).modules
     if (!hello) throw new Error('hello is not installed')
     return storedModule(directory, hello)
   }
@@ -112,11 +112,11 @@ t.test('what killed commands have left is completed and removed', async (t) => {
   await mkdir(join(directory, '.app', 'store', '@acme+gone@1.0.0-0000'))
   await mends('store-unused', t)
 
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   const next = { ...former, generation: former.generation + 1, modules: {} }
   await writeJournal(directory, interruptedChange('module-remove hello', former, next))
   await mends('interrupted', t)
-  t.strictSame((await readLock(directory)).modules, {})
+  t.strictSame((await readLockFile(directory)).modules, {})
 })
 
 t.test('a disk below the mark is found, which is a setting', async (t) => {
@@ -182,11 +182,11 @@ t.test(
   async (t) => {
     const { directory, doctor, stored } = await withHello(t)
     const place = await stored()
-    const former = await readFile(lockFile(directory), 'utf8')
-    await writeFile(lockFile(directory), '<<<<<<< ours')
+    const former = await readFile(lockFilePath(directory), 'utf8')
+    await writeFile(lockFilePath(directory), '<<<<<<< ours')
     t.match(await doctor(), { exitCode: 1, findings: [{ id: 'lock-lost', fixed: false }] })
     t.match(await doctor('--fix'), { exitCode: 0, findings: [{ id: 'lock-lost', fixed: true }] })
-    t.equal(await readFile(lockFile(directory), 'utf8'), former)
+    t.equal(await readFile(lockFilePath(directory), 'utf8'), former)
     t.equal(await readFile(join(directory, '.app', 'modules.lock.json.broken'), 'utf8'), '<<<<<<< ours')
     t.ok(await stat(place))
   },
@@ -195,7 +195,7 @@ t.test(
 t.test('without a record a lost lock stays lost, and nothing is removed', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
   const place = await stored()
-  await rm(lockFile(directory))
+  await rm(lockFilePath(directory))
   await rm(join(directory, '.app', 'generations'), { recursive: true })
   t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'lock-lost', fixed: false }] })
   t.ok(await stat(place))
@@ -252,7 +252,7 @@ t.test('a database that is damaged is told, and left alone', async (t) => {
 
 t.test('a module that this host is not made for, or whose contract is missing', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
-  const { hello } = (await readLock(directory)).modules
+  const { hello } = (await readLockFile(directory)).modules
   if (!hello) throw new Error('hello is not installed')
   const place = await stored()
   const { manifest } = await readPackage(place)
@@ -261,7 +261,7 @@ t.test('a module that this host is not made for, or whose contract is missing', 
   await writeFile(join(place, 'package.json'), JSON.stringify({ ...json, mortise }))
   const changed = { ...hello, tree: await hashTree(place) }
   await rename(place, storedModule(directory, changed))
-  await writeLock(directory, { ...(await readLock(directory)), modules: { hello: changed } })
+  await writeLockFile(directory, { ...(await readLockFile(directory)), modules: { hello: changed } })
   const findings = [{ id: 'lock-changed' }, { id: 'host-range' }, { id: 'contract-missing' }]
   t.match(await doctor(), { exitCode: 1, findings })
 })
@@ -274,10 +274,10 @@ t.test('a host that did not take a change up is found, and brought up to it', as
     app.get('/hello', { config: { access: 'public' } }, async () => ({}))`
   const { directory, doctor } = await withHello(t, { plugin })
   const running = await runningHost(t, directory)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const before = attempts.helloAttempts
   attempts.helloFails = true
-  await writeLock(directory, { ...lock, generation: lock.generation + 1 })
+  await writeLockFile(directory, { ...lock, generation: lock.generation + 1 })
   // The host tries by itself, once.
   while (attempts.helloAttempts === before) await nextTurn()
   t.match(await doctor(), { exitCode: 1, findings: [{ id: 'generation-behind', fixed: false }] })
@@ -289,7 +289,7 @@ t.test('a host that did not take a change up is found, and brought up to it', as
 
 t.test('while another command is at work it looks all the same, and --fix is busy', async (t) => {
   const { directory, run } = await withHello(t)
-  await whileLocked(directory, 'nothing', async () => {
+  await withCommandLock(directory, 'nothing', async () => {
     await mkdir(join(directory, '.app', 'store', '.staging-of-that-command'))
     t.match(await run('doctor'), {
       exitCode: 0,
@@ -302,12 +302,12 @@ t.test('while another command is at work it looks all the same, and --fix is bus
 
 t.test('a stored package of another version than the lock has is found, and does not start', async (t) => {
   const { directory, doctor } = await withHello(t)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const { hello } = lock.modules
   if (!hello) throw new Error('hello is not installed')
   const edited = { ...hello, version: '9.0.0' }
   await rename(storedModule(directory, hello), storedModule(directory, edited))
-  await writeLock(directory, { ...lock, modules: { hello: edited } })
+  await writeLockFile(directory, { ...lock, modules: { hello: edited } })
   const findings = [{ id: 'lock-changed' }, { id: 'lock-differs', message: /9\.0\.0/ }]
   t.match(await doctor(), { exitCode: 1, findings })
   const { url } = await runningHost(t, directory)

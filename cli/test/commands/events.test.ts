@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openStorage, placeOfDatabase, readConfig, runAlone } from '@mortise/host'
+import { databaseAddress, openStorage, readConfig, runAlone } from '@mortise/host'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
@@ -14,7 +14,7 @@ async function failOn(
 ) {
   await runAlone(directory, 'migrate', { modules: {} })
   const storage = await openStorage({
-    ...placeOfDatabase(await readConfig(directory)),
+    ...databaseAddress(await readConfig(directory)),
     onFatal: (error) => {
       throw error
     },

@@ -1,4 +1,4 @@
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { applicationWithRelease } from '../host-release.ts'
 import { killBefore } from '../kill-before.ts'
@@ -10,11 +10,11 @@ t.test('killed anywhere, the application has the one host or the other, whole', 
   for (let count = 1; ; count += 4) {
     const killed = startApp(t, ['host-upgrade', '1.1.0', '--dir', directory], killBefore(count))
     const outcome = await killed.ended
-    const left = await readLock(directory)
+    const left = await readLockFile(directory)
     seen.add(left.host ? 'after' : 'before')
     // The next command that changes something completes or removes what was left.
     t.equal((await run('module-enable', 'hello')).exitCode, 0)
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     if (left.host) t.strictSame(lock, left, `${count}`)
     if (lock.host) t.match((await run('doctor')).json.findings, [], `${count}`)
     if (lock.host) t.equal((await run('module-rollback')).exitCode, 0)

@@ -1,7 +1,7 @@
 import { readdirSync, watch } from 'node:fs'
 import { chown, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hostMigrations, type Lock, readLock, storedModule } from '@mortise/host'
+import { hostMigrations, type Lock, readLockFile, storedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
 import { applicationWithRelease, packRelease } from '../host-release.ts'
@@ -44,7 +44,7 @@ async function stop(host: Running): Promise<void> {
 
 const answerOf = async (url: string) => (await fetch(`${url}/hello`)).status
 
-const placeOf = (directory: string, { host }: Lock) =>
+const locationOf = (directory: string, { host }: Lock) =>
   storedModule(directory, host as NonNullable<Lock['host']>)
 
 t.test('upgraded, restarted, and back again with the migrations of the host', async (t) => {
@@ -86,7 +86,7 @@ t.test(
   async (t) => {
     const { root, directory } = await applicationWithRelease(t, '1.1.0')
     t.equal((await app(t, directory, 'host-upgrade', '1.1.0')).exitCode, 0)
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const store = join(directory, '.app', 'store')
     const seen: string[] = []
     const watching = watch(store, (_, name) => seen.push(String(name)))
@@ -96,8 +96,8 @@ t.test(
       t.match(await app(t, directory, 'host-upgrade', version), { exitCode: 0, json: { host: null } })
     }
     t.strictSame(seen, [])
-    t.strictSame(await readLock(directory), lock)
-    await writeFile(join(placeOf(directory, lock), 'README.md'), 'damaged')
+    t.strictSame(await readLockFile(directory), lock)
+    await writeFile(join(locationOf(directory, lock), 'README.md'), 'damaged')
     const mended = await app(t, directory, 'host-upgrade', '1.1.0')
     t.match(mended, { exitCode: 0, json: { host: { to: '1.1.0' } } }, 'one that is damaged is not there')
   },
@@ -105,7 +105,7 @@ t.test(
 
 t.test('a module outside the range of the host: refused, or switched off in the same change', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '2.0.0', { migrations: note })
-  const before = await readLock(directory)
+  const before = await readLockFile(directory)
   const refused = await run('host-upgrade', '2.0.0')
   t.match(refused, {
     exitCode: 4,
@@ -114,21 +114,21 @@ t.test('a module outside the range of the host: refused, or switched off in the 
       error: { code: 'host-range', message: /hello 1\.0\.0 needs host/, hint: /--disable-incompatible/ },
     },
   })
-  t.strictSame(await readLock(directory), before)
+  t.strictSame(await readLockFile(directory), before)
 
   const forced = await run('host-upgrade', '2.0.0', '--disable-incompatible')
   t.match(forced, { exitCode: 0, json: { disabled: ['hello'], generation: 2 } })
-  const pinned = await readLock(directory)
+  const pinned = await readLockFile(directory)
   t.match(pinned, { host: { version: '2.0.0' }, modules: { hello: { enabled: false } } })
   t.match(await app(t, directory, 'module-enable', 'hello'), {
     exitCode: 4,
     json: { error: { code: 'host-range' } },
   })
   t.equal((await run('module-rollback')).exitCode, 0)
-  t.strictSame(await readLock(directory), { ...before, generation: 3 })
+  t.strictSame(await readLockFile(directory), { ...before, generation: 3 })
 
   // Who calls a newer `app` where none is pinned: the module answers 503, and the start says why.
-  const newer = await start(t, directory, join(placeOf(directory, pinned), 'bin.js'))
+  const newer = await start(t, directory, join(locationOf(directory, pinned), 'bin.js'))
   t.match(newer.state, {
     host: '2.0.0',
     modules: [{ id: 'hello', state: 'failed', reason: /needs a host \^1\.0\.0, .*module-upgrade/ }],
@@ -142,7 +142,7 @@ t.test('a module outside the range of the host: refused, or switched off in the 
   })
   t.match((await run('doctor')).json, { findings: [{ id: 'host-too-old', severity: 'error' }] })
   // Had the way back been cut short, the start completes it.
-  const next = await readLock(directory)
+  const next = await readLockFile(directory)
   const undo = [{ module: 'host', name: `${number}-note` }]
   await writeJournal(directory, { ...interruptedChange('module-rollback', pinned, next), undo })
   t.match((await start(t, directory)).state, { host: '1.0.0', modules: [{ state: 'active' }] })
@@ -152,7 +152,7 @@ t.test('a host that cannot take over is refused before anything changes', async 
   const { root, directory, run } = await applicationWithRelease(t, '1.1.0', {
     migrations: { [`${number}-wrong.sql`]: 'CREATE TABLE wrong (text TEXT);' },
   })
-  const before = await readLock(directory)
+  const before = await readLockFile(directory)
   const refusals: [argv: string[], code: string, message: RegExp][] = [
     [['1.1.0'], 'host-refused', /may only touch "mortise"/],
     [['9.9.9'], 'no-such-version', /9\.9\.9/],
@@ -161,7 +161,7 @@ t.test('a host that cannot take over is refused before anything changes', async 
   ]
   for (const [argv, code, message] of refusals) {
     t.match((await run('host-upgrade', ...argv)).json, { error: { code, message } }, code)
-    t.strictSame(await readLock(directory), before)
+    t.strictSame(await readLockFile(directory), before)
   }
   await packRelease(join(root, 'packages'), '1.3.0', { host: '1.1.0' })
   t.match((await run('host-upgrade', '1.3.0')).json, {
@@ -182,7 +182,7 @@ t.test('a host that cannot take over is refused before anything changes', async 
 t.test('a pinned host that is damaged or missing: said, and mended by module-install', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '1.1.0')
   t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
-  const place = placeOf(directory, await readLock(directory))
+  const place = locationOf(directory, await readLockFile(directory))
   const incomplete = { exitCode: 4, json: { error: { code: 'host-incomplete', hint: /module-install/ } } }
   await writeFile(join(place, 'dist', 'more.js'), '')
   t.match(await app(t, directory, 'start', '--port', '0'), incomplete)
@@ -209,7 +209,7 @@ const unlessRoot = process.geteuid?.() !== 0 && 'only root can give files away'
 t.test('a pinned host of another user is not run', { skip: unlessRoot }, async (t) => {
   const { directory, run } = await applicationWithRelease(t, '1.1.0')
   t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
-  await chown(join(placeOf(directory, await readLock(directory)), 'bin.js'), 65534, 65534)
+  await chown(join(locationOf(directory, await readLockFile(directory)), 'bin.js'), 65534, 65534)
   t.match(await app(t, directory, 'module-list'), {
     exitCode: 4,
     json: { error: { code: 'host-of-another-user', message: /belongs to another user \(65534\)/ } },
@@ -234,8 +234,8 @@ t.test('a bundle brings the pinned host elsewhere, without a network', async (t)
     exitCode: 0,
     json: { host: { to: '2.0.0' }, installed: [{ id: 'hello' }, { id: 'hi' }] },
   })
-  const { generation: _, ...lock } = await readLock(production)
-  t.match(await readLock(directory), lock)
+  const { generation: _, ...lock } = await readLockFile(production)
+  t.match(await readLockFile(directory), lock)
   t.match((await start(t, production)).state, {
     host: '2.0.0',
     modules: [

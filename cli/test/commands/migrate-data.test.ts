@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { callRunningHost, forgetDatabase, readConfig } from '@mortise/host'
+import { callRunningHost, readConfig, removeDatabaseIdentity } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
@@ -181,7 +181,7 @@ t.test(
         // Back to the file, as it was when it moved, for the next moment.
         await execute(`DROP SCHEMA ${schema} CASCADE`)
         await writeFile(config, original)
-        await forgetDatabase(directory)
+        await removeDatabaseIdentity(directory)
         rows -= 1
       }
     }

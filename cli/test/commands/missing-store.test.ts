@@ -1,6 +1,6 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock, storeDirectory, storedModule } from '@mortise/host'
+import { readLockFile, storeDirectory, storedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { copiesOf, type TestApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
@@ -26,30 +26,30 @@ async function started(t: Test, { directory }: TestApplication, ...options: stri
   return { running, ask }
 }
 
-const placeOf = async ({ directory }: TestApplication, id: string) =>
-  storedModule(directory, (await readLock(directory)).modules[id] as never)
+const locationOf = async ({ directory }: TestApplication, id: string) =>
+  storedModule(directory, (await readLockFile(directory)).modules[id] as never)
 
 /** What may have become of the store. */
 const losses: Readonly<Record<string, (application: TestApplication) => Promise<unknown>>> = {
   'the whole store': ({ directory }) => rm(storeDirectory(directory), { recursive: true }),
-  'one package': async (application) => rm(await placeOf(application, 'hello'), { recursive: true }),
-  'a file of a package': async (application) => rm(join(await placeOf(application, 'hello'), 'index.js')),
+  'one package': async (application) => rm(await locationOf(application, 'hello'), { recursive: true }),
+  'a file of a package': async (application) => rm(join(await locationOf(application, 'hello'), 'index.js')),
   'the manifest of a package': async (application) =>
-    writeFile(join(await placeOf(application, 'hello'), 'package.json'), '{'),
+    writeFile(join(await locationOf(application, 'hello'), 'package.json'), '{'),
 }
 
 for (const [lost, lose] of Object.entries(losses)) {
   t.test(`a start restores ${lost}, and the lock stays as it is`, async (t) => {
     const application = await installed(t)
     const { directory, run } = application
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     await lose(application)
     const { running, ask } = await started(t, application)
     await running.says(/in line with the lock again/)
     t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
     t.equal((await ask('/health/ready')).status, 200)
     t.equal((await ask('/nothing')).status, 404)
-    t.strictSame(await readLock(directory), lock)
+    t.strictSame(await readLockFile(directory), lock)
     t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
     t.match((await run('module-history')).json, { generation: 1 })
   })

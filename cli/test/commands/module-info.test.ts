@@ -1,6 +1,6 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
 import { sampleFolder, sampleTarball } from '../sample-module.ts'
@@ -8,7 +8,7 @@ import { sampleFolder, sampleTarball } from '../sample-module.ts'
 t.test('an installed module is described by its id and its package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { manifest: { tables: 'hello' } }))
-  const { integrity, tree } = (await readLock(directory)).modules.hello ?? {}
+  const { integrity, tree } = (await readLockFile(directory)).modules.hello ?? {}
   for (const name of ['hello', '@acme/hello']) {
     const { exitCode, json } = await run('module-info', name)
     t.equal(exitCode, 0)
@@ -73,7 +73,7 @@ t.test('a package that is not installed is described, not installed, and none of
     integrity: /^sha512-/,
     tree: /^sha512-/,
   })
-  t.strictSame((await readLock(directory)).modules, {})
+  t.strictSame((await readLockFile(directory)).modules, {})
 })
 
 t.test('a name that is not installed is not found, with the way to look at it', async (t) => {

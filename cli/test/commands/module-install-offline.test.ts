@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hashTree, readLock, storedModule } from '@mortise/host'
+import { hashTree, readLockFile, storedModule } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
@@ -40,7 +40,7 @@ t.test('offline the store is put right from the cache of npm, by integrity', asy
     json: { restored: ['hello'] },
   })
   t.strictSame(requests, [])
-  const { hello } = (await readLock(directory)).modules
+  const { hello } = (await readLockFile(directory)).modules
   t.ok(hello)
   if (hello) t.equal(await hashTree(storedModule(directory, hello)), hello.tree)
 
@@ -69,7 +69,7 @@ t.test('a directory of tarballs is a registry: modules and their dependencies co
     exitCode: 0,
     json: { installed: [{ version: '1.4.0', origin: join(folder, 'b.tgz') }] },
   })
-  const { hello } = (await readLock(directory)).modules
+  const { hello } = (await readLockFile(directory)).modules
   t.match(hello, { spec: '@acme/hello@^1', dependencies: { 'node_modules/word': { version: '1.0.0' } } })
   t.match(await run('module-install', '@acme/none', '--offline'), { exitCode: 3 })
   t.match(await run('module-install', '@other/one', '--offline'), { exitCode: 3 })

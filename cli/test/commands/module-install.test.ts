@@ -1,6 +1,6 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
@@ -19,7 +19,7 @@ t.test('a folder is packed, installed, and served at the next start', async (t) 
     live: false,
     installed: [{ id: 'hello', version: '1.0.0', replaces: null }],
   })
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   t.match(lock, {
     generation: 1,
     modules: { hello: { package: '@acme/hello', spec: 'file:../hello', enabled: true } },
@@ -33,13 +33,13 @@ t.test('the same again is nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'))
   await run('module-install', folder)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   for (const name of [folder, 'hello', '@acme/hello', 'hello@^1']) {
     const { exitCode, json } = await run('module-install', name)
     t.equal(exitCode, 0, name)
     t.match(json, { installed: [], unchanged: ['hello'], generation: 1 }, name)
   }
-  t.strictSame(await readLock(directory), lock)
+  t.strictSame(await readLockFile(directory), lock)
 })
 
 t.test('several are one change: all or none', async (t) => {
@@ -48,7 +48,7 @@ t.test('several are one change: all or none', async (t) => {
   const b = await sampleTarball(join(root, 'b.tgz'), { id: 'b' })
   const bad = await sampleTarball(join(root, 'bad.tgz'), { id: 'bad', plugin: 'throw new Error("no")' })
   t.equal((await run('module-install', a, bad)).exitCode, 4)
-  t.strictSame((await readLock(directory)).modules, {})
+  t.strictSame((await readLockFile(directory)).modules, {})
   t.match((await run('module-install', a, b)).json, { generation: 1, installed: [{ id: 'a' }, { id: 'b' }] })
 })
 
@@ -60,7 +60,7 @@ t.test(
     const { registry } = await fakeRegistry(t, [published(JSON.parse(json), files)])
     process.env.npm_config_registry = registry
     t.equal((await run('module-install', '@acme/hello@^1')).exitCode, 0)
-    t.equal((await readLock(directory)).modules.hello?.spec, '@acme/hello@^1')
+    t.equal((await readLockFile(directory)).modules.hello?.spec, '@acme/hello@^1')
 
     await rm(join(directory, '.app', 'store'), { recursive: true })
     t.match((await run('module-list')).json.modules, [{ state: 'failed', reason: /module-install/ }])
@@ -146,7 +146,7 @@ t.test('an alias of the config is what it says', async (t) => {
 t.test('a name of the index is the workspace folder of this checkout', async (t) => {
   const { directory, run } = await testApplication(t)
   t.match(await run('module-install', 'api-cart'), { exitCode: 0 })
-  t.match((await readLock(directory)).modules['api-cart'], {
+  t.match((await readLockFile(directory)).modules['api-cart'], {
     package: '@mortise/api-cart',
     spec: /^@mortise\/api-cart@\^/,
   })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
@@ -12,7 +12,7 @@ t.test('what is not installed is nothing to do', async (t) => {
     exitCode: 0,
     json: { removed: [], absent: ['nothing'], generation: 0 },
   })
-  t.equal((await readLock(directory)).generation, 0)
+  t.equal((await readLockFile(directory)).generation, 0)
 })
 
 t.test('several are removed as one change, by id or package name', async (t) => {
@@ -22,7 +22,7 @@ t.test('several are removed as one change, by id or package name', async (t) => 
   const { exitCode, json } = await run('module-remove', 'a', '@acme/c', 'a', 'nothing')
   t.equal(exitCode, 0)
   t.match(json, { generation: 4, removed: ['a', 'c'], absent: ['nothing'] })
-  t.strictSame(Object.keys((await readLock(directory)).modules), ['b'])
+  t.strictSame(Object.keys((await readLockFile(directory)).modules), ['b'])
 })
 
 t.test('without a name it is wrong usage', async (t) => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Application, readConfig, readFileContents, readLock, runAlone } from '@mortise/host'
+import { Application, readConfig, readFileContents, readLockFile, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { killBefore } from '../kill-before.ts'
 import { versionsOfNote } from '../note-versions.ts'
@@ -49,7 +49,7 @@ async function assertBack(t: Test, directory: string, words: string[]): Promise<
   t.match(await runApp(...words), { exitCode: 0 }, words.join(' '))
   t.ok(await hasColour(directory))
   t.equal(await count(directory), 3)
-  t.equal((await readLock(directory)).modules.note?.version, '2.0.0')
+  t.equal((await readLockFile(directory)).modules.note?.version, '2.0.0')
 }
 
 t.test('the plan says what goes with how many rows; a dry run changes nothing', async (t) => {
@@ -63,7 +63,7 @@ t.test('the plan says what goes with how many rows; a dry run changes nothing', 
   t.match(await run('module-rollback', '--dry-run'), { exitCode: 0, json: expected })
   const said = await runApp('module-rollback', '--dry-run', '--dir', directory)
   t.match(said.stdout, /undoes the migration note\/002-colour\n {2}drops the column note\.colour \(3 rows\)/)
-  t.equal((await readLock(directory)).generation, 2)
+  t.equal((await readLockFile(directory)).generation, 2)
   t.ok(await hasColour(directory))
   t.strictSame(archivesIn(directory), [])
   t.match(
@@ -137,7 +137,7 @@ t.test('on a terminal it asks; no changes nothing', async (t) => {
     const asked = await runOnTerminal(answer, 'module-rollback', '--dir', directory)
     t.match(asked, { exitCode, said: /note\.colour \(3 rows\).*Undo that\? \[y\/N\]/s })
     t.equal(/Nothing was changed/.test(asked.said), answer === 'n')
-    t.equal((await readLock(directory)).generation, generation)
+    t.equal((await readLockFile(directory)).generation, generation)
     t.equal(await hasColour(directory), answer === 'n')
   }
   const asked = await runOnTerminal('n', 'module-rollback', '0', '--dir', directory)
@@ -159,7 +159,7 @@ t.test('where no archive can be written, nothing changes', async (t) => {
     exitCode: 4,
     json: { error: { code: 'archive-failed', message: /\.app\/undone/, hint: /^Nothing was changed/ } },
   })
-  t.equal((await readLock(directory)).generation, 2)
+  t.equal((await readLockFile(directory)).generation, 2)
   t.ok(await hasColour(directory))
 })
 
@@ -202,7 +202,7 @@ t.test('kill -9 at any moment leaves it as before or as after, and no row is los
     if (!(await hasColour(directory))) t.not(archivesIn(directory).length, 0, `killed before ${moment}`)
     const next = await run('module-remove', 'nothing')
     t.equal(next.exitCode, 0, next.stdout)
-    const isBack = (await readLock(directory)).generation === 3
+    const isBack = (await readLockFile(directory)).generation === 3
     t.equal(await hasColour(directory), !isBack, `killed before ${moment}`)
     t.equal(await count(directory), 3)
     t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { cp, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Application, readConfig, readFileContents, readLock } from '@mortise/host'
+import { Application, readConfig, readFileContents, readLockFile } from '@mortise/host'
 import t from 'tap'
 import { killBefore } from '../kill-before.ts'
 import { noteVersions, versionsOfNote } from '../note-versions.ts'
@@ -81,7 +81,7 @@ t.test('the snapshot brings data and modules back together, and keeps what was t
 
 t.test('nothing is lost that nobody has agreed to', async (t) => {
   const { directory, run } = await upgraded(t)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   t.match(await run('module-rollback', '--restore-snapshot'), {
     exitCode: 4,
     json: { error: { code: 'declined', message: /note 5 \(then 2\)/, hint: /--yes/ } },
@@ -90,7 +90,7 @@ t.test('nothing is lost that nobody has agreed to', async (t) => {
     ['n', 4],
     ['y', 0],
   ] as const) {
-    t.strictSame(await readLock(directory), lock)
+    t.strictSame(await readLockFile(directory), lock)
     t.match(await runOnTerminal(answer, 'module-rollback', '--restore-snapshot', '--dir', directory), {
       exitCode,
       said: /note 5 \(then 2\).*Put the snapshot back\? \[y\/N\]/s,
@@ -101,14 +101,14 @@ t.test('nothing is lost that nobody has agreed to', async (t) => {
 
 t.test('a dry run says what would be lost, and changes nothing', async (t) => {
   const { directory, run } = await upgraded(t)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const done = await run('module-rollback', '--restore-snapshot', '--dry-run')
   t.match(done, {
     exitCode: 0,
     json: { dryRun: true, generation: 2, snapshot: { tables: [{ now: 5, snapshot: 2 }] } },
   })
   t.match(done.stderr, /note 5 \(then 2\)/)
-  t.strictSame(await readLock(directory), lock)
+  t.strictSame(await readLockFile(directory), lock)
   t.equal(await count(directory), 5)
 })
 
@@ -145,7 +145,7 @@ t.test('what a reversible migration dropped comes back too, where that is asked 
 
 t.test('a snapshot that is damaged or gone is not put back, and nothing changes', async (t) => {
   const { directory, run } = await upgraded(t)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const file = join(directory, '.app', 'snapshots', '1.db')
   await truncate(file, statSync(file).size - 5000)
   t.match(await run('module-rollback', '--restore-snapshot', '--yes'), {
@@ -158,7 +158,7 @@ t.test('a snapshot that is damaged or gone is not put back, and nothing changes'
     exitCode: 4,
     json: { error: { code: 'no-snapshot', hint: /backup/ } },
   })
-  t.strictSame((await readLock(directory)).modules, lock.modules)
+  t.strictSame((await readLockFile(directory)).modules, lock.modules)
   t.equal(await count(directory), 5)
 })
 
@@ -175,7 +175,7 @@ t.test('kill -9 at any moment leaves data and lock as before or as after', async
     ended = await startApp(t, command, killBefore(moment)).ended
     const isDecided = existsSync(join(directory, '.app', 'restore.json'))
     t.equal(/Completed "module-rollback/.test((await run('module-remove', 'nothing')).stderr), isDecided)
-    const isBack = (await readLock(directory)).generation === 3
+    const isBack = (await readLockFile(directory)).generation === 3
     if (isDecided || ended === 0) t.ok(isBack, `killed before ${moment}`)
     t.equal(await count(directory), isBack ? 2 : 5, `killed before ${moment}`)
     t.match(await run('doctor'), { exitCode: 0 })

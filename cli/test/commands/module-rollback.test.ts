@@ -1,6 +1,6 @@
 import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { noteVersions } from '../note-versions.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -34,7 +34,7 @@ t.test('without a running host too, and down to nothing', async (t) => {
     json: { undone: ['note/002-colour'], live: false },
   })
   t.match(await run('module-rollback', '0'), { exitCode: 0, json: { to: 0, undone: [] } })
-  t.strictSame((await readLock(directory)).modules, {})
+  t.strictSame((await readLockFile(directory)).modules, {})
 })
 
 t.test('a migration that cannot be undone is in the way, and nothing changes', async (t) => {
@@ -140,7 +140,7 @@ t.test('what has left the store is fetched again; where that cannot be, nothing 
   await run('module-install', v1)
   await run('module-install', v2)
   for (const command of ['disable', 'enable', 'disable', 'enable']) await run(`module-${command}`, 'note')
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   await rename(v1, `${v1}.away`)
   t.match(await run('module-rollback', '1'), {
     exitCode: 3,
@@ -148,7 +148,7 @@ t.test('what has left the store is fetched again; where that cannot be, nothing 
   })
   await copyFile(v2, v1)
   t.match(await run('module-rollback', '1'), { exitCode: 4, json: { error: { code: 'integrity' } } })
-  t.strictSame(await readLock(directory), lock)
+  t.strictSame(await readLockFile(directory), lock)
   await rename(`${v1}.away`, v1)
   t.match(await run('module-rollback', '1'), { exitCode: 0, json: { undone: ['note/002-colour'] } })
 })

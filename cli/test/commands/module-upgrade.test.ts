@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
@@ -45,7 +45,7 @@ t.test('a version that is named, outside the range too, which is the range from 
     exitCode: 0,
     json: { installed: [{ version: '2.0.0' }] },
   })
-  t.match((await readLock(directory)).modules, { hello: { version: '2.0.0' } })
+  t.match((await readLockFile(directory)).modules, { hello: { version: '2.0.0' } })
   t.match(
     await run('module-upgrade', 'hello@1.0.0'),
     { exitCode: 0, json: { installed: [{ version: '1.0.0', replaces: '2.0.0' }] } },

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig, readLock, runAlone } from '@mortise/host'
+import { readConfig, readLockFile, runAlone } from '@mortise/host'
 import t from 'tap'
 import { backedUp, count } from '../backed-up.ts'
 import { runOnTerminal } from '../run-app.ts'
@@ -18,7 +18,7 @@ t.test('restoring replaces data and lock by a further generation, and keeps what
     exitCode: 0,
     json: { kind: 'application', generation: 3, former, missing: [] },
   })
-  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry'])
+  t.strictSame(Object.keys((await readLockFile(directory)).modules), ['entry'])
   t.equal(await count(t, directory), 3)
   t.ok(existsSync(join(directory, former)))
   t.match((await run('module-history')).json.generations.at(-1), { generation: 3, command: /^restore / })

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { killBefore } from '../kill-before.ts'
 import { killBeforeQuery } from '../kill-before-query.ts'
@@ -35,7 +35,7 @@ t.test('a backup of a running application on PostgreSQL brings data and lock bac
   const former = `${schema}_before_generation_3`
   t.match(await run('restore', file), { exitCode: 0, json: { generation: 3, former, missing: [] } })
   t.equal(await count(), 3)
-  t.equal((await readLock(directory)).modules.note?.enabled, true)
+  t.equal((await readLockFile(directory)).modules.note?.enabled, true)
   const again = await runningHost(t, directory)
   t.equal((await get(again, '/note')).body.notes.length, 3)
   await fetch(`${again.url}/note`, { method: 'POST' })
@@ -108,7 +108,7 @@ t.test('the archive before a down brings the rows back', { skip }, async (t) => 
   t.notMatch(await execute('SELECT * FROM note'), [{ colour: 'red' }])
   t.match(await run('restore', join(directory, json.archive)), { exitCode: 0 })
   t.match(await execute('SELECT * FROM note ORDER BY colour'), [{ colour: 'green' }, { colour: 'red' }])
-  t.equal((await readLock(directory)).modules.note?.version, '2.0.0')
+  t.equal((await readLockFile(directory)).modules.note?.version, '2.0.0')
 })
 
 t.test('the snapshot before a migration brings data and modules back', { skip }, async (t) => {
@@ -148,12 +148,12 @@ t.test(
       let ended: unknown = 'SIGKILL'
       for (let moment = 1 + randomInt(stride); ended === 'SIGKILL'; moment += stride) {
         await write(1)
-        const [rows, { generation }] = [await count(), await readLock(directory)]
+        const [rows, { generation }] = [await count(), await readLockFile(directory)]
         ended = await startApp(t, ['restore', file, '--dir', directory], kill(moment)).ended
         const { stderr, exitCode, stdout } = await run('module-remove', 'nothing')
         t.equal(exitCode, 0, stdout)
         if (/Completed "restore/.test(stderr)) completed += 1
-        const isBack = (await readLock(directory)).generation === generation + 1
+        const isBack = (await readLockFile(directory)).generation === generation + 1
         t.equal(await count(), isBack ? 3 : rows, `${kill.name} ${moment}`)
         if (ended === 0) t.ok(isBack)
       }

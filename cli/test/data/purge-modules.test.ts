@@ -1,7 +1,7 @@
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { backedUp, count, hasTables, write } from '../backed-up.ts'
 import { noteVersions } from '../note-versions.ts'
@@ -73,7 +73,7 @@ t.test('what others refer to is not purged, and the module not removed', async (
     exitCode: 4,
     json: { error: { code: 'not-purgeable', message: /"other" refers to "entry"/ } },
   })
-  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry', 'other'])
+  t.strictSame(Object.keys((await readLockFile(directory)).modules), ['entry', 'other'])
   t.ok(await hasTables(directory))
   t.match(await run('module-remove', '--purge', 'entry', 'other'), {
     exitCode: 0,
@@ -98,7 +98,7 @@ t.test('modules that refer to each other are not purged, and not removed', async
     exitCode: 4,
     json: { error: { code: 'not-purgeable', message: /"two" refers to "one"/ } },
   })
-  t.strictSame(Object.keys((await readLock(directory)).modules), ['one', 'two'])
+  t.strictSame(Object.keys((await readLockFile(directory)).modules), ['one', 'two'])
 })
 
 t.test('where no archive can be written, nothing is removed', async (t) => {
@@ -108,7 +108,7 @@ t.test('where no archive can be written, nothing is removed', async (t) => {
     exitCode: 2,
     json: { error: { code: 'not-a-folder', message: /\.app\/purged/ } },
   })
-  t.strictSame(Object.keys((await readLock(directory)).modules), ['entry'])
+  t.strictSame(Object.keys((await readLockFile(directory)).modules), ['entry'])
   t.ok(await hasTables(directory))
 })
 
@@ -121,7 +121,7 @@ t.test('on a terminal it asks; no removes nothing', async (t) => {
     t.ok(await hasTables(directory))
     const asked = await runOnTerminal(answer, 'module-remove', '--purge', 'entry', '--dir', directory)
     t.match(asked, { exitCode, said: /entry \(5 rows\), entry_twin \(5 rows\).*Drop that\? \[y\/N\]/s })
-    t.equal(Object.hasOwn((await readLock(directory)).modules, 'entry'), answer === 'n')
+    t.equal(Object.hasOwn((await readLockFile(directory)).modules, 'entry'), answer === 'n')
   }
   t.notOk(await hasTables(directory))
 })
@@ -175,7 +175,7 @@ t.test(
       exitCode: 4,
       json: { error: { code: 'not-purgeable', message: /other objects depend on it/ } },
     })
-    t.strictSame(Object.keys((await readLock(directory)).modules), ['note'])
+    t.strictSame(Object.keys((await readLockFile(directory)).modules), ['note'])
     await execute('DROP VIEW report')
     t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
   },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { readLock, runAlone } from '@mortise/host'
+import { readLockFile, runAlone } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { readArchive } from '../../src/data/read-archive.ts'
 import { testApplication } from '../run-app.ts'
@@ -119,7 +119,7 @@ t.test('what is refused leaves the application as it was', async (t) => {
     t.match(await run('restore', file), { exitCode: 4, json: { error: { code: 'bad-archive' } } }, what)
   }
   t.match(await run('restore', join(root, 'absent.tgz')), { exitCode: 3 })
-  t.equal((await readLock(directory)).generation, 0)
+  t.equal((await readLockFile(directory)).generation, 0)
   t.strictSame(await runAlone(directory, 'schema'), schema)
   t.strictSame(await readdir(join(directory, '.app', 'store')), [])
 })

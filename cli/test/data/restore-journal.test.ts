@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AuditRecord, readLock } from '@mortise/host'
+import { type AuditRecord, readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { backedUp, count, write } from '../backed-up.ts'
 import { killBefore } from '../kill-before.ts'
@@ -18,7 +18,7 @@ t.test(
     let completed = 0
     let ended: unknown = 'SIGKILL'
     for (let moment = 1; ended === 'SIGKILL'; moment++) {
-      const { generation } = await readLock(directory)
+      const { generation } = await readLockFile(directory)
       ended = await startApp(t, ['restore', file, '--dir', directory], killBefore(moment)).ended
       const isDecided = existsSync(journalIn(directory))
       const said =
@@ -26,7 +26,7 @@ t.test(
           ? await start(t, directory)
           : (await run('module-remove', 'nothing')).stderr
       t.equal(/Completed "restore .*interrupted/.test(said), isDecided)
-      const after = (await readLock(directory)).generation
+      const after = (await readLockFile(directory)).generation
       t.equal(after, isDecided || ended === 0 || after > generation ? generation + 1 : generation)
       t.equal(await count(t, directory), after > generation ? 3 : 5, `killed before ${moment}`)
       t.strictSame(leftIn(directory), [])

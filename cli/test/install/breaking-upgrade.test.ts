@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { app } from '../../src/app.ts'
 import { runApp, testApplication } from '../run-app.ts'
@@ -163,23 +163,23 @@ t.test('what breaks is told before it happens: some by --dry-run, the rest after
 
 t.test('on a terminal it is asked; anything but yes changes nothing; --yes answers', async (t) => {
   const { directory } = await outdated(t)
-  const before = await readLock(directory)
+  const before = await readLockFile(directory)
   const declined = await upgradeAt('n', '--dir', directory)
   t.equal(declined.exitCode, 4)
   t.match(declined.said, /"text" now[\s\S]*shop 2\.0\.0 breaks what is listed above.*\[y\/N\]/)
-  t.strictSame(await readLock(directory), before)
+  t.strictSame(await readLockFile(directory), before)
   t.equal((await upgradeAt('n', '--yes', '--dir', directory)).exitCode, 0)
 })
 
 t.test('--fail-on-breaking refuses what breaks, piped too, and by a dry run; nothing else', async (t) => {
   const { root, directory, run } = await outdated(t)
-  const before = await readLock(directory)
+  const before = await readLockFile(directory)
   const refused = { exitCode: 4, json: { error: { code: 'breaking', message: /^shop 2\.0\.0 is refused/ } } }
   t.match(await run('module-upgrade', '--fail-on-breaking'), refused)
   t.match(await run('module-upgrade', '--fail-on-breaking', '--yes'), refused)
   t.match(await run('module-upgrade', '--fail-on-breaking', '--dry-run'), refused)
   t.match(await run('module-install', join(root, 'shop.tgz'), '--fail-on-breaking'), refused)
-  t.strictSame(await readLock(directory), before)
+  t.strictSame(await readLockFile(directory), before)
   const hello = join(root, 'hello.tgz')
   t.equal((await run('module-install', await sampleTarball(hello), '--fail-on-breaking')).exitCode, 0)
   const guarded = "app.get('/hello', { config: { access: 'hello:read' } }, async () => ({}))"
@@ -187,7 +187,7 @@ t.test('--fail-on-breaking refuses what breaks, piped too, and by a dry run; not
   const probed = await run('module-upgrade', 'hello', '--fail-on-breaking')
   t.match(probed, { exitCode: 4, json: { error: { code: 'breaking' } } }, 'what only the probe finds')
   t.match(probed.stderr, /^ {2}breaking /m)
-  t.match((await readLock(directory)).modules.hello, { version: '1.0.0' })
+  t.match((await readLockFile(directory)).modules.hello, { version: '1.0.0' })
   for (const command of ['module-install', 'module-upgrade'])
     t.match((await runApp(command, '--help')).stdout, /--fail-on-breaking/)
 })
@@ -200,7 +200,7 @@ t.test('an older version changes no table: the schema stays ahead of it', async 
   t.match(json, {
     installed: [{ version: '1.0.0', schemaChanges: [], breaking: [{ code: 'contract-changed' }] }],
   })
-  t.match(await readLock(directory), { modules: { shop: { version: '2.0.0' } } })
+  t.match(await readLockFile(directory), { modules: { shop: { version: '2.0.0' } } })
 })
 
 t.test('an upgrade that breaks nothing does not ask', async (t) => {

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
@@ -82,7 +82,7 @@ for (const [name, [options, code, message]] of Object.entries(refusals)) {
     const running = await runningHost(t, directory)
     const outcome = await run('module-install', await sampleTarball(join(root, 'hello.tgz'), options))
     t.match(outcome, { exitCode: 4, json: { error: { code, message, exitCode: 4, hint: String } } })
-    t.strictSame((await readLock(directory)).generation, 0)
+    t.strictSame((await readLockFile(directory)).generation, 0)
     t.strictSame(await storeOf(directory), [])
     t.equal((await get(running, '/health/live')).status, 200)
   })

@@ -1,7 +1,7 @@
 import { watch } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { testApplication } from '../run-app.ts'
@@ -68,7 +68,7 @@ t.test(
     t.notOk((await storeOf(directory)).some((name) => name.startsWith('.staging-')))
     t.notOk((await readdir(directory)).some((name) => name.endsWith('.tmp')))
     t.notOk((await readdir(join(directory, '.app'))).some((name) => /^lock\.owner|^\.temporary-/.test(name)))
-    t.equal((await readLock(directory)).generation, 1)
+    t.equal((await readLockFile(directory)).generation, 1)
   },
 )
 

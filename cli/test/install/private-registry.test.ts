@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { runServer } from 'verdaccio'
 import { type Published, published } from '../fake-registry.ts'
@@ -129,11 +129,11 @@ t.test('a module of a private registry is installed with its token, which nobody
   process.env.REGISTRY_TOKEN = own.token
   const outcome = await run('module-install', '@acme/hello')
   t.equal(outcome.exitCode, 0, outcome.stdout)
-  t.match((await readLock(directory)).modules.hello, { version: '1.0.0', spec: '@acme/hello@^1.0.0' })
+  t.match((await readLockFile(directory)).modules.hello, { version: '1.0.0', spec: '@acme/hello@^1.0.0' })
   await own.publish(module({ word: '^1.0.0' }, '1.1.0'))
   const upgrade = await run('module-upgrade', 'hello')
   t.equal(upgrade.exitCode, 0, upgrade.stdout)
-  t.match((await readLock(directory)).modules.hello, { version: '1.1.0' })
+  t.match((await readLockFile(directory)).modules.hello, { version: '1.1.0' })
   for (const text of [
     outcome.stdout + outcome.stderr,
     upgrade.stdout + upgrade.stderr,

@@ -1,6 +1,6 @@
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock, writeLock } from '@mortise/host'
+import { readLockFile, writeLockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { fakeRegistry, published } from '../fake-registry.ts'
 import { runApp, testApplication } from '../run-app.ts'
@@ -10,7 +10,7 @@ import { answerVersion, sampleFiles, sampleFolder, sampleTarball } from '../samp
 const other = { plugin: `${answerVersion('hello', '1.0.0')}; void 'other'` }
 
 const integrityIn = async (directory: string) =>
-  (await readLock(directory)).modules.hello?.integrity as string
+  (await readLockFile(directory)).modules.hello?.integrity as string
 
 /** An application with hello 1.0.0 of a file, its integrity, and a file with other bytes. */
 async function installed(t: Test) {
@@ -38,14 +38,14 @@ const literally = (text: string) => text.replace(/[+/=]/g, '\\$&')
 
 t.test('a file with other bytes of the installed version is refused, installed or upgraded', async (t) => {
   const { directory, run, file, others, integrity } = await installed(t)
-  const before = await readLock(directory)
+  const before = await readLockFile(directory)
   const here = refused(integrity, /@acme\/hello@1\.0\.0 that modules\.lock\.json has/)
   t.match(await run('module-install', others), here)
   t.match(await run('module-install', others, '--dry-run'), here)
   await copyFile(others, file)
   t.match(await run('module-install', file), here)
   t.match(await run('module-upgrade'), here)
-  t.strictSame(await readLock(directory), before)
+  t.strictSame(await readLockFile(directory), before)
 })
 
 t.test('a version that was installed once keeps its bytes, also after it was removed', async (t) => {
@@ -107,10 +107,10 @@ t.test('a lock that was pulled, and a backup, with other bytes of a version are 
   const here = refused(integrity, /that generation 1 has/)
   t.match(await run('restore', backup), refused(integrity, /that (?:generation 1|modules\.lock\.json) has/))
 
-  const before = await readLock(directory)
-  await writeLock(directory, await readLock(elsewhere))
+  const before = await readLockFile(directory)
+  await writeLockFile(directory, await readLockFile(elsewhere))
   t.match(await run('module-install'), here)
-  await writeLock(directory, before)
+  await writeLockFile(directory, before)
   t.match(await run('module-install'), { exitCode: 0, json: { unchanged: ['hello'] } })
 })
 
@@ -178,5 +178,5 @@ t.test('a dependency with other bytes of the same version is refused', async (t)
   })
   await serve('first')
   t.equal((await run('module-install', await depending('1.1.0'))).exitCode, 0)
-  t.match((await readLock(directory)).modules.hello, { version: '1.1.0' })
+  t.match((await readLockFile(directory)).modules.hello, { version: '1.1.0' })
 })

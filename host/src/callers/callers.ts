@@ -9,7 +9,7 @@ import { toProblem } from '../http/to-problem.ts'
 import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import { Guest, type Guests } from './guests.ts'
-import { NotedUser } from './noted-user.ts'
+import { ScopeRecordingUser } from './noted-user.ts'
 import type { TokenVerifier } from './tokens.ts'
 import type { User } from './user.ts'
 
@@ -77,15 +77,15 @@ export function guestOf(request: FastifyRequest): Guest | undefined {
 }
 
 /** The id of a caller who has shown credentials; undefined for somebody new, and on a public route. */
-export function provenId(request: FastifyRequest): string | undefined {
+export function verifiedId(request: FastifyRequest): string | undefined {
   const caller = (request as WithCaller)[kCaller]
   return caller instanceof Guest && caller.origin === 'new' ? undefined : caller?.id
 }
 
 /** The user of a request with an Idempotency-Key. */
-export function notedUserOf(request: FastifyRequest): NotedUser | undefined {
+export function recordingUserOf(request: FastifyRequest): ScopeRecordingUser | undefined {
   const caller = (request as WithCaller)[kCaller]
-  return caller instanceof NotedUser ? caller : undefined
+  return caller instanceof ScopeRecordingUser ? caller : undefined
 }
 
 /** 401: a guest token is no guest's, or not any more. */
@@ -171,7 +171,7 @@ async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions
 function settle(request: FastifyRequest, caller: User | Guest, access: Access): void {
   if (access !== 'caller' && !caller.has(access)) throw insufficientScope(access)
   const isNoted = request.headers['idempotency-key'] !== undefined && !(caller instanceof Guest)
-  ;(request as WithCaller)[kCaller] = isNoted ? new NotedUser(caller) : caller
+  ;(request as WithCaller)[kCaller] = isNoted ? new ScopeRecordingUser(caller) : caller
 }
 
 /** Node keeps the first of several Authorization headers; a proxy in front may have judged by the last. */

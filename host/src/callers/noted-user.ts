@@ -3,7 +3,7 @@ import { insufficientScope } from './bearer.ts'
 import type { User } from './user.ts'
 
 /** A user in one request, with notes of the scopes that they were found to have: its answer may depend on these. */
-export class NotedUser implements Caller {
+export class ScopeRecordingUser implements Caller {
   readonly kind = 'user'
   readonly id: string
   readonly #user: User

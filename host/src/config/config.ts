@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import {
-  type DatabasePlace,
+  type DatabaseAddress,
   isPostgresUrl,
   parseJson,
   parsePostgresUrl,
@@ -63,10 +63,10 @@ export async function readConfig(directory: string, environment: Environment = p
 }
 
 /** What `openStorage` opens. */
-export function placeOfDatabase({
+export function databaseAddress({
   database,
   databaseFile,
-}: Pick<Config, 'database' | 'databaseFile'>): DatabasePlace {
+}: Pick<Config, 'database' | 'databaseFile'>): DatabaseAddress {
   return databaseFile === undefined ? { url: database } : { file: databaseFile }
 }
 

@@ -31,7 +31,7 @@ export const readFileId = (file: string): DatabaseId =>
  * Takes the id out of a database file, unless it is `own`: data that come from elsewhere are a database of their own.
  * @returns whether it is
  */
-export function forgetIdentity(file: string, own: string | undefined): boolean {
+export function removeIdentity(file: string, own: string | undefined): boolean {
   return changeDatabaseFile(file, function* () {
     const tables = yield* many(sql`SELECT 1 FROM sqlite_schema WHERE name = 'mortise_identity'`)
     if (tables.length === 0) return false

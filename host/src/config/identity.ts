@@ -68,7 +68,7 @@ export async function writeIdentity(directory: string, identity: Identity): Prom
  * The next start takes the database that it finds.
  * @param isEmpty whether no application is in it yet: then it may also be made
  */
-export async function forgetDatabase(directory: string, isEmpty = false): Promise<void> {
+export async function removeDatabaseIdentity(directory: string, isEmpty = false): Promise<void> {
   const { secret = null } = (await readIdentity(directory)) ?? {}
   await writeIdentity(directory, { ...(isEmpty && { database: null }), secret })
 }
@@ -80,7 +80,7 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   const own = identity?.database
   if (found === undefined) {
     if (own === null) return
-    if (own && own.name !== placeOf(config)) {
+    if (own && own.name !== locationOf(config)) {
       throw new IdentityError(
         'other-database',
         directory,
@@ -96,7 +96,9 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   }
   if (!own || found === own.id) return
   const was =
-    own.name === placeOf(config) ? 'another database was there at the last start' : `its own is ${own.name}`
+    own.name === locationOf(config)
+      ? 'another database was there at the last start'
+      : `its own is ${own.name}`
   throw new IdentityError(
     'other-database',
     directory,
@@ -134,7 +136,7 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
   })
   const fingerprint = fingerprintOf(config)
   const identity = {
-    database: { id, name: placeOf(config) },
+    database: { id, name: locationOf(config) },
     secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
   }
   if (Value.Equal(await readIdentity(config.directory), identity)) {
@@ -152,7 +154,7 @@ function* claimId(id: string): Transaction<{ id: string }> {
 }
 
 /** Stays true where the folder is moved. */
-function placeOf(config: Config): string {
+function locationOf(config: Config): string {
   const { databaseFile, directory } = config
   const inside = databaseFile && relative(directory, databaseFile)
   return inside && !inside.startsWith('..') && !isAbsolute(inside) ? inside : nameOfDatabase(config)

@@ -1,5 +1,5 @@
 import type { Engine } from '@mortise/storage'
-import type { HostModule } from '../modules/host-module.ts'
+import type { RegisteredModule } from '../modules/host-module.ts'
 
 /** What runs, for the `app` command. */
 export interface ApplicationState {
@@ -17,7 +17,7 @@ export interface ApplicationState {
   readonly modules: readonly {
     readonly id: string
     readonly version: string
-    readonly state: HostModule['state']
+    readonly state: RegisteredModule['state']
     readonly reason?: string
   }[]
   /** The processes that serve, where `pid` is their parent; absent where one serves alone. */

@@ -4,18 +4,18 @@ import { StillNeededError } from '@mortise/storage'
 import { ConfigError } from '../config/settings.ts'
 import type { ApplicationState } from './application-state.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
-import { HostGoneError, HostRefusedError, HostSilentError } from './host-gone-error.ts'
+import { HostEndedError, HostRefusedError, HostSilentError } from './host-gone-error.ts'
 import { hostProcess, processOf } from './host-process.ts'
 import type { Operation } from './operation.ts'
 import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
-import { Silence } from './silence.ts'
+import { ResponseDeadline } from './silence.ts'
 
 /**
  * Has the host that runs the application in `directory` do an operation; undefined where none does, or where all its
  * processes have just ended and are about to be replaced. A host does nothing for a request that was given up before
  * it came to it.
  * @throws {HostSilentError} where it gives no sign of life
- * @throws {HostGoneError}
+ * @throws {HostEndedError}
  * @throws {HostRefusedError} where it does not do it
  * @throws {StillNeededError} where another host of the database needs what would go
  * @throws {NodeJS.ErrnoException} with the socket as its `path`, where this user may not connect to it
@@ -90,7 +90,7 @@ function begin(
 ): {
   readonly sent: ClientRequest
   readonly answered: Promise<IncomingMessage | undefined>
-  readonly silence: Silence
+  readonly silence: ResponseDeadline
 } {
   const operation: Operation = operations[name]
   const text = operation.reads ? '' : JSON.stringify(input)
@@ -98,7 +98,7 @@ function begin(
   const headers = { expect: '100-continue', ...(!operation.reads && type) }
   const method = operation.reads ? 'GET' : 'POST'
   const sent = request({ socketPath, method, path: `/${name}`, headers, agent: false })
-  const silence = new Silence(socketPath, operation, (error) => sent.destroy(error), firstSign)
+  const silence = new ResponseDeadline(socketPath, operation, (error) => sent.destroy(error), firstSign)
   const answered = new Promise<IncomingMessage | undefined>((resolve, reject) => {
     sent.once('response', resolve)
     sent.on('error', (error: NodeJS.ErrnoException) => {
@@ -117,7 +117,7 @@ function begin(
 const KEEP_EVERY = 5_000
 
 /** Writes that the running host holds back until this is let go of, or its connection ends in another way. */
-export interface HeldWrites {
+export interface PausedWrites {
   release(): void
 }
 
@@ -126,7 +126,7 @@ export interface HeldWrites {
  * @param file the SQLite file that the caller takes for its database
  * @throws {Error} saying why it does not
  */
-export async function holdWrites(directory: string, file: string): Promise<HeldWrites | undefined> {
+export async function pauseWrites(directory: string, file: string): Promise<PausedWrites | undefined> {
   const { sent, answered, silence } = begin(controlSocket(directory), 'hold', { file })
   const response = await answered
   if (response === undefined) return undefined
@@ -147,7 +147,7 @@ const isNobody = ({ code = '' }: NodeJS.ErrnoException) =>
   ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)
 
 function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
-  if (error instanceof HostGoneError) return error
+  if (error instanceof HostEndedError) return error
   // As many wait to be heard as may.
   if (error.code === 'EAGAIN') return new HostSilentError(hostProcess(socketPath))
   const isDenied = error.code === 'EACCES' || error.code === 'EPERM'
@@ -155,4 +155,4 @@ function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
 }
 
 const gone = (error: Error) =>
-  new HostGoneError(`the running host ended before it had answered (${error.message})`, { cause: error })
+  new HostEndedError(`the running host ended before it had answered (${error.message})`, { cause: error })

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { StorageBusyError } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { pidFile } from './host-process.ts'
-import { showLife } from './show-life.ts'
+import { sendProgress } from './show-life.ts'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_PATH_BYTES = 100
@@ -60,7 +60,7 @@ export async function openControlSocket(control: FastifyInstance, directory: str
   await rm(socket, { force: true })
   await writeFile(pidFile(socket), `${process.pid}`, { mode: 0o600 })
   control.server.once('close', () => rmSync(pidFile(socket), { force: true }))
-  showLife(control)
+  sendProgress(control)
   await control.listen({ path: socket })
   await chmod(socket, 0o600)
 }

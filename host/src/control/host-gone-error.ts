@@ -1,12 +1,12 @@
 import type { HostProcess } from './host-process.ts'
 
 /** The running host has gone before it had answered: what it was asked for may have been done, or not. */
-export class HostGoneError extends Error {
-  override readonly name: string = 'HostGoneError'
+export class HostEndedError extends Error {
+  override readonly name: string = 'HostEndedError'
 }
 
 /** The running host is there and does not answer: what it was asked for may have been done, or not. */
-export class HostSilentError extends HostGoneError {
+export class HostSilentError extends HostEndedError {
   override readonly name = 'HostSilentError'
   readonly pid: number | undefined
   /** Whether its process is stopped, and goes on once it is woken. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { NoDatabaseError, type OpenOptions, type Storage } from '@mortise/storage'
-import { type Config, placeOfDatabase } from '../config/config.ts'
+import { type Config, databaseAddress } from '../config/config.ts'
 import { readDatabaseId } from '../config/database-id.ts'
 import { assertOwnDatabase, readIdentity } from '../config/identity.ts'
 import { openStorage } from '../events/open-storage.ts'
@@ -17,7 +17,7 @@ export async function openApplicationStorage(
 ): Promise<Storage> {
   const identity = await readIdentity(config.directory)
   const create = identity?.database === null
-  const storage = await openStorage({ ...placeOfDatabase(config), ...options, create }).catch((error) => {
+  const storage = await openStorage({ ...databaseAddress(config), ...options, create }).catch((error) => {
     if (error instanceof NoDatabaseError) assertOwnDatabase(config, identity, undefined)
     throw error
   })

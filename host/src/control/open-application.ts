@@ -1,15 +1,15 @@
 import type { Storage } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
-import { takeInRecords } from '../events/waiting-records.ts'
+import { importPendingRecords } from '../events/waiting-records.ts'
 import type { InstalledModules } from '../generations/installed-modules.ts'
-import { assertNobodyNeeds, servingHosts } from '../generations/roll-call.ts'
+import { assertUnusedByHosts, servingHosts } from '../generations/roll-call.ts'
 import type { ServingHost } from '../generations/serving-host.ts'
 import type { Verdict } from '../generations/settling.ts'
-import { readLock } from '../modules/lock.ts'
+import { readLockFile } from '../modules/lock.ts'
 import type { MetricFamily } from '../telemetry/metric-family.ts'
 import type { ApplicationState } from './application-state.ts'
 import { openApplicationStorage } from './open-application-storage.ts'
-import type { WriteHold } from './write-hold.ts'
+import type { WritePause } from './write-hold.ts'
 
 /** An application whose database is open: by its running host, or by a command where none runs. */
 export interface OpenApplication {
@@ -28,7 +28,7 @@ export interface OpenApplication {
 /** An application that a host runs. */
 export interface RunningApplication extends OpenApplication {
   readonly installed: InstalledModules
-  readonly hold: WriteHold
+  readonly hold: WritePause
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
   /** Watches the change of a generation for so long at least, in milliseconds, and waits for that. */
@@ -51,7 +51,7 @@ export async function whileOpen<Result>(
   const storage = await openApplicationStorage(config, { onFatal: rethrow })
   try {
     // Where that fails they wait for the next one.
-    if (takesRecords) await takeInRecords(config.directory, storage).catch(() => {})
+    if (takesRecords) await importPendingRecords(config.directory, storage).catch(() => {})
     return await work({ config, storage, hosts: { others: () => servingHosts(storage) } })
   } finally {
     await storage.close()
@@ -59,12 +59,12 @@ export async function whileOpen<Result>(
 }
 
 /** @throws {StillNeededError} where another host of the database serves these modules in another form than this one */
-export async function assertUnneeded(
+export async function assertMigrationsUnused(
   { config, hosts }: OpenApplication,
   modules: readonly string[],
 ): Promise<void> {
-  const here = hosts.self?.modules ?? (await readLock(config.directory)).modules
-  await assertNobodyNeeds(modules, here, () => hosts.others())
+  const here = hosts.self?.modules ?? (await readLockFile(config.directory)).modules
+  await assertUnusedByHosts(modules, here, () => hosts.others())
 }
 
 function rethrow(error: Error): never {

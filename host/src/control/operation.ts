@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { Config } from '../config/config.ts'
 import type { OpenApplication, RunningApplication } from './open-application.ts'
-import type { ControlAnswer, ControlRequest, Pool } from './pool.ts'
+import type { ControlRequest, ControlResponse, Pool } from './pool.ts'
 
 const nothing = Type.Object({})
 
@@ -21,7 +21,7 @@ export interface Operation<Input extends TSchema = TSchema> {
   /** It takes as long as the caller wants, who is not told that it takes long. */
   readonly isAwaited?: true
   /** How several processes do it; absent where any one of them does it for all. */
-  readonly inPool?: (pool: Pool, request: ControlRequest) => Promise<ControlAnswer>
+  readonly inPool?: (pool: Pool, request: ControlRequest) => Promise<ControlResponse>
 }
 
 /** What only a running host does. */

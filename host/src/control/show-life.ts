@@ -8,7 +8,7 @@ const INTERVAL = 1_000
  * Has a control server say that it lives (`102 Processing`) until it answers, and do nothing for who has given up
  * meanwhile: a process that was stopped finds their requests when it wakes.
  */
-export function showLife(control: FastifyInstance): void {
+export function sendProgress(control: FastifyInstance): void {
   control.addHook('onRequest', async (_request, { raw }) => {
     const timer = setInterval(() => {
       if (raw.headersSent) clearInterval(timer)

@@ -17,14 +17,14 @@ const silent = new Map<string, HostSilentError>()
 const listener = new AsyncLocalStorage<(text: string) => void>()
 
 /** Does `work`, and has `tell` told what it waits for whenever the running host takes long. */
-export const tellingWaits = <Result>(tell: (text: string) => void, work: () => Result): Result =>
+export const reportingWaits = <Result>(tell: (text: string) => void, work: () => Result): Result =>
   listener.run(tell, work)
 
 /**
  * The limit of one request to the host that listens on `socket`: on its silence, not on its work. It counts ticks of this
  * process, so nobody is late because this process was stopped, or the machine slept.
  */
-export class Silence {
+export class ResponseDeadline {
   readonly #socket: string
   readonly #operation: Operation
   readonly #giveUp: (error: HostSilentError) => void

@@ -13,7 +13,7 @@ const SILENCE = 30
  * either. Once the configuration names the other database, which only this host
  * brings about, it lasts to the end of the process: nothing is written that would stay behind.
  */
-export class WriteHold {
+export class WritePause {
   readonly #storage: Storage
   readonly #config: Config
   #holder: ServerResponse | undefined

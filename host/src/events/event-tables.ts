@@ -18,7 +18,7 @@ export const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
  * Gives those that were committed without a position the next ones; answers how many, at most a batch. Not for a
  * serializable transaction, which every emitting one would conflict with.
  */
-export function* givePositions(engine: Engine): Transaction<number> {
+export function* assignPositions(engine: Engine): Transaction<number> {
   if (engine === 'postgres') yield* run(LOCK)
   const moved = yield* run(sql`
     INSERT INTO mortise_event (position, ${columns})

@@ -13,7 +13,7 @@ export interface SubscriptionState {
   readonly dead: number
 }
 
-export interface FailedReaction {
+export interface FailedEvent {
   readonly module: string
   /** The id of the event. */
   readonly event: string
@@ -27,10 +27,10 @@ export interface FailedReaction {
   readonly nextAttemptAt: string | null
 }
 
-export interface ReactionsState {
+export interface EventHandlerState {
   readonly subscriptions: readonly SubscriptionState[]
   /** Oldest events first. */
-  readonly failed: readonly FailedReaction[]
+  readonly failed: readonly FailedEvent[]
 }
 
 /** Failed reactions: all, those to one event, those of one module. */
@@ -40,11 +40,11 @@ export interface FailedChoice {
   readonly module?: string
 }
 
-export type ChosenReaction = Pick<FailedReaction, 'module' | 'event' | 'type' | 'subject'>
+export type ChosenEvent = Pick<FailedEvent, 'module' | 'event' | 'type' | 'subject'>
 
 /** By module. */
 export function readSubscriptions(): Transaction<SubscriptionState[]> {
-  const count = (state: FailedReaction['state']) => sql`
+  const count = (state: FailedEvent['state']) => sql`
     (SELECT count(*) FROM mortise_reaction WHERE subscription = name AND state = ${state})`
   return many<SubscriptionState>(sql`
     SELECT name AS module, (SELECT coalesce(max(position), 0) FROM mortise_event) - position AS behind,
@@ -53,9 +53,9 @@ export function readSubscriptions(): Transaction<SubscriptionState[]> {
 }
 
 /** @param limit of failed ones */
-export function* readReactions(limit: number): Transaction<ReactionsState> {
+export function* readFailedEvents(limit: number): Transaction<EventHandlerState> {
   const subscriptions = yield* readSubscriptions()
-  const rows = yield* many<Row & Omit<FailedReaction, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
+  const rows = yield* many<Row & Omit<FailedEvent, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
     SELECT subscription AS module, event, state, attempts, error, next_at AS "nextAt"
     FROM mortise_reaction WHERE error IS NOT NULL ORDER BY position, subscription LIMIT ${Math.min(limit, MOST_ROWS)}`)
   const failed = rows.map(({ nextAt, state, attempts, error, ...row }) => {
@@ -71,7 +71,7 @@ export function* readReactions(limit: number): Transaction<ReactionsState> {
 }
 
 /** Makes failed ones due, with all their attempts before them again: of each subject the earliest, and the others after it. */
-export function* replay(choice: FailedChoice): Transaction<ChosenReaction[]> {
+export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
     UPDATE mortise_reaction SET state = 'waiting', attempts = 0, next_at = NULL
     WHERE ${condition(choice)} RETURNING subscription AS module, event`)
@@ -80,7 +80,7 @@ export function* replay(choice: FailedChoice): Transaction<ChosenReaction[]> {
 }
 
 /** Gives failed ones up: what queues behind them goes on. */
-export function* discard(choice: FailedChoice & { readonly event: string }): Transaction<ChosenReaction[]> {
+export function* discard(choice: FailedChoice & { readonly event: string }): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
     DELETE FROM mortise_reaction WHERE ${condition(choice)} RETURNING subscription AS module, event`)
   if (rows.length > 0) yield* arrange()
@@ -88,7 +88,7 @@ export function* discard(choice: FailedChoice & { readonly event: string }): Tra
 }
 
 /** Forgets how far a module had got: installed again, it begins with what is new then. */
-export function* forgetSubscription(module: string): Transaction<void> {
+export function* deleteSubscription(module: string): Transaction<void> {
   yield* run(sql`DELETE FROM mortise_reaction WHERE subscription = ${module}`)
   yield* run(sql`DELETE FROM mortise_subscription WHERE name = ${module}`)
 }
@@ -99,7 +99,7 @@ interface Row {
   readonly event: string
 }
 
-function chosen({ module, event }: Row): ChosenReaction {
+function chosen({ module, event }: Row): ChosenEvent {
   const { id, type, subject }: Event = JSON.parse(event)
   return { module, event: id, type, subject }
 }

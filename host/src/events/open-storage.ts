@@ -1,12 +1,12 @@
 import { type Outbox, openStorage as open, type Storage, type StorageOptions } from '@mortise/storage'
 import { insertion, isEmission } from './emission.ts'
-import { EVENTS_CHANNEL, givePositions, unplaced } from './event-tables.ts'
+import { assignPositions, EVENTS_CHANNEL, unplaced } from './event-tables.ts'
 
 /** The events that modules emit. */
 export const outbox: Outbox = {
   insertion: (step) => (isEmission(step) ? insertion(step.event) : undefined),
   unplaced,
-  place: givePositions,
+  place: assignPositions,
   channel: EVENTS_CHANNEL,
 }
 

@@ -6,7 +6,7 @@ import { readSubscriptions } from './failed-reactions.ts'
  * How far modules have got with events; no figure where the database cannot be asked.
  * @param modules those that serve
  */
-export async function reactionMetrics(
+export async function eventHandlerMetrics(
   storage: Storage,
   modules: ReadonlySet<string>,
 ): Promise<MetricFamily[]> {

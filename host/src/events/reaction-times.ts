@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 /** In milliseconds. */
-export interface ReactionTimes {
+export interface HandlerTimes {
   /** After which a host that is heard of no more is taken over from; PostgreSQL only. */
   readonly term: number
   /** How often is looked without being told, for what an operator or another host has left; and the mark is moved at least. */
@@ -14,7 +14,7 @@ export interface ReactionTimes {
   readonly retries: readonly number[]
 }
 
-export const reactionTimes: ReactionTimes = {
+export const handlerTimes: HandlerTimes = {
   term: 10 * SECOND,
   look: 5 * SECOND,
   pause: SECOND,

@@ -11,9 +11,9 @@ import { generatorOf, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { Loop, type Rest } from './loop.ts'
 import { withTrace } from './map-emissions.ts'
-import { type ReactionTimes, reactionTimes } from './reaction-times.ts'
-import { type Progress, Subscription } from './subscription.ts'
-import { type DueReaction, WaitingReactions } from './waiting-reactions.ts'
+import { type HandlerTimes, handlerTimes } from './reaction-times.ts'
+import { type CursorState, Subscription } from './subscription.ts'
+import { type DueEvent, FailedEvents } from './waiting-reactions.ts'
 
 /** How many events are read at once. */
 const BATCH = 100
@@ -27,7 +27,7 @@ const MAX_ERROR = 1_000
 /** All generations of a process are one holder, so that the next one need not wait for the former. */
 const thisProcess = newId('process')
 
-export interface ReactionsOptions {
+export interface EventHandlerLoopOptions {
   /** The id of the module. */
   readonly module: string
   /** By type, or `*`. */
@@ -36,7 +36,7 @@ export interface ReactionsOptions {
   readonly events: Pick<EventLog, 'read' | 'onMore'>
   readonly log: FastifyBaseLogger
   readonly holder?: string
-  readonly times?: ReactionTimes
+  readonly times?: HandlerTimes
 }
 
 /** An event that is to be reacted to now. */
@@ -51,14 +51,14 @@ interface Turn {
  * `Subscription`), so any number of hosts, and two generations of one, may be at it at once. Whoever emits waits for
  * nothing of it.
  */
-export class Reactions {
-  readonly #handlers: ReactionsOptions['handlers']
+export class EventHandlerLoop {
+  readonly #handlers: EventHandlerLoopOptions['handlers']
   readonly #storage: Storage
-  readonly #events: ReactionsOptions['events']
+  readonly #events: EventHandlerLoopOptions['events']
   readonly #log: FastifyBaseLogger
-  readonly #times: ReactionTimes
+  readonly #times: HandlerTimes
   readonly #subscription: Subscription
-  readonly #waiting: WaitingReactions
+  readonly #waiting: FailedEvents
   #clock = new ClockWatch()
   readonly #loop = new Loop(() => this.#step().catch((error) => this.#stumble(error)))
   /** What was read in advance, without what there is no reaction to. */
@@ -74,16 +74,16 @@ export class Reactions {
   #stopped: Promise<void> | undefined
   #ignore = () => {}
 
-  constructor({ module, handlers, storage, events, log, holder, times }: ReactionsOptions) {
+  constructor({ module, handlers, storage, events, log, holder, times }: EventHandlerLoopOptions) {
     this.#handlers = handlers
     this.#storage = storage
     this.#events = events
     this.#log = log
-    this.#times = times ?? reactionTimes
+    this.#times = times ?? handlerTimes
     // Of a SQLite there is one host: nobody waits for the one before it.
     const term = storage.engine === 'sqlite' ? 0 : this.#times.term
     this.#subscription = new Subscription(module, holder ?? thisProcess, term)
-    this.#waiting = new WaitingReactions(module)
+    this.#waiting = new FailedEvents(module)
   }
 
   /** To be called when the module serves. Resolves when no event that is emitted from then on is missed. */
@@ -124,7 +124,7 @@ export class Reactions {
   /** Tries an event again that is due, and goes on to the next one. */
   async #step(): Promise<Rest> {
     const { look } = this.#times
-    const progress = await this.#storage.maybeOne<Progress>(this.#subscription.progress())
+    const progress = await this.#storage.maybeOne<CursorState>(this.#subscription.progress())
     if (progress === undefined) {
       await this.#storage.transaction(() => this.#subscription.begin())
       return { ms: 0 }
@@ -134,7 +134,7 @@ export class Reactions {
     this.#follow(position)
     if (this.#clock.wentBack(now) && dueIn !== null && dueIn > 0) {
       const longest = this.#times.retries.map((pause) => Math.ceil(pause * (1 + SPREAD)))
-      await this.#storage.transaction(() => this.#waiting.pullForward(longest))
+      await this.#storage.transaction(() => this.#waiting.makeDue(longest))
       return { ms: 0 }
     }
     const isDue = dueIn !== null && dueIn <= 0
@@ -153,7 +153,7 @@ export class Reactions {
   }
 
   async #tryAgain(): Promise<void> {
-    const due = await this.#storage.maybeOne<DueReaction>(this.#waiting.due())
+    const due = await this.#storage.maybeOne<DueEvent>(this.#waiting.due())
     if (due) await this.#attempt({ event: JSON.parse(due.event), attempts: due.attempts })
   }
 

@@ -1,6 +1,6 @@
 import type { Storage } from '@mortise/storage'
 import { type AuditQuery, type AuditRecord, readTrail } from './audit-trail.ts'
-import { hasTrail, readWaiting, takeInRecords, toAuditRecord } from './waiting-records.ts'
+import { hasAuditTable, importPendingRecords, readPendingRecords, toAuditRecord } from './waiting-records.ts'
 
 /** Takes in what waits for the database, and answers the newest records; first of all those that wait on. */
 export async function readAudit(
@@ -8,9 +8,11 @@ export async function readAudit(
   storage: Storage | undefined,
   query: AuditQuery,
 ): Promise<AuditRecord[]> {
-  await (storage && takeInRecords(directory, storage).catch(() => {}))
+  await (storage && importPendingRecords(directory, storage).catch(() => {}))
   const records =
-    storage !== undefined && (await hasTrail(storage)) ? await storage.snapshot(() => readTrail(query)) : []
-  const waiting = query.before === undefined ? await readWaiting(directory) : []
+    storage !== undefined && (await hasAuditTable(storage))
+      ? await storage.snapshot(() => readTrail(query))
+      : []
+  const waiting = query.before === undefined ? await readPendingRecords(directory) : []
   return [...waiting.map(toAuditRecord).reverse(), ...records].slice(0, query.limit)
 }

@@ -2,7 +2,7 @@ import { run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
 import { lasts, now } from '@mortise/storage'
 
 /** Where a subscription stands. */
-export interface Progress {
+export interface CursorState {
   /** Every event up to here is done, or waits in `mortise_reaction`. */
   readonly position: number
   /** For how long another host may be at work yet, in milliseconds. */
@@ -43,7 +43,7 @@ export class Subscription {
       ON CONFLICT (name) DO NOTHING`)
   }
 
-  /** Answers `Progress`, or no row before it has begun. */
+  /** Answers `CursorState`, or no row before it has begun. */
   progress(): Sql {
     return sql`
       SELECT position, ${now} AS now,

@@ -2,7 +2,7 @@ import { type Event, maybeOne, run, type Sql, sql, type Transaction } from '@mor
 import { now, TOLERANCE } from '@mortise/storage'
 
 /** An event whose turn it is again. */
-export interface DueReaction {
+export interface DueEvent {
   /** JSON. */
   readonly event: string
   /** How often it has failed. */
@@ -10,7 +10,7 @@ export interface DueReaction {
 }
 
 /** The events on which one module has failed. Of each subject one is tried, the earliest; the others queue behind it. */
-export class WaitingReactions {
+export class FailedEvents {
   readonly #subscription: string
 
   constructor(subscription: string) {
@@ -31,7 +31,7 @@ export class WaitingReactions {
       VALUES (${this.#subscription}, ${event.position}, ${event.id}, ${event.subject}, ${JSON.stringify(event)}, 0, 'waiting')`)
   }
 
-  /** Answers the `DueReaction` that has been due for longest, if any is. */
+  /** Answers the `DueEvent` that has been due for longest, if any is. */
   due(): Sql {
     return sql`
       SELECT event, attempts FROM mortise_reaction
@@ -42,7 +42,7 @@ export class WaitingReactions {
    * Makes due what a clock that was ahead has put off: whatever lies further ahead than the pause after its attempts.
    * @param pauses the longest after each attempt, in milliseconds
    */
-  *pullForward(pauses: readonly number[]): Transaction<void> {
+  *makeDue(pauses: readonly number[]): Transaction<void> {
     const pause = pauses.reduce(
       (cases, longest, index) => sql`${cases} WHEN ${index + 1} THEN ${longest}`,
       sql`CASE attempts WHEN 0 THEN 0`,

@@ -11,7 +11,7 @@ const folderOf = (directory: string) => join(directory, '.app', 'audit')
 const fileOf = (directory: string, id: string) => join(folderOf(directory), `${id}.json`)
 
 /** Leaves a record for the audit trail. The same one again is the same. */
-export async function leaveRecord(directory: string, record: OperatorRecord): Promise<void> {
+export async function writePendingRecord(directory: string, record: OperatorRecord): Promise<void> {
   await makeFolder(folderOf(directory), 0o700)
   const write = () => writeDurably(fileOf(directory, record.id), `${JSON.stringify(record)}\n`)
   await write().catch((error: NodeJS.ErrnoException) => {
@@ -26,7 +26,7 @@ export async function leaveRecord(directory: string, record: OperatorRecord): Pr
  * way.
  * @param unreadable is told of it
  */
-export async function readWaiting(
+export async function readPendingRecords(
   directory: string,
   unreadable: (error: Error) => void = () => {},
 ): Promise<OperatorRecord[]> {
@@ -58,9 +58,9 @@ function isRecord(value: unknown): value is OperatorRecord {
 }
 
 /** Takes the records that wait into the database, once it has the table for them. */
-export async function takeInRecords(directory: string, storage: Storage): Promise<void> {
-  const records = await readWaiting(directory)
-  if (records.length === 0 || !(await hasTrail(storage))) return
+export async function importPendingRecords(directory: string, storage: Storage): Promise<void> {
+  const records = await readPendingRecords(directory)
+  if (records.length === 0 || !(await hasAuditTable(storage))) return
   await storage.transaction(function* () {
     for (const record of records) yield* appendOnce(record)
   })
@@ -68,7 +68,7 @@ export async function takeInRecords(directory: string, storage: Storage): Promis
 }
 
 /** False where an older host has migrated the database, or none. */
-export async function hasTrail(storage: Storage): Promise<boolean> {
+export async function hasAuditTable(storage: Storage): Promise<boolean> {
   return (await storage.applied()).some(({ module, name }) => module === 'host' && name === '007-audit')
 }
 

@@ -13,7 +13,7 @@ import { conditionalRequests } from '../http/conditional-requests.ts'
 import { cors } from '../http/cors.ts'
 import { fastifyOptions } from '../http/fastify-options.ts'
 import type { RateLimits } from '../http/limits/rate-limits.ts'
-import type { Shares } from '../http/limits/shares.ts'
+import type { ConcurrencyLimit } from '../http/limits/shares.ts'
 import { paging } from '../http/paging.ts'
 import { problemDetails } from '../http/problem-details.ts'
 import { requestBodies } from '../http/request-body.ts'
@@ -23,16 +23,16 @@ import { validation } from '../http/validation.ts'
 import { ContractBoard } from '../modules/contract-registry.ts'
 import { EventTypes } from '../modules/event-types.ts'
 import { everyMinute } from '../modules/every-minute.ts'
-import type { HostModule } from '../modules/host-module.ts'
+import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
-import { ModuleReactions } from '../modules/module-reactions.ts'
+import { EventHandlers } from '../modules/module-reactions.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
-import { type Lent, registerModule } from '../modules/register-module.ts'
+import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
 import { Claims } from '../requests/claims.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
 import { requestLog, tracing } from '../requests/observe-requests.ts'
-import { addressLimit, byteLimit, callerLimit, forwardedShares } from '../requests/rate-limit.ts'
+import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/rate-limit.ts'
 import { transaction } from '../requests/transaction.ts'
 import { claimRoute } from '../routes/claim-route.ts'
 import { docsPage } from '../routes/docs-page.ts'
@@ -43,7 +43,7 @@ import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
 import { RequestDurations } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
-import { type AnswerCountingOptions, answerCounting, type ModuleWatch } from './generations.ts'
+import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './generations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -57,25 +57,25 @@ declare module 'fastify' {
 }
 
 /** What one generation is made of. All but the modules outlives it. */
-export interface HostParts {
+export interface HostOptions {
   readonly config: Config
   readonly storage: Storage
   readonly logger: FastifyBaseLogger
   readonly tokens: TokenVerifier
   /** Those of the process; an instance without counts for nobody. */
-  readonly metrics?: Pick<AnswerCountingOptions, 'requests'> & Pick<MetricsOptions, 'read'>
+  readonly metrics?: Pick<ResponseCountingOptions, 'requests'> & Pick<MetricsOptions, 'read'>
   /** Those of this instance; without, nothing of it is counted. */
   readonly counting?: ModuleWatch | undefined
   /** Those of the process; without, nobody is refused for sending much. */
   readonly limits?: RateLimits | undefined
   /** Those of the process; without, each address may have any number of requests at once. */
-  readonly shares?: Shares | undefined
+  readonly shares?: ConcurrencyLimit | undefined
   /** That of the process; without, nothing is traced. */
   readonly tracing?: Tracing | undefined
   /** That of the process; without, the instance has one of its own. */
   readonly events?: EventLog | undefined
   /** In contract order, providers first. */
-  readonly modules: readonly HostModule[]
+  readonly modules: readonly RegisteredModule[]
   /** Why the application cannot serve now; undefined while it can. */
   readonly notReady: () => string | undefined
   /** Whether another host of the database serves something else just now. */
@@ -94,7 +94,7 @@ export interface HostParts {
  *
  * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
  */
-export async function createHost(parts: HostParts): Promise<FastifyInstance> {
+export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
   const { requests, read } = parts.metrics ?? { requests: new RequestDurations(), read: async () => [] }
   const database = parts.tracing?.database(storage, storage.engine) ?? storage
@@ -104,7 +104,7 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
-  const reactions = new ModuleReactions({ storage, events, log: logger })
+  const reactions = new EventHandlers({ storage, events, log: logger })
   const retirement = new AbortController()
   const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
@@ -115,11 +115,11 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
   try {
     await app.register(securityHeaders, { publicUrl })
     await app.register(requestLog, config.log)
-    await app.register(answerCounting, { requests, watch: parts.counting })
+    await app.register(responseCounting, { requests, watch: parts.counting })
     await app.register(tracing, { tracing: parts.tracing })
     await app.register(problemDetails)
     await app.register(cors, config.cors)
-    if (config.server.trustProxy.length > 0) await app.register(forwardedShares, { shares: parts.shares })
+    if (config.server.trustProxy.length > 0) await app.register(forwardedLimit, { shares: parts.shares })
     await app.register(addressLimit, { limits, trustsProxy: config.server.trustProxy.length > 0 })
     await app.register(unknownRoutes, { basePath, unavailable: withUnknownRoutes(modules) })
     await app.register(accessRules)
@@ -181,18 +181,18 @@ export async function createHost(parts: HostParts): Promise<FastifyInstance> {
 }
 
 /** Whether a module takes up the events of all others, and so may send them to whoever asks for them. */
-const tellsEvents = (modules: readonly HostModule[]) =>
+const tellsEvents = (modules: readonly RegisteredModule[]) =>
   modules.some(({ state, manifest }) => state === 'active' && manifest.listensTo?.includes('*'))
 
 /** The ids of the modules whose routes nobody knows. */
-export const withUnknownRoutes = (modules: readonly HostModule[]): string[] =>
+export const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
   modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
 
 /** Active modules first: a failed one answers only for what nobody else has taken. */
 async function registerModules(
   api: FastifyInstance,
-  { modules, onRegister, onRegistered }: HostParts,
-  lent: Omit<Lent, 'contracts'>,
+  { modules, onRegister, onRegistered }: HostOptions,
+  lent: Omit<ModuleEnvironment, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
-import { isLock } from '../modules/is-lock.ts'
+import { isLockFile } from '../modules/is-lock.ts'
 import type { Lock } from '../modules/lock.ts'
 
 /** What was in force once, and the command that made it so: `.app/generations/<generation>.json`. */
@@ -50,7 +50,7 @@ export async function recordGeneration(
 }
 
 /** A generation that was in force; only its number is known. */
-interface UnreadableGeneration {
+interface UnreadableRecord {
   readonly generation: number
   readonly file: string
   readonly error: unknown
@@ -59,13 +59,13 @@ interface UnreadableGeneration {
 export interface Generations {
   /** All that were in force and can be read, oldest first. */
   readonly known: readonly Generation[]
-  readonly unreadable: readonly UnreadableGeneration[]
+  readonly unreadable: readonly UnreadableRecord[]
 }
 
 /** All that were in force. */
 export async function readGenerations(directory: string): Promise<Generations> {
   const known: Generation[] = []
-  const unreadable: UnreadableGeneration[] = []
+  const unreadable: UnreadableRecord[] = []
   for (const generation of await numbersOf(directory)) {
     const file = fileOf(directory, generation)
     try {
@@ -90,7 +90,7 @@ async function numbersOf(directory: string): Promise<number[]> {
 
 function isRecord(value: unknown): value is Omit<Generation, 'generation'> {
   const { at, command, lock } = (value ?? {}) as Partial<Generation>
-  return typeof at === 'string' && typeof command === 'string' && isLock(lock)
+  return typeof at === 'string' && typeof command === 'string' && isLockFile(lock)
 }
 
 /** The last one on record that can be read. */

@@ -179,7 +179,7 @@ const TOLERATED = 0.05
 const none: Answers = { all: 0, failed: 0 }
 
 /** The answers of one generation, by module. */
-export class AnswerCounts {
+export class ResponseCounts {
   readonly #byModule = new Map<string, Answers>()
 
   count(module: string, isFailed: boolean): void {
@@ -208,20 +208,20 @@ export function failsMore(former: Answers, present: Answers): boolean {
 
 const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
 
-export interface AnswerCountingOptions {
+export interface ResponseCountingOptions {
   readonly requests: RequestDurations
   /** Who watches the modules. */
   readonly watch?: ModuleWatch | undefined
 }
 
 export interface ModuleWatch {
-  readonly answers: AnswerCounts
+  readonly answers: ResponseCounts
   /** Told the module of each answer that is its failure. */
   readonly onFailure: (module: string) => void
 }
 
 /** Counts every answer by its route, and those of modules for their watch, other than 503. Streams are not counted. */
-export const answerCounting = fp<AnswerCountingOptions>(
+export const responseCounting = fp<ResponseCountingOptions>(
   async (app, { requests, watch }) => {
     app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {
       if (isStream(reply)) return done()

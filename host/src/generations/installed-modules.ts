@@ -4,23 +4,23 @@ import type { AppliedMigration, Storage } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
-import type { Troubles } from '../modules/guard-process.ts'
-import { type HostModule, ModuleError } from '../modules/host-module.ts'
+import type { OutsideFailures } from '../modules/guard-process.ts'
+import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import { failModule, loadModules } from '../modules/load-modules.ts'
-import { type Lock, type LockedModule, readLock, storedModule } from '../modules/lock.ts'
+import { type Lock, type LockedModule, readLockFile, storedModule } from '../modules/lock.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
 import { readPackage } from '../modules/read-package.ts'
-import { createHost, type HostParts } from './create-host.ts'
+import { createHost, type HostOptions } from './create-host.ts'
 import { newestGeneration } from './generation-records.ts'
-import { AnswerCounts, Generations } from './generations.ts'
+import { Generations, ResponseCounts } from './generations.ts'
 import { probe } from './probe.ts'
 import { selfCheck } from './self-check.ts'
 import type { ServingHost } from './serving-host.ts'
 import type { LiveChange } from './settling.ts'
 import type { Change } from './take-back.ts'
 
-type Parts = Omit<HostParts, 'modules' | 'counting'> & {
+type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
   /** Told of each switch to another lock, before a request comes to it; undefined where it brings nothing to watch. */
   readonly onSwitch?: (change: LiveChange | undefined) => void
   /** Told the module of each answer that is its failure. */
@@ -29,24 +29,24 @@ type Parts = Omit<HostParts, 'modules' | 'counting'> & {
 
 interface Built {
   readonly lock: Lock
-  readonly modules: readonly HostModule[]
+  readonly modules: readonly RegisteredModule[]
   readonly app: FastifyInstance
   /** The migrations that it took. */
   readonly applied: readonly AppliedMigration[]
-  readonly answers: AnswerCounts
+  readonly answers: ResponseCounts
 }
 
 /** What modules.lock.json names, as it serves: the present generation and the way to the next. */
 export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
-  readonly #troubles: Troubles
+  readonly #troubles: OutsideFailures
   /** Applied since the last switch. */
   readonly #applied: AppliedMigration[] = []
   #serving: Built
   #switches = 0
 
-  private constructor(parts: Parts, troubles: Troubles, first: Built) {
+  private constructor(parts: Parts, troubles: OutsideFailures, first: Built) {
     this.#parts = parts
     this.#troubles = troubles
     this.#serving = first
@@ -57,9 +57,9 @@ export class InstalledModules {
    * Starts with what the lock names. A module that cannot be activated is failed, and the others serve.
    * @param troubles what modules have been caught at outside of requests: who is named there is failed
    */
-  static async start(parts: Parts, troubles: Troubles = new Map()): Promise<InstalledModules> {
+  static async start(parts: Parts, troubles: OutsideFailures = new Map()): Promise<InstalledModules> {
     const own = await migrateHost(parts.storage)
-    const first = await build(parts, await readLock(parts.config.directory), troubles)
+    const first = await build(parts, await readLockFile(parts.config.directory), troubles)
     logServing(parts, first, own)
     for (const module of first.modules) {
       if (module.state === 'failed') parts.logger.error(`${module.id} does not serve: ${module.reason}`)
@@ -80,7 +80,7 @@ export class InstalledModules {
     return this.#serving.lock.generation
   }
 
-  get modules(): readonly HostModule[] {
+  get modules(): readonly RegisteredModule[] {
     return this.#serving.modules
   }
 
@@ -137,7 +137,7 @@ export class InstalledModules {
   } & Pick<Change, 'config'>): Promise<number> {
     await this.#generations.replace(async () => {
       const former = this.#serving
-      const lock = await readLock(this.#parts.config.directory)
+      const lock = await readLockFile(this.#parts.config.directory)
       const hasFailed = former.modules.some(({ state }) => state === 'failed')
       if (isDeepStrictEqual(lock, former.lock) && !(again && hasFailed)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
@@ -146,7 +146,8 @@ export class InstalledModules {
         await probe(parts.config, enabledModules(parts.config, lock))
       }
       const next = await build(parts, lock, this.#troubles)
-      const isSame = ({ id }: HostModule) => isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
+      const isSame = ({ id }: RegisteredModule) =>
+        isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
       try {
         for (const module of next.modules) {
           if (module.state === 'failed' && !hadFailed(module.id, former, lock)) {
@@ -157,7 +158,7 @@ export class InstalledModules {
           }
         }
         // A command that found this process silent has taken its change back.
-        if (!isDeepStrictEqual(await readLock(parts.config.directory), lock))
+        if (!isDeepStrictEqual(await readLockFile(parts.config.directory), lock))
           throw new ConfigError('modules.lock.json has changed meanwhile')
       } catch (error) {
         await next.app.close()
@@ -250,7 +251,7 @@ function changeTo(
   config: Change['config'],
 ): Omit<LiveChange, 'config' | 'outside'> {
   const before = new Map(former.modules.map((module) => [module.id, module]))
-  const isFresh = (module: HostModule) => {
+  const isFresh = (module: RegisteredModule) => {
     if (!isDeepStrictEqual(next.lock.modules[module.id], former.lock.modules[module.id])) return true
     return config !== undefined && !isDeepStrictEqual(settingsOf(before.get(module.id)), settingsOf(module))
   }
@@ -261,7 +262,7 @@ function changeTo(
   return { former: former.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
 }
 
-const settingsOf = (module: HostModule | undefined) =>
+const settingsOf = (module: RegisteredModule | undefined) =>
   module?.state === 'active' ? module.settings : undefined
 
 /** Whether a lock is that of a change which was taken back: what it has, had served. */
@@ -309,8 +310,8 @@ const enabledModules = ({ directory }: Config, { modules }: Lock) =>
     .filter(([, locked]) => locked.enabled)
     .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
 
-async function build(given: Parts, lock: Lock, troubles: Troubles): Promise<Built> {
-  const answers = new AnswerCounts()
+async function build(given: Parts, lock: Lock, troubles: OutsideFailures): Promise<Built> {
+  const answers = new ResponseCounts()
   const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
   let modules = await loadModules(parts.config, lock)
   const applied: AppliedMigration[] = []
@@ -339,8 +340,8 @@ async function build(given: Parts, lock: Lock, troubles: Troubles): Promise<Buil
 function inTrouble(
   { directory }: Config,
   lock: Lock,
-  modules: readonly HostModule[],
-  troubles: Troubles,
+  modules: readonly RegisteredModule[],
+  troubles: OutsideFailures,
 ): ModuleError[] {
   return modules.flatMap(({ id, state }) => {
     const reason = troubles.get(storedModule(directory, lock.modules[id] as LockedModule))
@@ -353,8 +354,8 @@ function inTrouble(
  * built again without it: Fastify keeps what a failed module had registered until then.
  */
 async function createChecked(
-  parts: Omit<HostParts, 'modules'>,
-  modules: readonly HostModule[],
+  parts: Omit<HostOptions, 'modules'>,
+  modules: readonly RegisteredModule[],
 ): Promise<Pick<Built, 'app' | 'modules'>> {
   try {
     const app = await createHost({ ...parts, modules })
@@ -372,8 +373,8 @@ async function createChecked(
  * whose addition to those before it brings the error about. Rethrows where the host fails by itself.
  */
 async function blame(
-  parts: Omit<HostParts, 'modules'>,
-  modules: readonly HostModule[],
+  parts: Omit<HostOptions, 'modules'>,
+  modules: readonly RegisteredModule[],
   error: Error,
 ): Promise<ModuleError> {
   for (const [index, { id, state }] of modules.entries()) {

@@ -30,7 +30,7 @@ export const limits = {
 const BEAT = 250
 
 /** Watches for code of a fresh module that holds the event loop. */
-export class LoopWatch {
+export class EventLoopWatch {
   readonly #worker: Worker | undefined
   readonly #timer: NodeJS.Timeout
   readonly #over = Promise.withResolvers<void>()

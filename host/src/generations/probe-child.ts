@@ -16,7 +16,7 @@ import { loadPlugin } from '../modules/load-plugin.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
 import { observeModule } from '../modules/observe-module.ts'
-import { placeOf } from '../modules/place-of.ts'
+import { locationOf } from '../modules/place-of.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { rememberSharedObjects } from '../modules/shared-objects.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -133,7 +133,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
       await selfCheck(app, config.basePath, module, { authorization: `Bearer ${admin}` })
     } catch (error) {
       if (!(error instanceof ModuleError) || failure === '') throw error
-      const where = placeOf(failure, module.directory)
+      const where = locationOf(failure, module.directory)
       const what = failure.slice(0, failure.search(/\n +at /)).replace(/\s+/g, ' ')
       throw new ModuleError(module.id, `${error.message}: ${what}${where ? ` (${where})` : ''}`)
     }
@@ -168,7 +168,7 @@ function stackOf(error: Error): string | undefined {
 
 /** What has to be parsed for the place of a SyntaxError, which takes a process. */
 function unparsedIn(directory: string, { cause }: Error): ProbeFailure['unparsed'] {
-  if (!(cause instanceof SyntaxError) || placeOf(cause.stack, directory)) return undefined
+  if (!(cause instanceof SyntaxError) || locationOf(cause.stack, directory)) return undefined
   return { message: cause.message, urls: loadedFrom(directory) }
 }
 

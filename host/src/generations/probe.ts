@@ -7,7 +7,7 @@ import { inTemporaryFolder } from '../config/temporary-folder.ts'
 import { ModuleError } from '../modules/host-module.ts'
 import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
-import { placeOf } from '../modules/place-of.ts'
+import { locationOf } from '../modules/place-of.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
 /** A module as it would be activated: from the store, or from where it is staged. */
@@ -217,7 +217,7 @@ function denialIn(report: string | undefined, directory: string | undefined): st
 }
 
 function placeIn(directory: string | undefined, report: string | undefined): string {
-  const where = directory === undefined ? undefined : placeOf(report, directory)
+  const where = directory === undefined ? undefined : locationOf(report, directory)
   return where === undefined ? '' : ` (${where})`
 }
 

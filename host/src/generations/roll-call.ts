@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, run, sql } from '@mortise/module-sdk'
 import { now, StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { nameOfHost, type ServingHost, servesAlike } from './serving-host.ts'
+import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 
 /** How often a host says what it serves, in milliseconds. */
 const INTERVAL = 10_000
@@ -23,7 +23,7 @@ const isThere = sql`seen_at BETWEEN ${now} - ${SILENCE} AND ${now} + ${SILENCE}`
  * Tells the other hosts of a PostgreSQL what this one serves, and this one what they do: a row each in mortise_host,
  * one write in 10 s and one at each change.
  */
-export class RollCall {
+export class HostHeartbeats {
   readonly #id = randomUUID()
   readonly #database: Database
   readonly #self: () => ServingHost
@@ -44,7 +44,7 @@ export class RollCall {
   /** Whether another host has served something else when it was last asked. */
   get hostsDiffer(): boolean {
     const self = this.#self()
-    return this.#others.some((other) => !servesAlike(self, other))
+    return this.#others.some((other) => !servesSame(self, other))
   }
 
   /** Says what this host serves. It is said again soon where the database does not hear it. */
@@ -114,7 +114,7 @@ async function readHosts(database: Database, except: string): Promise<ServingHos
  * @param here by id, the modules that are served here, or would be
  * @throws {StillNeededError} naming a host that goes on
  */
-export async function assertNobodyNeeds(
+export async function assertUnusedByHosts(
   modules: readonly string[],
   here: Readonly<Record<string, { readonly tree: string } | undefined>>,
   others: () => Promise<readonly ServingHost[]>,
@@ -125,7 +125,7 @@ export async function assertNobodyNeeds(
       const id = modules.find(
         (id) => other.modules[id]?.state === 'active' && other.modules[id].tree !== here[id]?.tree,
       )
-      if (id !== undefined) return `${nameOfHost(other)} still serves ${id} ${other.modules[id]?.version}`
+      if (id !== undefined) return `${hostLabel(other)} still serves ${id} ${other.modules[id]?.version}`
     }
     return undefined
   }

@@ -21,7 +21,7 @@ interface ServedModule {
 }
 
 /** Whether two hosts answer alike. */
-export const servesAlike = (one: ServingHost, other: ServingHost): boolean =>
+export const servesSame = (one: ServingHost, other: ServingHost): boolean =>
   one.version === other.version && isDeepStrictEqual(one.modules, other.modules)
 
 /** What `other` serves otherwise than `here`, in words; nothing where they serve alike. */
@@ -42,5 +42,5 @@ const named = (module: ServedModule | undefined) =>
   `${module?.version}${module?.state === 'failed' ? ', failed' : ''}`
 
 /** How people find it. */
-export const nameOfHost = ({ machine, url, pid }: Pick<ServingHost, 'machine' | 'url' | 'pid'>): string =>
+export const hostLabel = ({ machine, url, pid }: Pick<ServingHost, 'machine' | 'url' | 'pid'>): string =>
   `${machine} ${url} (process ${pid})`

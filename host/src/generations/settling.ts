@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Lock } from '../modules/lock.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
-import { type AnswerCounts, failsMore } from './generations.ts'
-import { LoopWatch, limits } from './loop-watch.ts'
+import { failsMore, type ResponseCounts } from './generations.ts'
+import { EventLoopWatch, limits } from './loop-watch.ts'
 import { type Change, takeBack } from './take-back.ts'
 
 /** How long a change is watched once it serves, in milliseconds. */
@@ -10,7 +10,7 @@ const WATCH_FOR = 10_000
 
 /** A change that has just gone live, and what tells how it does. */
 export interface LiveChange extends Change {
-  readonly answers: { readonly former: AnswerCounts; readonly next: AnswerCounts }
+  readonly answers: { readonly former: ResponseCounts; readonly next: ResponseCounts }
 }
 
 export interface SettlingOptions {
@@ -27,7 +27,7 @@ export type Verdict = 'settled' | 'superseded' | 'taken back'
 export class Settling {
   readonly #change: LiveChange
   readonly #options: SettlingOptions
-  readonly #loop: LoopWatch
+  readonly #loop: EventLoopWatch
   readonly #verdict = Promise.withResolvers<Verdict>()
   readonly #ended = new AbortController()
   readonly #until: { at: number; timer: NodeJS.Timeout }
@@ -37,7 +37,7 @@ export class Settling {
     this.#change = change
     this.#options = options
     const { former, next, config, outside, fresh } = change
-    this.#loop = new LoopWatch(
+    this.#loop = new EventLoopWatch(
       options.directory,
       { former, next, config, outside, fresh },
       ({ module, at }) => {

@@ -15,9 +15,9 @@ import {
 } from '@mortise/storage'
 import { configFile } from '../config/config.ts'
 import type { OperatorRecord } from '../events/audit-trail.ts'
-import { leaveRecord } from '../events/waiting-records.ts'
-import { isLock } from '../modules/is-lock.ts'
-import { type Lock, readLock, writeLock } from '../modules/lock.ts'
+import { writePendingRecord } from '../events/waiting-records.ts'
+import { isLockFile } from '../modules/is-lock.ts'
+import { type Lock, readLockFile, writeLockFile } from '../modules/lock.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** What a switch has changed. It can be sent to a thread. */
@@ -82,7 +82,7 @@ export async function takeBack(
 }
 
 /** A change that is being taken back. */
-interface Decided extends Pick<Change, 'next' | 'config' | 'outside'> {
+interface StoredResponse extends Pick<Change, 'next' | 'config' | 'outside'> {
   readonly back: Lock
   /** Whether the change is on record, and so its being taken back. */
   readonly isRecorded: boolean
@@ -95,30 +95,30 @@ interface Decided extends Pick<Change, 'next' | 'config' | 'outside'> {
 
 const decidedFile = (directory: string) => join(directory, '.app', 'taking-back.json')
 
-export const isTakingBackLeft = (directory: string) => existsSync(decidedFile(directory))
+export const hasUnfinishedRevert = (directory: string) => existsSync(decidedFile(directory))
 
 /** Completes what a host that was killed had begun to take back. Run it while the application is locked. */
-export async function completeTakingBack(directory: string): Promise<void> {
+export async function completeRevert(directory: string): Promise<void> {
   const decided = await readJsonFile(decidedFile(directory), isDecided)
   if (decided !== undefined) await carryOut(directory, decided)
 }
 
-const isDecided = (value: unknown): value is Decided => {
-  const { next, back, record } = (value ?? {}) as Partial<Decided>
-  return isLock(next) && isLock(back) && typeof record?.id === 'string'
+const isDecided = (value: unknown): value is StoredResponse => {
+  const { next, back, record } = (value ?? {}) as Partial<StoredResponse>
+  return isLockFile(next) && isLockFile(back) && typeof record?.id === 'string'
 }
 
 /** Nothing is done where another change is there meanwhile. */
-async function carryOut(directory: string, decided: Decided): Promise<void> {
+async function carryOut(directory: string, decided: StoredResponse): Promise<void> {
   const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   if (isDeepStrictEqual(lock, next) || isDeepStrictEqual(lock, back)) {
     if (config) await replaceFile(await realpath(configFile(directory)), config.next, config.former)
-    if (!outside) await writeLock(directory, back)
+    if (!outside) await writeLockFile(directory, back)
     const { generation } = back
     const more = { generation, takesBack, reason }
     if (isRecorded) await recordGeneration(directory, `${command} (taken back)`, back, more)
-    await leaveRecord(directory, record)
+    await writePendingRecord(directory, record)
   }
   await rm(decidedFile(directory), { force: true })
 }
@@ -132,7 +132,8 @@ async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Prom
   return undefined
 }
 
-const isPresent = async (directory: string, lock: Lock) => isDeepStrictEqual(await readLock(directory), lock)
+const isPresent = async (directory: string, lock: Lock) =>
+  isDeepStrictEqual(await readLockFile(directory), lock)
 
 function recordOf(
   command: string,

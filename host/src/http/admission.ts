@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import { RecentRefusals } from '@mortise/storage'
-import { leaveBody } from './leave-body.ts'
+import { discardBody } from './leave-body.ts'
 import { respondProblem } from './respond-problem.ts'
 import { busy } from './too-many.ts'
 
@@ -28,7 +28,7 @@ export class Response<Request extends IncomingMessage> extends ServerResponse<Re
 
   // biome-ignore lint/suspicious/noExplicitAny: it has two signatures
   override writeHead(...args: any): this {
-    if (!this.req.complete) leaveBody(this)
+    if (!this.req.complete) discardBody(this)
     super.writeHead(...(args as [number]))
     this.onHead?.()
     return this

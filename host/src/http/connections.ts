@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { AddressList, Problem } from '@mortise/module-sdk'
-import type { Shares } from './limits/shares.ts'
+import type { ConcurrencyLimit } from './limits/shares.ts'
 import { problemBytes } from './refuse-connection.ts'
 import { busy, tooManyConnections } from './too-many.ts'
 
@@ -8,7 +8,7 @@ export interface ConnectionsOptions {
   /** How many there are for any request. */
   readonly maxConnections: number
   /** How many each address has of them; without, any number. */
-  readonly shares?: Shares | undefined
+  readonly shares?: ConcurrencyLimit | undefined
   /** Addresses whose connections are those of many callers, and have no share. */
   readonly proxies?: AddressList | undefined
   /** Told of each connection that is refused since its address has its share. */
@@ -16,18 +16,18 @@ export interface ConnectionsOptions {
 }
 
 /** What a connection is beyond: all that are taken, or the share of its address. It then is for `/health/*` alone. */
-export type Excess = 'all' | 'share'
+export type OverLimit = 'all' | 'share'
 
 /** The connections of a server, and what each of them may be used for. */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #open = new Set<Socket>()
   /** Those beyond a limit. */
-  readonly excess = new WeakMap<Socket, Excess>()
+  readonly excess = new WeakMap<Socket, OverLimit>()
   #taken = 0
   /** The server itself drops more. */
-  readonly #beyondAll = new SpareConnections(Number.POSITIVE_INFINITY, busy)
-  readonly #beyondShare: SpareConnections
+  readonly #beyondAll = new OverLimitConnections(Number.POSITIVE_INFINITY, busy)
+  readonly #beyondShare: OverLimitConnections
   readonly #told = new WeakSet<Socket>()
   /** How many were refused, since their address had its share. */
   refused = 0
@@ -35,7 +35,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     this.#options = options
     const leftToOthers = Math.floor(spareConnections(options.maxConnections) / 2)
-    this.#beyondShare = new SpareConnections(
+    this.#beyondShare = new OverLimitConnections(
       spareConnections(options.maxConnections) - leftToOthers,
       (socket) => this.refusal(socket),
     )
@@ -56,7 +56,7 @@ export class Connections {
   }
 
   /** A connection has come. */
-  take(socket: Socket): Excess | undefined {
+  take(socket: Socket): OverLimit | undefined {
     const { shares, proxies } = this.#options
     const { remoteAddress = '' } = socket
     const isUnlimited = shares === undefined || proxies?.has(remoteAddress)
@@ -100,7 +100,7 @@ const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxC
 const SPARE_TIME = 2_000
 
 /** Connections beyond a limit: one request each, which is refused unless it asks for health. */
-class SpareConnections {
+class OverLimitConnections {
   readonly #most: number
   readonly #refusal: (socket: Socket) => Problem
   readonly #open = new Set<Socket>()

@@ -6,7 +6,7 @@ import { lingeringClose } from './lingering-close.ts'
  * Called with an answer that is made before the body of its request has come. The connection ends with it, unless the
  * body says that it is small: Node would read any other on, to drop it. A sender who expected `100-continue` may send none.
  */
-export function leaveBody(response: ServerResponse): void {
+export function discardBody(response: ServerResponse): void {
   const { headers, socket } = response.req
   const { 'content-length': length = '0', 'transfer-encoding': coding, expect } = headers
   if (length === '0' && coding === undefined) return

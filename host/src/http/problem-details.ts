@@ -1,9 +1,9 @@
 import { ProblemDetails } from '@mortise/module-sdk'
-import { isTold } from '@mortise/storage'
+import { isLoggedElsewhere } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { AlikeLines } from '../telemetry/alike-lines.ts'
+import { LogThrottle } from '../telemetry/alike-lines.ts'
 import { routeOf } from './route-of.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
@@ -26,7 +26,7 @@ declare module 'fastify' {
 /** Answers whatever a request throws with problem details (RFC 9457), and logs what is the server's fault. */
 export const problemDetails = fp(
   async (app) => {
-    const alike = new AlikeLines((line) => app.log.error(line, 'requests failed at the same route'))
+    const alike = new LogThrottle((line) => app.log.error(line, 'requests failed at the same route'))
     app.addHook('onClose', async () => alike.close())
     app.addSchema(ProblemDetails)
     app.decorateReply('refused', false)
@@ -35,7 +35,7 @@ export const problemDetails = fp(
     app.setErrorHandler((error, request, reply) => {
       const problem = toProblem(error)
       request.problem = problem.code
-      reply.refused ||= isTold(problem.cause)
+      reply.refused ||= isLoggedElsewhere(problem.cause)
       if (problem.code === 'internal-error') {
         const line = { ...routeOf(request), err: error }
         if (alike.admits(String(line.route), line)) request.log.error(line, 'a request failed')

@@ -14,7 +14,7 @@ const ROWS = 200
  * How many bytes the system has of each TCP connection that its peer has not acknowledged, by the inode of the socket.
  * Empty on other systems than Linux.
  */
-export async function sendQueues(): Promise<ReadonlyMap<string, number>> {
+export async function socketSendQueues(): Promise<ReadonlyMap<string, number>> {
   const queues = new Map<string, number>()
   for (const path of TABLES) {
     const table = await readFile(path, 'latin1').catch(() => '')

@@ -13,7 +13,7 @@ import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
 import { checkHead } from './request-head.ts'
 import { respondProblem } from './respond-problem.ts'
-import { StalledAnswers } from './stalled-answers.ts'
+import { StalledResponses } from './stalled-answers.ts'
 
 export interface ServerOptions extends ConnectionsOptions {
   /** Takes every request that is well-formed, once it is admitted. */
@@ -40,7 +40,7 @@ export function createServer(options: ServerOptions): {
   server: Server
   admission: Admission
   connections: Connections
-  stalled: StalledAnswers
+  stalled: StalledResponses
 } {
   const { listener, maxConnections, maxRequests, basePath = '', patience = PATIENCE } = options
   const admission = new Admission({ listener, maxRequests, maxWaiting: maxConnections })
@@ -82,7 +82,7 @@ export function createServer(options: ServerOptions): {
     if (connections.take(socket) !== 'share') admission.accepted()
     server.keepAliveTimeout = connections.isFull ? FULL_KEEP_ALIVE : KEEP_ALIVE
   })
-  const stalled = new StalledAnswers(connections, patience)
+  const stalled = new StalledResponses(connections, patience)
   server.once('close', () => stalled.stop())
 
   server.on('checkExpectation', (request, response) => {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inodeOf, sendQueues } from './send-queues.ts'
+import { inodeOf, socketSendQueues } from './send-queues.ts'
 
 /** After how many looks a reader is given up. Looks and not time: nothing leaves while the event loop is held up. */
 const LOOKS = 10
@@ -35,7 +35,7 @@ interface Handle {
  * Ends the connections on which an answer waits while its reader takes nothing. One that takes a little is left alone:
  * the system may have megabytes of an answer, so that nothing leaves the process for long, and is asked then.
  */
-export class StalledAnswers {
+export class StalledResponses {
   readonly #connections: Connected
   readonly #timer: NodeJS.Timeout
   #waiting = new Map<Socket, Waiting>()
@@ -70,7 +70,7 @@ export class StalledAnswers {
     })
     // While nothing is sent, the system's queue can only shrink: its length at the first look and the last tells enough.
     const isAsked = ({ looks }: Waiting) => looks === 1 || looks >= most
-    const queues = still.some(isAsked) ? await sendQueues() : new Map<string, number>()
+    const queues = still.some(isAsked) ? await socketSendQueues() : new Map<string, number>()
     this.#waiting = new Map()
     for (const [index, { socket, ...waiting }] of still.entries()) {
       if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()

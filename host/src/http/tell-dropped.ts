@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 const INTERVAL = 60_000
 
 /** Logs that connections are closed for being too many: the first at once, then how many there were, once a minute. */
-export function tellDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
+export function logDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
   const counted = new Counted((dropped) => {
     log.warn({ dropped }, `connections are closed at once: ${server.maxConnections} are open, the most`)
   }, interval)
@@ -18,7 +18,7 @@ export function tellDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>
  * last address, once a minute.
  * @returns what is told each of them
  */
-export function tellRefusedAddresses(
+export function logRefusedAddresses(
   most: number,
   log: Pick<FastifyBaseLogger, 'warn'>,
   interval = INTERVAL,

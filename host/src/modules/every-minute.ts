@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@mortise/module-sdk'
-import { isTold } from '@mortise/storage'
+import { isLoggedElsewhere } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { Lease } from './lease.ts'
 
@@ -60,7 +60,7 @@ export function everyMinute(
   const timer = setInterval(() => {
     running ??= runAll()
       .catch((error) =>
-        app.log[isTold(error) ? 'debug' : 'error'](
+        app.log[isLoggedElsewhere(error) ? 'debug' : 'error'](
           error,
           `"${name}" failed; it is tried again within a minute`,
         ),

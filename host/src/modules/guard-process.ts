@@ -2,10 +2,10 @@
  * What modules have done outside of requests that would have ended the process: reason by store folder. Removing
  * an entry lets its module start again.
  */
-export type Troubles = Map<string, string>
+export type OutsideFailures = Map<string, string>
 
 export interface ProcessGuard {
-  readonly troubles: Troubles
+  readonly troubles: OutsideFailures
   /** Makes the process as it was. */
   release(): void
 }

@@ -30,7 +30,7 @@ interface DisabledModule extends Installed {
   readonly state: 'disabled'
 }
 
-export type HostModule = ActiveModule | FailedModule | DisabledModule
+export type RegisteredModule = ActiveModule | FailedModule | DisabledModule
 
 /** One module could not be loaded or registered. The message is its reason, in a sentence without its name. */
 export class ModuleError extends Error {

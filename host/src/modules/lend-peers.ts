@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 // and fastify are always the host's own; of the others a module may bring its own version as a dependency.
 
 const alwaysLent = ['@mortise/module-sdk', 'fastify']
-export const lentPackages = [
+export const providedPackages = [
   ...alwaysLent,
   'fastify-plugin',
   '@sinclair/typebox',
@@ -34,7 +34,7 @@ const roots = new Map<string, Root>()
  * Lends the peers to everything in `directory`, a package's folder. A module that is installed is confined to
  * it; one that is being written may find its dependencies further up, as in a workspace.
  */
-export function lendPeers(directory: string, { confined }: { readonly confined: boolean }): void {
+export function providePeers(directory: string, { confined }: { readonly confined: boolean }): void {
   if (roots.size === 0) registerHooks({ resolve, load })
   const path = realpathSync(directory)
   const { peerDependencies } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
@@ -67,7 +67,7 @@ const resolve: NonNullable<Parameters<typeof registerHooks>[0]['resolve']> = (
     return nextResolve(specifier, context)
   }
   const name = packageOf(specifier)
-  if (lentPackages.includes(name) && !bringsItsOwn(root, name)) {
+  if (providedPackages.includes(name) && !bringsItsOwn(root, name)) {
     if (context.conditions.includes('import')) {
       return nextResolve(specifier, { ...context, parentURL: import.meta.url })
     }

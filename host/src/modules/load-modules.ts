@@ -2,7 +2,7 @@ import { type Config, moduleSettings } from '../config/config.ts'
 import { hostVersion, isInHostRange } from '../config/version.ts'
 import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
-import { type ActiveModule, type HostModule, ModuleError } from './host-module.ts'
+import { type ActiveModule, ModuleError, type RegisteredModule } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { differenceOf, type Lock, type LockedModule, storedModule } from './lock.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
@@ -14,13 +14,13 @@ const verified = new Set<string>()
  * Loads what `lock` names, in contract order. A module that cannot be loaded is `failed` with its reason;
  * nothing is thrown for it.
  */
-export async function loadModules(config: Config, lock: Lock): Promise<HostModule[]> {
-  const modules: HostModule[] = []
+export async function loadModules(config: Config, lock: Lock): Promise<RegisteredModule[]> {
+  const modules: RegisteredModule[] = []
   for (const [id, locked] of Object.entries(lock.modules)) modules.push(await loadModule(config, id, locked))
   return orderOrFail(modules)
 }
 
-async function loadModule(config: Config, id: string, locked: LockedModule): Promise<HostModule> {
+async function loadModule(config: Config, id: string, locked: LockedModule): Promise<RegisteredModule> {
   const installed = { id, package: locked.package, version: locked.version }
   let found: ModulePackage | undefined
   try {
@@ -71,7 +71,7 @@ async function verifyTree(id: string, directory: string, locked: LockedModule): 
 }
 
 /** Puts providers before who uses them; who misses a contract fails, and so may others in turn. */
-function orderOrFail(modules: readonly HostModule[]): HostModule[] {
+function orderOrFail(modules: readonly RegisteredModule[]): RegisteredModule[] {
   const active = modules.filter((module): module is ActiveModule => module.state === 'active')
   const others = modules.filter((module) => module.state !== 'active')
   try {
@@ -83,7 +83,7 @@ function orderOrFail(modules: readonly HostModule[]): HostModule[] {
 }
 
 /** The same modules, with the one that `error` names failed. */
-export function failModule(modules: readonly HostModule[], error: ModuleError): HostModule[] {
+export function failModule(modules: readonly RegisteredModule[], error: ModuleError): RegisteredModule[] {
   return modules.map((module) => {
     if (module.id !== error.module) return module
     const { id, package: name, version, manifest } = module

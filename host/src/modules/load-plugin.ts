@@ -1,6 +1,6 @@
 import type { ModulePlugin } from '@mortise/module-sdk'
 import { ModuleError } from './host-module.ts'
-import { entryOf, lendPeers, loadedFrom } from './lend-peers.ts'
+import { entryOf, loadedFrom, providePeers } from './lend-peers.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
 import { withPlace } from './place-of.ts'
 
@@ -17,7 +17,7 @@ export const LOAD_TIMEOUT = 10_000
  * Imports the package in `directory`, lends it what the host lends, and answers its default export. Code that has loaded once is kept by
  * the process for good: a changed package must lie in another folder, as the store has it.
  *
- * @param options.confined see `lendPeers`
+ * @param options.confined see `providePeers`
  * @throws {ModuleError} where it throws, does not finish, or exports no plugin
  */
 export async function loadPlugin(
@@ -25,7 +25,7 @@ export async function loadPlugin(
   directory: string,
   { confined = true }: { readonly confined?: boolean } = {},
 ): Promise<ModulePlugin> {
-  lendPeers(directory, { confined })
+  providePeers(directory, { confined })
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => reject(new ModuleError(id, `its code did not finish loading within ${LOAD_TIMEOUT / 1000} s`)),

@@ -60,10 +60,10 @@ export const Lock = Type.Object(
 )
 export type Lock = Static<typeof Lock>
 
-export const emptyLock: Lock = { lockVersion: 1, generation: 0, modules: {} }
+export const emptyLockFile: Lock = { lockVersion: 1, generation: 0, modules: {} }
 
 /** Where things are in an application folder. */
-export const lockFile = (directory: string) => join(directory, 'modules.lock.json')
+export const lockFilePath = (directory: string) => join(directory, 'modules.lock.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
 /** All packages that a lock names, by the names that people know them by: ids of modules, and `host`. */
@@ -81,13 +81,13 @@ export function storedModule(
 }
 
 /** modules.lock.json is missing or broken: what is installed is unknown, which is not the same as nothing. */
-export class LockError extends ConfigError {
-  override readonly name = 'LockError'
+export class LockFileError extends ConfigError {
+  override readonly name = 'LockFileError'
   /** The folder that should hold the lock. */
   readonly directory: string
 
   constructor(directory: string, reason: string, options?: ErrorOptions) {
-    super(`${lockFile(directory)} ${reason}`, undefined, options)
+    super(`${lockFilePath(directory)} ${reason}`, undefined, options)
     this.directory = directory
   }
 }
@@ -103,37 +103,37 @@ export function differenceOf(
 
 /**
  * @throws {NewerHostError} where it was written in a form that this host does not know
- * @throws {LockError} where the file is missing or no lock
+ * @throws {LockFileError} where the file is missing or no lock
  */
-export async function readLock(directory: string): Promise<Lock> {
-  const file = lockFile(directory)
+export async function readLockFile(directory: string): Promise<Lock> {
+  const file = lockFilePath(directory)
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new LockError(directory, 'is missing', { cause: error })
-    if (code === 'EISDIR') throw new LockError(directory, 'is a folder', { cause: error })
+    if (code === 'ENOENT') throw new LockFileError(directory, 'is missing', { cause: error })
+    if (code === 'EISDIR') throw new LockFileError(directory, 'is a folder', { cause: error })
     throw error
   }
   let lock: unknown
   try {
     lock = JSON.parse(text)
   } catch (error) {
-    throw new LockError(directory, `is not JSON (${(error as Error).message})`, { cause: error })
+    throw new LockFileError(directory, `is not JSON (${(error as Error).message})`, { cause: error })
   }
   const { lockVersion } = (lock ?? {}) as { lockVersion?: unknown }
-  if (typeof lockVersion === 'number' && lockVersion > emptyLock.lockVersion) {
+  if (typeof lockVersion === 'number' && lockVersion > emptyLockFile.lockVersion) {
     throw new NewerHostError(
-      `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLock.lockVersion}`,
+      `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLockFile.lockVersion}`,
     )
   }
   const wrong = firstError(Lock, lock)
-  if (wrong) throw new LockError(directory, `is no lock: ${clauseOf(wrong)}`)
+  if (wrong) throw new LockFileError(directory, `is no lock: ${clauseOf(wrong)}`)
   return lock as Lock
 }
 
 /** Makes `lock` the truth, durably and at once: the commit point of every change. */
-export async function writeLock(directory: string, lock: Lock): Promise<void> {
-  await writeDurably(lockFile(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
+export async function writeLockFile(directory: string, lock: Lock): Promise<void> {
+  await writeDurably(lockFilePath(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }

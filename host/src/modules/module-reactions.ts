@@ -1,17 +1,17 @@
 import type { EventLog, Manifest, React } from '@mortise/module-sdk'
 import { kindOf } from '@mortise/storage'
-import { Reactions, type ReactionsOptions } from '../events/reactions.ts'
+import { EventHandlerLoop, type EventHandlerLoopOptions } from '../events/reactions.ts'
 import { ModuleError } from './host-module.ts'
 
-interface Parts extends Pick<ReactionsOptions, 'storage' | 'log'> {
+interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
   readonly events: EventLog
 }
 
 /** What the modules of one generation do about events. */
-export class ModuleReactions {
+export class EventHandlers {
   readonly #parts: Parts
   readonly #handlers = new Map<string, Map<string, React>>()
-  #begun: readonly Reactions[] = []
+  #begun: readonly EventHandlerLoop[] = []
   #stopped = false
 
   constructor(parts: Parts) {
@@ -39,18 +39,19 @@ export class ModuleReactions {
     return listensTo.filter((type) => type !== '*' && !this.#handlers.get(id)?.has(type))
   }
 
-  /** See `Reactions.begin`. */
+  /** See `EventHandlerLoop.begin`. */
   async begin(): Promise<void> {
     if (this.#stopped || this.#begun.length > 0) return
     const { log, ...parts } = this.#parts
     this.#begun = Array.from(
       this.#handlers,
-      ([module, handlers]) => new Reactions({ ...parts, module, handlers, log: log.child({ module }) }),
+      ([module, handlers]) =>
+        new EventHandlerLoop({ ...parts, module, handlers, log: log.child({ module }) }),
     )
     await Promise.all(this.#begun.map((reactions) => reactions.begin()))
   }
 
-  /** See `Reactions.idle`; of what they emit themselves too. */
+  /** See `EventHandlerLoop.idle`; of what they emit themselves too. */
   async idle(): Promise<void> {
     const { storage, events } = this.#parts
     const newest = async () => {
@@ -63,7 +64,7 @@ export class ModuleReactions {
     }
   }
 
-  /** See `Reactions.stop`. */
+  /** See `EventHandlerLoop.stop`. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#begun.map((reactions) => reactions.stop()))

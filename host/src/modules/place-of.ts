@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const place = /((?:file:\/\/|[A-Za-z]:\\|\/).*?):(\d+)(?::\d+)?\)?$/gm
 
 /** Where in the package in `directory` a stack comes by first: `index.js:3`; undefined where it does not. */
-export function placeOf(stack: string | undefined, directory: string): string | undefined {
+export function locationOf(stack: string | undefined, directory: string): string | undefined {
   const root = `${realpathSync(directory)}${sep}`
   for (const [, where = '', line] of stack?.matchAll(place) ?? []) {
     const path = where.startsWith('file:') ? fileURLToPath(where) : where
@@ -18,6 +18,6 @@ export function placeOf(stack: string | undefined, directory: string): string | 
 /** What an error says, and where in the package in `directory` it comes from: `no luck (index.js:3)`. */
 export function withPlace(error: unknown, directory: string): string {
   if (!(error instanceof Error)) return String(error)
-  const where = placeOf(error.stack, directory)
+  const where = locationOf(error.stack, directory)
   return where === undefined ? error.message : `${error.message} (${where})`
 }

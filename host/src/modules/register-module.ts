@@ -14,7 +14,7 @@ import type { ContractBoard } from './contract-registry.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
-import type { ModuleReactions } from './module-reactions.ts'
+import type { EventHandlers } from './module-reactions.ts'
 import { withPlace } from './place-of.ts'
 
 declare module 'fastify' {
@@ -25,13 +25,13 @@ declare module 'fastify' {
 }
 
 /** What a module gets of its generation. */
-export interface Lent {
+export interface ModuleEnvironment {
   readonly database: Database
   readonly contracts: ContractBoard
   readonly claims: Claims
   readonly events: EventLog
   readonly eventTypes: EventTypes
-  readonly reactions: ModuleReactions
+  readonly reactions: EventHandlers
   readonly retiring: AbortSignal
 }
 
@@ -46,7 +46,7 @@ export interface Lent {
 export async function registerModule(
   app: FastifyInstance,
   module: ActiveModule,
-  lent: Lent,
+  lent: ModuleEnvironment,
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()

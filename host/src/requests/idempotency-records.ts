@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '@mortise/module-sdk'
 import { isRefusal } from '@mortise/storage'
-import type { NotedUser } from '../callers/noted-user.ts'
+import type { ScopeRecordingUser } from '../callers/noted-user.ts'
 import { hostProblems } from '../http/problems.ts'
 
 // Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.
@@ -21,7 +21,7 @@ import { hostProblems } from '../http/problems.ts'
 // An answer that is also the data of an event is kept there alone: `deleteOldest` leaves such events.
 
 /** The answer to a write as it was decided in its transaction: what is sent after the commit, to the byte. */
-export interface Decided {
+export interface StoredResponse {
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ export interface Decided {
 }
 
 /** For how long an answer is kept, in milliseconds. */
-export const ANSWER_LIFETIME = DAY
+export const RESPONSE_LIFETIME = DAY
 /** Records that are forgotten in one transaction at most. */
 const FORGOTTEN_AT_ONCE = 200
 
@@ -45,7 +45,7 @@ const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])
 export interface Claim {
   readonly caller: string
   /** Undefined for a guest, who has no scopes. */
-  readonly user: NotedUser | undefined
+  readonly user: ScopeRecordingUser | undefined
   /** `POST /purchase`, without the base path. */
   readonly route: string
   readonly key: string
@@ -73,7 +73,7 @@ export function isKept(status: number): boolean {
  * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` where the user has no longer what
  * the answer may depend on
  */
-export function* claim(claimed: Claim, now = Date.now()): Transaction<Decided | undefined> {
+export function* claim(claimed: Claim, now = Date.now()): Transaction<StoredResponse | undefined> {
   if (yield* take(claimed, now)) return undefined
   const { caller, user, key, route } = claimed
   const record = yield* one<{
@@ -135,7 +135,7 @@ function* take({ caller, key, route, fingerprint }: Claim, now: number): Transac
 /** Keeps what was decided for a claim. Written without looking for the row, which others' claims would conflict with. */
 export function* keep(
   claimed: Claim,
-  { status, headers, text, event }: Decided,
+  { status, headers, text, event }: StoredResponse,
   now = Date.now(),
 ): Transaction<void> {
   const { caller, user, key, route, fingerprint } = claimed
@@ -172,7 +172,7 @@ export function* moveRecords(from: string, to: string): Transaction<void> {
 }
 
 /** What is kept of a caller's key, on whichever routes it was used. */
-export function* findKept(caller: string, key: string): Transaction<KeptAnswer[]> {
+export function* findStored(caller: string, key: string): Transaction<KeptAnswer[]> {
   const rows = yield* many<{ route: string; status: number; headers: string; createdAt: number }>(sql`
     SELECT route, status, headers, created_at AS "createdAt" FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key}
@@ -182,7 +182,7 @@ export function* findKept(caller: string, key: string): Transaction<KeptAnswer[]
     status,
     location: JSON.parse(headers).location ?? null,
     createdAt,
-    expiresAt: createdAt + ANSWER_LIFETIME,
+    expiresAt: createdAt + RESPONSE_LIFETIME,
   }))
 }
 
@@ -209,6 +209,6 @@ export function* forgetExpired(now = Date.now()): Transaction<boolean> {
   const forgotten = yield* run(sql`
     DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (
       SELECT caller, idempotency_key, route FROM mortise_idempotency
-      WHERE created_at <= ${now - ANSWER_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+      WHERE created_at <= ${now - RESPONSE_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
   return forgotten === FORGOTTEN_AT_ONCE
 }

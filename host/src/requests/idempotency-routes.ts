@@ -2,8 +2,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type Database, Nullable, Timestamp, timestamp } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { provenId } from '../callers/callers.ts'
-import { findKept, isRunning } from './idempotency-records.ts'
+import { verifiedId } from '../callers/callers.ts'
+import { findStored, isRunning } from './idempotency-records.ts'
 
 const KeptAnswer = Type.Object(
   {
@@ -46,11 +46,11 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
       },
       async (request) => {
         const { key } = request.params
-        const caller = provenId(request)
+        const caller = verifiedId(request)
         if (caller === undefined) return { key, state: 'unknown' as const, answers: [] }
         // In this order: what was running when the first was asked and is done now is found.
         const running = await isRunning(database, caller, key)
-        const kept = await database.snapshot(() => findKept(caller, key))
+        const kept = await database.snapshot(() => findStored(caller, key))
         return {
           key,
           state: kept.length > 0 ? ('done' as const) : running ? ('running' as const) : ('unknown' as const),

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { traceIdIn } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
-import { AlikeLines } from '../telemetry/alike-lines.ts'
+import { LogThrottle } from '../telemetry/alike-lines.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 
 export interface RequestLogOptions {
-  /** Log every request; otherwise those that failed (5xx) or were slow: ten of a kind in a minute. Not what `tellRefusals` tells. */
+  /** Log every request; otherwise those that failed (5xx) or were slow: ten of a kind in a minute. Not what `logRefusals` tells. */
   readonly requests: boolean
   /** A request is slow from here on, in milliseconds. */
   readonly slowMs: number
@@ -15,7 +15,9 @@ export interface RequestLogOptions {
 /** One line for a finished request, with the requestId of every line of `request.log`; without headers and body. Logging all of them halves a trivial request. */
 export const requestLog = fp<RequestLogOptions>(
   async (app, { requests, slowMs }) => {
-    const alike = new AlikeLines((line) => app.log.warn(line, 'requests failed or were slow in the same way'))
+    const alike = new LogThrottle((line) =>
+      app.log.warn(line, 'requests failed or were slow in the same way'),
+    )
     app.addHook('onClose', async () => alike.close())
     app.addHook('onResponse', (request, reply, done) => {
       const { elapsedTime, statusCode } = reply

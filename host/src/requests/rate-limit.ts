@@ -2,9 +2,9 @@ import { Socket } from 'node:net'
 import { addressKey, type Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { guestOf, provenId } from '../callers/callers.ts'
+import { guestOf, verifiedId } from '../callers/callers.ts'
 import { type Allowance, type LimitName, type RateLimits, WINDOW } from '../http/limits/rate-limits.ts'
-import type { Shares } from '../http/limits/shares.ts'
+import type { ConcurrencyLimit } from '../http/limits/shares.ts'
 import { hostProblems } from '../http/problems.ts'
 import { onBodyRead } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
@@ -176,7 +176,7 @@ function hold(limits: RateLimits, request: FastifyRequest, reply: FastifyReply, 
 /** Counts for the address and the caller, or, where one of them has too little left, for none; answers what is left. */
 function take(limits: RateLimits, request: FastifyRequest, bytes: number): [ByteLimit, Allowance][] {
   const address = addressKey(request.ip)
-  const caller = provenId(request)
+  const caller = verifiedId(request)
   const ofAddress = limits.take('address-bytes', address, bytes)
   if (ofAddress.isSpent || caller === undefined) return [['address-bytes', ofAddress]]
   const ofCaller = limits.take('caller-bytes', caller, bytes)
@@ -197,14 +197,14 @@ const append = (reply: FastifyReply, name: string, item: string) =>
 
 export interface ForwardedSharesOptions {
   /** What each address has of connections, and of requests that a proxy forwards. */
-  readonly shares: Shares | undefined
+  readonly shares: ConcurrencyLimit | undefined
 }
 
 /**
  * Holds each address for which a trusted proxy forwards to its share: the proxy's connections are not limited, so its
  * requests are, from their head to the end of their answer.
  */
-export const forwardedShares = fp<ForwardedSharesOptions>(
+export const forwardedLimit = fp<ForwardedSharesOptions>(
   async (app, { shares }) => {
     if (shares === undefined) return
     app.addHook('onRequest', (request, reply, done) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
-import { type Claim, claim, type Decided, isKept, keep, release } from './idempotency-records.ts'
+import { type Claim, claim, isKept, keep, release, type StoredResponse } from './idempotency-records.ts'
 
 /** For how long the outcome of a lost COMMIT is looked for, and how often, in milliseconds. */
 const LOOK_FOR = 5_000
@@ -15,13 +15,13 @@ const LOOK_EVERY = 100
  * @param decide what to do where nothing is decided yet; may run several times, and takes effect once
  * @param problemAnswer a problem as it is sent
  */
-export async function runOnce(
+export async function runIdempotent(
   database: Database,
   claimed: Claim,
-  decide: () => Transaction<Decided>,
-  problemAnswer: (problem: Problem) => Decided,
-): Promise<Decided> {
-  const run = (steps: () => Transaction<Decided>) =>
+  decide: () => Transaction<StoredResponse>,
+  problemAnswer: (problem: Problem) => StoredResponse,
+): Promise<StoredResponse> {
+  const run = (steps: () => Transaction<StoredResponse>) =>
     untilKnown(() => database.transaction(() => decideClaimed(claimed, steps)))
   try {
     return await run(() => ruled(decide))
@@ -45,7 +45,7 @@ class Ruling extends Error {
   }
 }
 
-function* ruled(decide: () => Transaction<Decided>): Transaction<Decided> {
+function* ruled(decide: () => Transaction<StoredResponse>): Transaction<StoredResponse> {
   try {
     return yield* decide()
   } catch (error) {
@@ -53,7 +53,10 @@ function* ruled(decide: () => Transaction<Decided>): Transaction<Decided> {
   }
 }
 
-function* decideClaimed(claimed: Claim, steps: () => Transaction<Decided>): Transaction<Decided> {
+function* decideClaimed(
+  claimed: Claim,
+  steps: () => Transaction<StoredResponse>,
+): Transaction<StoredResponse> {
   const known = yield* claim(claimed)
   if (known) return known
   const decided = yield* steps()
@@ -66,7 +69,7 @@ function* decideClaimed(claimed: Claim, steps: () => Transaction<Decided>): Tran
  * keeps it from taking effect twice.
  * @throws {DatabaseError} `unknown-outcome` where the database cannot be asked for long, or not before the next start
  */
-async function untilKnown(run: () => Promise<Decided>): Promise<Decided> {
+async function untilKnown(run: () => Promise<StoredResponse>): Promise<StoredResponse> {
   let unknown: DatabaseError | undefined
   for (const deadline = performance.now() + LOOK_FOR; ; await pause(LOOK_EVERY)) {
     try {

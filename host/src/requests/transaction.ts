@@ -11,7 +11,7 @@ import {
 import { generatorOf } from '@mortise/storage'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type GuestOptions, guestOf, notedUserOf, provenId, unknownGuest } from '../callers/callers.ts'
+import { type GuestOptions, guestOf, recordingUserOf, unknownGuest, verifiedId } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import {
@@ -26,8 +26,8 @@ import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
-import type { Claim, Decided } from './idempotency-records.ts'
-import { runOnce } from './run-once.ts'
+import type { Claim, StoredResponse } from './idempotency-records.ts'
+import { runIdempotent } from './run-once.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
 // what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
@@ -99,10 +99,10 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   const traced = traceparent === undefined ? checked : () => withTrace(checked(), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
-  let decided: Decided
+  let decided: StoredResponse
   try {
     decided = claimed
-      ? await runOnce(database, claimed, decideOnce, (problem) => problemAnswer(problem, request.id))
+      ? await runIdempotent(database, claimed, decideOnce, (problem) => problemAnswer(problem, request.id))
       : await database.transaction(decideNow)
   } catch (error) {
     request[kReply] = reply
@@ -131,7 +131,7 @@ class GuestVanished extends Error {}
 function claimOf(request: WithReply, basePath: string): Claim | undefined {
   const key = request[kKey]
   if (!key) return undefined
-  const caller = provenId(request)
+  const caller = verifiedId(request)
   if (caller === undefined) return undefined
   const { method, url, headers, routeOptions } = request
   const fingerprint = createHash('sha256')
@@ -139,7 +139,7 @@ function claimOf(request: WithReply, basePath: string): Claim | undefined {
     .update(bytesOf(request) ?? '')
     .digest('base64url')
   const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
-  return { caller, user: notedUserOf(request), route, key, fingerprint }
+  return { caller, user: recordingUserOf(request), route, key, fingerprint }
 }
 
 /** What a module does by itself may be done twice, or to what the caller has not seen, and nobody would know. */
@@ -165,7 +165,7 @@ function* decide(
   guests: Guests,
   basePath: string,
   steps: Steps,
-): Transaction<Decided> {
+): Transaction<StoredResponse> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
   const answered = toAnswer(yield* generatorOf(steps), reply)
   const { status, body } = answered
@@ -192,7 +192,7 @@ function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
 }
 
 /** Names the event that has the answer as its data, so that it is kept once. */
-function* notingEvent(steps: Transaction<Decided>): Transaction<Decided> {
+function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredResponse> {
   const ids = new Map<string, string>()
   const decided = yield* mapEmissions(steps, function* (event) {
     const written = yield { event }
@@ -222,7 +222,7 @@ function headersOf(
 }
 
 /** As `sendProblem` sends it. */
-function problemAnswer(problem: Problem, requestId: string): Decided {
+function problemAnswer(problem: Problem, requestId: string): StoredResponse {
   return {
     status: problem.status,
     headers: { ...problem.headers, 'content-type': 'application/problem+json' },

@@ -13,7 +13,7 @@ interface Counted {
  * Keeps a log from being filled by one thing that happens over and over: a failed module that somebody keeps asking, or
  * a server with too much to do. Of the lines beyond the first ones it is told once a minute how many there were.
  */
-export class AlikeLines {
+export class LogThrottle {
   readonly #tell: (line: object) => void
   readonly #timer: NodeJS.Timeout
   #counts = new Map<string, Counted>()

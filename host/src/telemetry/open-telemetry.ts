@@ -19,7 +19,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
 import { settlesWithin } from './settles-within.ts'
-import { ToldExporter } from './told-exporter.ts'
+import { LoggingExporter } from './told-exporter.ts'
 import type { Tracing } from './tracing.ts'
 
 /** How long sending what is left may take, in milliseconds. */
@@ -42,7 +42,7 @@ export class OpenTelemetry implements Tracing {
         'service.version': application.version,
         'service.instance.id': `${hostname()}:${process.pid}`,
       }).merge(detectResources({ detectors: [envDetector] })),
-      spanProcessors: [new BatchSpanProcessor(new ToldExporter(exporter, log))],
+      spanProcessors: [new BatchSpanProcessor(new LoggingExporter(exporter, log))],
     })
     trace.setGlobalTracerProvider(this.#provider)
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())

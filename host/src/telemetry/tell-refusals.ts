@@ -11,7 +11,7 @@ const TELL_INTERVAL = 60_000
  * @param what is refused: `writes`
  * @param rest what is not: `reads go on`
  */
-export function tellRefusals(
+export function logRefusals(
   source: Refusing,
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>,
   what: string,

@@ -2,7 +2,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger } from 'fastify'
 
 /** Says once that the collector takes no spans, and once that it takes them again: not for each batch that is lost. */
-export class ToldExporter implements SpanExporter {
+export class LoggingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #log: FastifyBaseLogger
   #isFailing = false

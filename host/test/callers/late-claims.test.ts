@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
-import { readLock, writeLock } from '../../src/modules/lock.ts'
+import { readLockFile, writeLockFile } from '../../src/modules/lock.ts'
 import { applicationFolder, type FixtureModule, install, uninstall } from '../application-folder.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 import { bearer, issuer, secret } from './test-app.ts'
@@ -50,7 +50,7 @@ async function application(t: Test, open: Open) {
   const token = (await post('/note')).headers['guest-token'] as string
   const authorization = await bearer('ann')
   const activate = async () => {
-    await installed.migrate((await readLock(directory)).modules)
+    await installed.migrate((await readLockFile(directory)).modules)
     await installed.activate({ probed: true })
   }
   return {
@@ -59,9 +59,9 @@ async function application(t: Test, open: Open) {
       (await storage.many<{ owner: string }>(sql`SELECT owner FROM note`)).map(({ owner }) => owner),
     waiting: () => storage.many(sql`SELECT module FROM mortise_claim`),
     async enable(enabled: boolean) {
-      const lock = await readLock(directory)
+      const lock = await readLockFile(directory)
       const modules = { note: { ...lock.modules.note, enabled } } as typeof lock.modules
-      await writeLock(directory, { ...lock, generation: lock.generation + 1, modules })
+      await writeLockFile(directory, { ...lock, generation: lock.generation + 1, modules })
       await activate()
     },
     async remove() {

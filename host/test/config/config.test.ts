@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import {
   configFile,
+  databaseAddress,
   moduleSettings,
   ownIssuer,
-  placeOfDatabase,
   readConfig,
   secretFile,
   tokenIssuers,
@@ -72,9 +72,9 @@ t.test(
     const folder = await applicationFolder(t, { database: 'postgres://ann:secret@localhost/shop' })
     const config = await readConfig(folder, {})
     t.equal(config.databaseFile, undefined)
-    t.strictSame(placeOfDatabase(config), { url: 'postgres://ann:secret@localhost/shop' })
+    t.strictSame(databaseAddress(config), { url: 'postgres://ann:secret@localhost/shop' })
     const file = await readConfig(folder, { APP_DATABASE: 'data/x.db' })
-    t.strictSame(placeOfDatabase(file), { file: join(folder, 'data', 'x.db') })
+    t.strictSame(databaseAddress(file), { file: join(folder, 'data', 'x.db') })
     for (const [url, message] of [
       [
         'postgres://ann:secret@db.example/shop',

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newId } from '@mortise/module-sdk'
-import { damageOf } from '@mortise/storage'
+import { findCorruption } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { runAlone } from '../../src/control/run-alone.ts'
-import { readLock, storedModule } from '../../src/modules/lock.ts'
+import { readLockFile, storedModule } from '../../src/modules/lock.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 
@@ -62,7 +62,7 @@ t.test('migrations are undone by a running host and without one', async (t) => {
   await host.close()
   await t.rejects(runAlone(directory, 'undo', { migrations: both }), { name: 'MigrationError' })
 
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const folder = storedModule(directory, lock.modules.note as never)
   await runAlone(directory, 'purge', { module: 'note', record: purged })
   await rename(join(folder, 'migrations/002-log.sql'), join(folder, 'later'))
@@ -83,7 +83,7 @@ t.test('the database is copied by a running host and without one', async (t) => 
       await host.close()
       await runAlone(directory, 'backup', { file })
     } else t.ok(await callRunningHost(directory, 'backup', { file }))
-    t.equal(damageOf(file), undefined)
+    t.equal(findCorruption(file), undefined)
     t.match(await readFile(file, 'latin1'), /note_log/)
   }
 })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
 import { pidFile } from '../../src/control/host-process.ts'
-import { tellingWaits } from '../../src/control/silence.ts'
+import { reportingWaits } from '../../src/control/silence.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
 /** Somebody who listens in the place of a host, with a process of its own. */
@@ -53,7 +53,7 @@ t.test('a host that says that it works is waited for, and whoever waits is told 
   const directory = await listening(t, server)
   const said: string[] = []
   t.match(
-    await tellingWaits(
+    await reportingWaits(
       (text) => said.push(text),
       () => callRunningHost(directory, 'state'),
     ),

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { configFile } from '../../src/config/config.ts'
-import { callRunningHost, holdWrites } from '../../src/control/call-running-host.ts'
+import { callRunningHost, pauseWrites } from '../../src/control/call-running-host.ts'
 import { controlSocket } from '../../src/control/control-socket.ts'
 import { applicationFolder } from '../application-folder.ts'
 
@@ -30,11 +30,11 @@ async function running(t: Test, environment = {}) {
 t.test('writes are refused as long as somebody holds them, and reads are not', async (t) => {
   const { directory, host, post, settled, file } = await running(t)
   const before = Array.from({ length: 20 }, post)
-  const held = await holdWrites(directory, file)
+  const held = await pauseWrites(directory, file)
   t.ok((await Promise.all(before)).every((status) => status === 201 || status === 503))
   t.equal(await post(), 503)
   t.equal((await fetch(`${host.url}/health/ready`)).status, 200)
-  await t.rejects(holdWrites(directory, file), { name: 'ConfigError', message: /another command/ })
+  await t.rejects(pauseWrites(directory, file), { name: 'ConfigError', message: /another command/ })
   t.equal(await post(), 503, 'still')
   held?.release()
   await settled(201)
@@ -53,7 +53,7 @@ t.test('a holder that gives no sign of life holds writes for half a minute', asy
   response.resume().on('error', () => {})
   t.equal(await post(), 503)
   while ((await post()) !== 201) await pause(200)
-  const held = await holdWrites(directory, file)
+  const held = await pauseWrites(directory, file)
   const switched = AbortSignal.timeout(35_000)
   const statuses = new Set<number>()
   for (; !switched.aborted; await pause(100)) statuses.add(await post())
@@ -82,7 +82,7 @@ t.test('who asks and goes away at once holds up nobody', async (t) => {
 t.test('once the configuration has changed, writes are refused to the end', async (t) => {
   const { directory, host, post, config, switchTo, file } = await running(t)
   await t.rejects(switchTo('{}'), { status: 409, message: /not held/ })
-  const held = await holdWrites(directory, file)
+  const held = await pauseWrites(directory, file)
   await t.rejects(switchTo('{}', 'something else'), { status: 409, message: /changed meanwhile/ })
   t.equal(await readFile(configFile(directory), 'utf8'), config)
   const next = `${config} `
@@ -92,14 +92,14 @@ t.test('once the configuration has changed, writes are refused to the end', asyn
   for (let time = 0; time < 20; time++) t.equal(await post(), 503)
   const ready = await fetch(`${host.url}/health/ready`)
   t.match(await ready.json(), { status: 503, detail: /waits for its restart/ })
-  await t.rejects(holdWrites(directory, file), { message: /moved already/ })
+  await t.rejects(pauseWrites(directory, file), { message: /moved already/ })
   await host.close()
-  t.equal(await holdWrites(directory, file), undefined)
+  t.equal(await pauseWrites(directory, file), undefined)
 })
 
 t.test('a hold that failed to switch ends with its connection', async (t) => {
   const { directory, settled, switchTo, file } = await running(t)
-  const held = await holdWrites(directory, file)
+  const held = await pauseWrites(directory, file)
   await t.rejects(switchTo('{}', 'something else'), { name: 'HostRefusedError', status: 409 })
   held?.release()
   await settled(201)
@@ -108,11 +108,13 @@ t.test('a hold that failed to switch ends with its connection', async (t) => {
 t.test('a host that has another database, or has it from a variable, does not hold', async (t) => {
   const { directory, post } = await running(t)
   await writeFile(join(directory, 'data', 'other.db'), '')
-  await t.rejects(holdWrites(directory, join(directory, 'data', 'other.db')), { message: /another database/ })
+  await t.rejects(pauseWrites(directory, join(directory, 'data', 'other.db')), {
+    message: /another database/,
+  })
   t.equal(await post(), 201)
 })
 
 t.test('a host that has its database from a variable does not hold', async (t) => {
   const { directory, file } = await running(t, { APP_DATABASE: 'data/app.db' })
-  await t.rejects(holdWrites(directory, file), { message: /APP_DATABASE/ })
+  await t.rejects(pauseWrites(directory, file), { message: /APP_DATABASE/ })
 })

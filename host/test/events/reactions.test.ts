@@ -17,10 +17,10 @@ import type { OpenApplication } from '../../src/control/open-application.ts'
 import { discard } from '../../src/control/operations/discard.ts'
 import { readTrail } from '../../src/events/audit-trail.ts'
 import { EventLog } from '../../src/events/event-log.ts'
-import { forgetSubscription, readReactions, replay } from '../../src/events/failed-reactions.ts'
+import { deleteSubscription, readFailedEvents, replay } from '../../src/events/failed-reactions.ts'
 import { withTrace } from '../../src/events/map-emissions.ts'
-import { reactionTimes } from '../../src/events/reaction-times.ts'
-import { Reactions } from '../../src/events/reactions.ts'
+import { handlerTimes } from '../../src/events/reaction-times.ts'
+import { EventHandlerLoop } from '../../src/events/reactions.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { type Open, testOnEngines } from '../engines.ts'
@@ -71,20 +71,20 @@ async function reacting(
   { storage, events }: Host,
   react: React,
   options: {
-    readonly times?: Partial<typeof reactionTimes>
+    readonly times?: Partial<typeof handlerTimes>
     readonly holder?: string
     readonly type?: string
   } = {},
-): Promise<Reactions> {
+): Promise<EventHandlerLoop> {
   const { times = AT_ONCE, holder = 'one', type = 'counter.raised' } = options
-  const reactions = new Reactions({
+  const reactions = new EventHandlerLoop({
     module: 'note',
     handlers: new Map([[type, react]]),
     storage,
     events,
     log,
     holder,
-    times: { ...reactionTimes, ...times },
+    times: { ...handlerTimes, ...times },
   })
   t.teardown(() => reactions.stop())
   await reactions.begin()
@@ -112,7 +112,7 @@ const giveUp = async (storage: Storage, event: string) => {
   return (await discard.run({ storage } as OpenApplication, input)).reactions
 }
 
-const state = (storage: Storage) => storage.snapshot(() => readReactions(100))
+const state = (storage: Storage) => storage.snapshot(() => readFailedEvents(100))
 
 /** The numbers of a seed, from 0 up to 1 (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -310,7 +310,7 @@ testOnEngines(
     t.strictSame(await numbers(storage), ['a2', 'a3'])
 
     await raise('a4')
-    await storage.transaction(() => forgetSubscription('note'))
+    await storage.transaction(() => deleteSubscription('note'))
     t.strictSame((await state(storage)).subscriptions, [])
     await reacting(t, host, note)
     await raise('a5')

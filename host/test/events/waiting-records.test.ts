@@ -1,6 +1,10 @@
 import { newId } from '@mortise/module-sdk'
 import { readTrail } from '../../src/events/audit-trail.ts'
-import { leaveRecord, readWaiting, takeInRecords } from '../../src/events/waiting-records.ts'
+import {
+  importPendingRecords,
+  readPendingRecords,
+  writePendingRecord,
+} from '../../src/events/waiting-records.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { testOnEngines } from '../engines.ts'
 
@@ -18,17 +22,17 @@ testOnEngines('what was left is taken in once, whoever is killed on the way', as
   const directory = t.testdir()
   const storage = await open('', { file: `${directory}/app.db` })
   const [first, second] = [record('api-cart'), record('api-purchase')]
-  await leaveRecord(directory, first)
-  await takeInRecords(directory, storage)
-  t.same(await readWaiting(directory), [first], 'it waits for the table')
+  await writePendingRecord(directory, first)
+  await importPendingRecords(directory, storage)
+  t.same(await readPendingRecords(directory), [first], 'it waits for the table')
 
   await storage.migrate([hostMigrations])
-  await leaveRecord(directory, second)
+  await writePendingRecord(directory, second)
   // Two hosts at once, and a command that was killed before it had taken its file away.
-  await Promise.all([takeInRecords(directory, storage), takeInRecords(directory, storage)])
-  await leaveRecord(directory, first)
-  await takeInRecords(directory, storage)
-  t.same(await readWaiting(directory), [])
+  await Promise.all([importPendingRecords(directory, storage), importPendingRecords(directory, storage)])
+  await writePendingRecord(directory, first)
+  await importPendingRecords(directory, storage)
+  t.same(await readPendingRecords(directory), [])
   const { id: _, ...kept } = first
   const records = await storage.snapshot(() => readTrail({ limit: 10 }))
   t.match(records, [{ object: 'api-purchase' }, { ...kept, requestId: null }])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AnswerCounts, failsMore, isModuleFailure } from '../../src/generations/generations.ts'
+import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generations/generations.ts'
 
 const of = (failed: number, all: number) => ({ failed, all })
 
@@ -27,7 +27,7 @@ t.test('only what the module does wrong is its failure', async (t) => {
 })
 
 t.test('answers are counted for each module', async (t) => {
-  const answers = new AnswerCounts()
+  const answers = new ResponseCounts()
   answers.count('cart', true)
   answers.count('cart', false)
   answers.count('purchase', false)

@@ -1,10 +1,10 @@
 import pino from 'pino'
 import t from 'tap'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
-import { placeOfDatabase, readConfig } from '../../src/config/config.ts'
+import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/open-storage.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
-import { readLock } from '../../src/modules/lock.ts'
+import { readLockFile } from '../../src/modules/lock.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 
@@ -24,7 +24,7 @@ t.test('a start and every switch is one line with generation, modules and migrat
     files: { 'index.js': 'throw new Error("no luck")' },
   })
   const config = await readConfig(directory, {})
-  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: t.fail })
+  const storage = await openStorage({ ...databaseAddress(config), onFatal: t.fail })
   const lines: Record<string, unknown>[] = []
   const installed = await InstalledModules.start({
     config,
@@ -49,7 +49,7 @@ t.test('a start and every switch is one line with generation, modules and migrat
   ])
 
   await install(t, directory, withTable)
-  await installed.migrate((await readLock(directory)).modules)
+  await installed.migrate((await readLockFile(directory)).modules)
   await installed.activate({ probed: true })
   const [line, ...more] = news()
   t.match(line, { generation: 2, migrations: ['tally/001-tally'] })

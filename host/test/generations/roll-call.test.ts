@@ -1,8 +1,8 @@
 import { run, sql } from '@mortise/module-sdk'
 import { StillNeededError, type Storage } from '@mortise/storage'
 import type { Test } from 'tap'
-import { assertNobodyNeeds, RollCall, servingHosts } from '../../src/generations/roll-call.ts'
-import { nameOfHost, type ServingHost } from '../../src/generations/serving-host.ts'
+import { assertUnusedByHosts, HostHeartbeats, servingHosts } from '../../src/generations/roll-call.ts'
+import { hostLabel, type ServingHost } from '../../src/generations/serving-host.ts'
 import { migrateHost } from '../../src/modules/migrate-host.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { type Open, testOnPostgres } from '../engines.ts'
@@ -23,7 +23,7 @@ async function setUp(t: Test, open: Open) {
   await migrateHost(storage)
   const join = (self: ServingHost) => {
     const calling = { self }
-    const roll = new RollCall(storage, () => calling.self, log)
+    const roll = new HostHeartbeats(storage, () => calling.self, log)
     t.teardown(() => roll.stop())
     return { calling, roll }
   }
@@ -89,13 +89,13 @@ testOnPostgres('what another host still needs is not taken away', async (t, open
   const [other, here] = [join(host('other', '2.0.0')), host('here')]
   await other.roll.call()
   const others = () => servingHosts(storage)
-  await t.rejects(assertNobodyNeeds(['note'], here.modules, others, 0), {
+  await t.rejects(assertUnusedByHosts(['note'], here.modules, others, 0), {
     constructor: StillNeededError,
-    message: `${nameOfHost(host('other'))} still serves note 2.0.0`,
+    message: `${hostLabel(host('other'))} still serves note 2.0.0`,
   })
-  await t.rejects(assertNobodyNeeds(['note'], {}, others, 0), 'removed here')
-  await assertNobodyNeeds(['visit'], here.modules, others, 0)
-  const following = assertNobodyNeeds(['note'], here.modules, others)
+  await t.rejects(assertUnusedByHosts(['note'], {}, others, 0), 'removed here')
+  await assertUnusedByHosts(['visit'], here.modules, others, 0)
+  const following = assertUnusedByHosts(['note'], here.modules, others)
   other.calling.self = host('other')
   await other.roll.call()
   await following

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { AddressList } from '@mortise/module-sdk'
 import t, { type Test } from 'tap'
-import { Shares } from '../../src/http/limits/shares.ts'
+import { ConcurrencyLimit } from '../../src/http/limits/shares.ts'
 import { answersIn, listen } from './exchange.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
@@ -22,7 +22,7 @@ async function crowdedServer(
     },
     {
       maxConnections,
-      shares: new Shares(most),
+      shares: new ConcurrencyLimit(most),
       proxies: new AddressList(proxies),
       onRefused: (address) => void refused.push(address),
     },

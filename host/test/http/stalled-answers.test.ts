@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { StalledAnswers } from '../../src/http/stalled-answers.ts'
+import { StalledResponses } from '../../src/http/stalled-answers.ts'
 import { dial, listen } from './exchange.ts'
 
 /** More than any system takes off a process for a reader that takes nothing. */
@@ -88,7 +88,7 @@ function slowReader(take: (look: number) => number) {
 t.test('a reader that takes a little is left alone, as long as it does', async (t) => {
   // A byte before every ninth look, ten times.
   const { socket, ended } = slowReader((look) => (look < 90 && look % 9 === 0 ? 1 : 0))
-  const answers = new StalledAnswers({ open: [socket], isFull: false }, 10)
+  const answers = new StalledResponses({ open: [socket], isFull: false }, 10)
   const keepAlive = setInterval(() => {}, 1_000)
   t.teardown(() => {
     answers.stop()
@@ -100,7 +100,7 @@ t.test('a reader that takes a little is left alone, as long as it does', async (
 
 t.test('while all connections are taken, patience is a third at most', async (t) => {
   const { socket, ended } = slowReader((look) => (look === 5 ? 1 : 0))
-  const answers = new StalledAnswers({ open: [socket], isFull: true }, 10)
+  const answers = new StalledResponses({ open: [socket], isFull: true }, 10)
   const keepAlive = setInterval(() => {}, 1_000)
   t.teardown(() => {
     answers.stop()

@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:net'
 import t from 'tap'
-import { tellDropped, tellRefusedAddresses } from '../../src/http/tell-dropped.ts'
+import { logDropped, logRefusedAddresses } from '../../src/http/tell-dropped.ts'
 
 t.test('closed connections are told at once, then by their number', async (t) => {
   const server = Object.assign(new EventEmitter(), { maxConnections: 5 })
   const told: number[] = []
   const { promise: second, resolve } = Promise.withResolvers<void>()
-  tellDropped(
+  logDropped(
     server as unknown as Server,
     {
       warn({ dropped }: { dropped: number }, line: string) {
@@ -35,7 +35,7 @@ t.test('refused connections are told with their number and the last address', as
       if (lines.push(line) === 2) resolve()
     },
   }
-  const refused = tellRefusedAddresses(200, log as never, 10)
+  const refused = logRefusedAddresses(200, log as never, 10)
   for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) refused(address)
   t.same(lines, [{ refused: 1, address: '10.0.0.1' }])
   const keepAlive = setTimeout(() => {}, 10_000)

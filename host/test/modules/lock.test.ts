@@ -4,10 +4,10 @@ import { NewerHostError } from '../../src/config/newer-host-error.ts'
 import {
   type Lock,
   lockedPackages,
-  lockFile,
-  readLock,
+  lockFilePath,
+  readLockFile,
   storedModule,
-  writeLock,
+  writeLockFile,
 } from '../../src/modules/lock.ts'
 import { temporaryFolder } from '../application-folder.ts'
 
@@ -23,15 +23,15 @@ const lock: Lock = { lockVersion: 1, generation: 7, modules: { note: locked } }
 
 t.test('what is written is read, and nothing else is left in the folder', async (t) => {
   const folder = await temporaryFolder(t)
-  await writeLock(folder, lock)
-  t.same(await readLock(folder), lock)
+  await writeLockFile(folder, lock)
+  t.same(await readLockFile(folder), lock)
   t.same(await readdir(folder), ['modules.lock.json'])
-  t.match(await readFile(lockFile(folder), 'utf8'), /\}\n$/)
+  t.match(await readFile(lockFilePath(folder), 'utf8'), /\}\n$/)
 })
 
 t.test('a lock that is missing or broken is an error, never an empty one', async (t) => {
   const folder = await temporaryFolder(t)
-  await t.rejects(readLock(folder), { name: 'LockError', directory: folder, message: /is missing/ })
+  await t.rejects(readLockFile(folder), { name: 'LockFileError', directory: folder, message: /is missing/ })
   const broken = [
     '',
     '{}',
@@ -40,10 +40,10 @@ t.test('a lock that is missing or broken is an error, never an empty one', async
     JSON.stringify({ ...lock, x: 1 }),
   ]
   for (const text of broken) {
-    await writeFile(lockFile(folder), text)
+    await writeFile(lockFilePath(folder), text)
     await t.rejects(
-      readLock(folder),
-      { name: 'LockError', directory: folder, message: /is (not JSON|no lock)/ },
+      readLockFile(folder),
+      { name: 'LockFileError', directory: folder, message: /is (not JSON|no lock)/ },
       text,
     )
   }
@@ -51,8 +51,8 @@ t.test('a lock that is missing or broken is an error, never an empty one', async
 
 t.test('a lock of a later form says that this host is too old for it', async (t) => {
   const folder = await temporaryFolder(t)
-  await writeFile(lockFile(folder), JSON.stringify({ lockVersion: 2, packages: {} }))
-  const reading = readLock(folder)
+  await writeFile(lockFilePath(folder), JSON.stringify({ lockVersion: 2, packages: {} }))
+  const reading = readLockFile(folder)
   await t.rejects(reading, NewerHostError)
   await t.rejects(reading, { message: /written by a newer host: its "lockVersion" is 2/ })
 })
@@ -60,8 +60,8 @@ t.test('a lock of a later form says that this host is too old for it', async (t)
 t.test('the pinned host and the modules are what a lock names', async (t) => {
   const { enabled: _, ...host } = { ...locked, package: '@mortise/cli' }
   const folder = await temporaryFolder(t)
-  await writeLock(folder, { ...lock, host })
-  t.same(await readLock(folder), { ...lock, host })
+  await writeLockFile(folder, { ...lock, host })
+  t.same(await readLockFile(folder), { ...lock, host })
   t.same(
     [...lockedPackages({ ...lock, host })],
     [

@@ -6,11 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { createTokenVerifier } from '../../src/callers/tokens.ts'
-import { placeOfDatabase, readConfig } from '../../src/config/config.ts'
+import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/open-storage.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
-import { readLock, storeDirectory, writeLock } from '../../src/modules/lock.ts'
+import { readLockFile, storeDirectory, writeLockFile } from '../../src/modules/lock.ts'
 import { OpenTelemetry } from '../../src/telemetry/open-telemetry.ts'
 import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 
@@ -43,7 +43,7 @@ async function serving(t: Test, collector?: string) {
   const directory = await applicationFolder(t)
   await install(t, directory, note('1.0.0'))
   const config = await readConfig(directory, {})
-  const storage = await openStorage({ ...placeOfDatabase(config), onFatal: t.fail })
+  const storage = await openStorage({ ...databaseAddress(config), onFatal: t.fail })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenVerifier({ issuers: [] })
   const tracing = collector === undefined ? undefined : new OpenTelemetry(collector, config, logger)
@@ -61,11 +61,11 @@ async function serving(t: Test, collector?: string) {
     await storage.close()
   })
   const enable = async (enabled: boolean) => {
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const modules = Object.fromEntries(
       Object.entries(lock.modules).map(([id, locked]) => [id, { ...locked, enabled }]),
     )
-    await writeLock(directory, { ...lock, generation: lock.generation + 1, modules })
+    await writeLockFile(directory, { ...lock, generation: lock.generation + 1, modules })
     await installed.activate({ probed: true })
   }
   const ask = async () => (await installed.app.inject('/note')).statusCode

@@ -2,7 +2,7 @@ import { DatabaseError } from '@mortise/module-sdk'
 import fastify from 'fastify'
 import pino from 'pino'
 import t from 'tap'
-import { answerCounting } from '../../src/generations/generations.ts'
+import { responseCounting } from '../../src/generations/generations.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
 import { requestLog } from '../../src/requests/observe-requests.ts'
@@ -39,7 +39,7 @@ t.test('a stream that goes on is not slow, and a request that takes as long is',
   t.teardown(() => app.close())
   const requests = new RequestDurations()
   await app.register(requestLog, { requests: false, slowMs: 0 })
-  await app.register(answerCounting, { requests })
+  await app.register(responseCounting, { requests })
   const types = ['text/event-stream', 'text/plain']
   for (const type of types) {
     app.get(`/${type}`, { config: { access: 'public' } }, async (_request, reply) =>

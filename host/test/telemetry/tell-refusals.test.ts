@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { tellRefusals } from '../../src/telemetry/tell-refusals.ts'
+import { logRefusals } from '../../src/telemetry/tell-refusals.ts'
 
 t.test('the beginning and the end are a line each, and what is between a line in a minute', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
@@ -19,7 +19,7 @@ t.test('the beginning and the end are a line each, and what is between a line in
     info: (...line: unknown[]) => lines.push(line),
   }
   const storage = { refusal: undefined as string | undefined, refused: 0 }
-  const stop = tellRefusals(storage, log as never, 'writes', 'reads go on')
+  const stop = logRefusals(storage, log as never, 'writes', 'reads go on')
   tick(5)
   storage.refusal = 'the disk is full'
   storage.refused = 1

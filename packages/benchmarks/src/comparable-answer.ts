@@ -1,5 +1,5 @@
 /** An answer as text in which ids and times, which differ between any two servers, are the same. */
-export async function comparableAnswer(response: Response): Promise<string> {
+export async function comparableResponse(response: Response): Promise<string> {
   const { status, headers } = response
   const told = [status, headers.get('content-type'), headers.get('location'), await response.text()]
   return told

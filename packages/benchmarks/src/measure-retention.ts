@@ -6,9 +6,9 @@ import {
   callRunningHost,
   hashTree,
   type LockedModule,
-  readLock,
+  readLockFile,
   storedModule,
-  writeLock,
+  writeLockFile,
 } from '@mortise/host'
 import { prepareApplication } from '@mortise/verification'
 
@@ -70,7 +70,7 @@ async function heap({ installed }: Application): Promise<number> {
 
 /** Puts another version of the one installed package into the store. */
 async function addVersion(directory: string, version: string): Promise<LockedModule> {
-  const [locked] = Object.values((await readLock(directory)).modules) as [LockedModule]
+  const [locked] = Object.values((await readLockFile(directory)).modules) as [LockedModule]
   const staged = join(directory, 'staged', version)
   await mkdir(join(directory, 'staged'), { recursive: true })
   await cp(storedModule(directory, locked), staged, { recursive: true })
@@ -82,9 +82,9 @@ async function addVersion(directory: string, version: string): Promise<LockedMod
 }
 
 async function activate(directory: string, locked: LockedModule): Promise<void> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const [id] = Object.keys(lock.modules) as [string]
-  await writeLock(directory, { ...lock, generation: lock.generation + 1, modules: { [id]: locked } })
+  await writeLockFile(directory, { ...lock, generation: lock.generation + 1, modules: { [id]: locked } })
   const activated = await callRunningHost(directory, 'activate')
   if (activated === undefined) throw new Error('the host does not run')
 }

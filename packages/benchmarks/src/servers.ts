@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Child, hostServer, mintUsers, prepareApplication, type Usage } from '@mortise/verification'
-import { comparableAnswer } from './comparable-answer.ts'
+import { comparableResponse } from './comparable-answer.ts'
 import { dropSchemas, fillSchema } from './fill-schema.ts'
 import type { LoadPlan } from './load.ts'
 import { type Callers, prepareCallers, send } from './prepare-callers.ts'
@@ -142,7 +142,7 @@ export async function assertSameAnswers(servers: readonly ComparedServer[]): Pro
       if (server.name === 'host before') continue
       const [request] = server.plan(scenario).connections[0] ?? []
       if (!request) throw new Error(`${scenario.name} asks nothing`)
-      answers.set(server.name, await comparableAnswer(await send(server.url, request)))
+      answers.set(server.name, await comparableResponse(await send(server.url, request)))
     }
     if (new Set(answers.values()).size === 1) continue
     const told = Array.from(answers, ([name, answer]) => `--- ${name}\n${answer}`).join('\n')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { comparableAnswer } from '../src/comparable-answer.ts'
+import { comparableResponse } from '../src/comparable-answer.ts'
 
 const item = (id: string, createdAt: string, quantity: number, status = 201) =>
   Response.json({ id, quantity, createdAt }, { status, headers: { location: `/cart/item/${id}` } })
@@ -9,8 +9,8 @@ const other = 'item_01kahr3v8ze5x9g2w0m4c7t6yt'
 
 t.test('ids and times are alike', async (t) => {
   t.equal(
-    await comparableAnswer(item(one, '2026-11-21T09:30:00.000Z', 1)),
-    await comparableAnswer(item(other, '2026-11-21T09:30:00.001Z', 1)),
+    await comparableResponse(item(one, '2026-11-21T09:30:00.000Z', 1)),
+    await comparableResponse(item(other, '2026-11-21T09:30:00.001Z', 1)),
   )
 })
 
@@ -22,7 +22,7 @@ t.test('anything else makes a difference: a value, the status, the prefix of an 
       item(one, time, 2),
       item(one, time, 1, 200),
       item(one.replace('item', 'cart'), time, 1),
-    ].map(comparableAnswer),
+    ].map(comparableResponse),
   )
   t.equal(new Set(answers).size, answers.length)
 })

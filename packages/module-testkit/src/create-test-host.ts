@@ -7,6 +7,7 @@ import {
   createHost,
   createLogger,
   createTokenVerifier,
+  databaseAddress,
   EventLog,
   hostMigrations,
   inContractOrder,
@@ -15,7 +16,6 @@ import {
   moduleMigrations,
   moduleSettings,
   openStorage,
-  placeOfDatabase,
   readConfig,
   readPackage,
   type Storage,
@@ -75,7 +75,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   const place = server === undefined ? undefined : temporarySchema(server)
   const config = await testConfig(directory, { ...options.config, ...(place && { database: place.url }) })
   const database = await openStorage({
-    ...placeOfDatabase(config),
+    ...databaseAddress(config),
     rehearse: options.rehearse ?? true,
     onFatal: (error) => {
       throw error

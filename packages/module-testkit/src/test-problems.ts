@@ -17,13 +17,13 @@ interface DescribedRoute {
 /**
  * Registers two tests: the README lists all problems of a module and no others, in a table whose rows begin with
  * status and code; the OpenAPI document names each at the routes that answer it.
- * @param hostOf makes a host that serves the module
+ * @param hostPackageOf makes a host that serves the module
  */
 export function testProblems<Test extends object>(
   test: Register<Test>,
   plugin: ModulePlugin,
   readme: URL,
-  hostOf: (t: Test) => Promise<Pick<TestHost, 'app'>>,
+  hostPackageOf: (t: Test) => Promise<Pick<TestHost, 'app'>>,
 ): void {
   const problems = Object.entries(declarationOf(plugin)?.problems ?? {}).map(
     ([code, { status }]) => `${status} ${code}`,
@@ -34,7 +34,7 @@ export function testProblems<Test extends object>(
   })
 
   test('the OpenAPI document names every problem at the routes that answer it', async (t) => {
-    const { app } = await hostOf(t)
+    const { app } = await hostPackageOf(t)
     const described = inOpenapi((await app.inject('/openapi.json')).json())
     deepEqual(
       problems.filter((problem) => !described.has(problem)),

@@ -9,14 +9,14 @@ export { modeOf, publish, writeDurably, writeNewDurably } from './files/write-du
 export { inspectDatabase } from './inspect-database.ts'
 export type { DatabaseInspection } from './migrations/compare-migrations.ts'
 export { readMigrations } from './migrations/migration-files.ts'
-export { type DatabasePlace, type OpenOptions, openStorage, type StorageOptions } from './open-storage.ts'
+export { type DatabaseAddress, type OpenOptions, openStorage, type StorageOptions } from './open-storage.ts'
 export { endWithParent } from './port/end-with-parent.ts'
 export {
   BrokenStorageError,
   EngineError,
   isFull,
+  isLoggedElsewhere,
   isRefusal,
-  isTold,
   MigrationError,
   NoDatabaseError,
   StillNeededError,
@@ -44,9 +44,9 @@ export { isPostgresUrl, parsePostgresUrl } from './postgres/postgres-url.ts'
 export { type Move, postgresData, type Reconciled } from './postgres-data.ts'
 export { readContents } from './read-contents.ts'
 export { copyDatabase } from './sqlite/copy-database.ts'
-export { damageOf } from './sqlite/damage-of.ts'
+export { findCorruption } from './sqlite/damage-of.ts'
 export { type Column, describeTables, type Table } from './sqlite/describe-tables.ts'
 export { extractModule } from './sqlite/extract-module.ts'
-export { keptFree, volumeOf } from './sqlite/free-space.ts'
+export { reservedBytes, volumeOf } from './sqlite/free-space.ts'
 export { changeDatabaseFile, readDatabaseFile } from './sqlite/read-file.ts'
 export { readFileContents } from './sqlite/read-file-contents.ts'

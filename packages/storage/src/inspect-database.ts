@@ -1,6 +1,6 @@
 import type { Transaction } from '@mortise/module-sdk'
 import type { DatabaseInspection } from './migrations/compare-migrations.ts'
-import { type DatabasePlace, openStorage } from './open-storage.ts'
+import { type DatabaseAddress, openStorage } from './open-storage.ts'
 import { NoDatabaseError } from './port/errors.ts'
 import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 
@@ -11,7 +11,7 @@ import type { LedgerEntry, MigrationSet } from './port/storage.ts'
  * @throws {StorageUnreachableError}
  */
 export async function inspectDatabase<Own>(
-  place: DatabasePlace,
+  place: DatabaseAddress,
   sets: readonly MigrationSet[],
   read: (ledger: readonly LedgerEntry[]) => Transaction<Own>,
 ): Promise<DatabaseInspection<Own> | undefined> {

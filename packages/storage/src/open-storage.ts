@@ -17,7 +17,7 @@ import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 
 /** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
-export type DatabasePlace = { readonly file: string } | { readonly url: string }
+export type DatabaseAddress = { readonly file: string } | { readonly url: string }
 
 export interface OpenOptions {
   /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
@@ -34,7 +34,7 @@ export interface OpenOptions {
   readonly outbox?: Outbox
   readonly observer?: StorageObserver
   /**
-   * Writes are refused while its disk has less room than `bytes` (see `keptFree`). SQLite only; without, until there is
+   * Writes are refused while its disk has less room than `bytes` (see `reservedBytes`). SQLite only; without, until there is
    * none.
    */
   readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
@@ -42,7 +42,7 @@ export interface OpenOptions {
   readonly schema?: DatabaseSchema
 }
 
-export type StorageOptions = DatabasePlace & OpenOptions
+export type StorageOptions = DatabaseAddress & OpenOptions
 
 /**
  * Opens the database of one host.
@@ -83,7 +83,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       // SQLite syncs the names of the database and its log too, but goes on where that fails.
       await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
-      const space = keepFree && { keptFree: keepFree.bytes, read: keepFree.read ?? (() => volumeOf(path)) }
+      const space = keepFree && {
+        reservedBytes: keepFree.bytes,
+        read: keepFree.read ?? (() => volumeOf(path)),
+      }
       const reader = openReader(path)
       return new SqliteStorage({
         ...{ writer, reader, lock, onFatal, onCheckpoint, rehearse, outbox, observer, space },

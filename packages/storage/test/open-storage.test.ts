@@ -19,7 +19,7 @@ import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStorage } from '../src/open-storage.ts'
 import { StorageBusyError } from '../src/port/errors.ts'
-import { openBeside } from '../src/sqlite/open-connections.ts'
+import { openSeparate } from '../src/sqlite/open-connections.ts'
 import { insertItem, SCHEMA, temporaryStorage } from './temporary-storage.ts'
 
 const items = sql`SELECT id FROM item ORDER BY id`
@@ -119,7 +119,7 @@ t.test('a log that was left is written anew before a host opens the database', a
 
 t.test('so it is where somebody else opens it, who copies the log into it at the end', async (t) => {
   const file = await leftDatabase(t)
-  const database = openBeside(file)
+  const database = openSeparate(file)
   t.teardown(() => database.close())
   t.not(statSync(`${file}-wal`).mtime.getFullYear(), 2001)
   t.strictSame(database.prepare('SELECT id FROM item').all(), [{ id: 1 }])

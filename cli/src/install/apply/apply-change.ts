@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type AppliedMigration,
-  emptyLock,
+  emptyLockFile,
   type Generation,
   type Lock,
   type LockedPackage,
   readGenerations,
-  readLock,
+  readLockFile,
   recordGeneration,
 } from '@mortise/host'
 import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
-import { assertInForce, generationOf, inForce, isSame, nextGeneration } from '../../changes/in-force.ts'
+import { assertCurrent, generationOf, inForce, isSame, nextGeneration } from '../../changes/in-force.ts'
 import {
   closeJournal,
   type Journal,
@@ -77,7 +77,7 @@ export async function applyChange({
   object,
   anyLock = false,
 }: Change): Promise<Switched> {
-  if (!anyLock) await assertInForce(directory)
+  if (!anyLock) await assertCurrent(directory)
   await assertDatabaseThere(directory)
   const present = await recordUnrecorded(directory, former)
   const { lockVersion } = former
@@ -95,7 +95,7 @@ export async function applyConfig(
   config: NonNullable<Journal['config']>,
   record: Journal['record'],
 ): Promise<void> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const command = String(record.details.command)
   const journal = { command, record, former: lock, next: lock, config, undo: [] }
   await writeJournal(directory, journal)
@@ -107,9 +107,9 @@ export async function applyConfig(
  * the store, and were checked and probed.
  * @throws {Failure} as `applyChange`: what was in force before still is
  */
-export async function applyFromOutside(directory: string, command: string, next: Lock): Promise<Switched> {
+export async function applyExternalChange(directory: string, command: string, next: Lock): Promise<Switched> {
   await assertDatabaseThere(directory)
-  const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLock))
+  const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLockFile))
   const { lock: former } = present
   const outside = generationOf(next, present)
   const record = changeRecord(command, former, next, undefined, outside)
@@ -142,7 +142,7 @@ export async function blocksStart(directory: string): Promise<boolean> {
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { next, command, outside } = journal
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   if (outside === undefined && isDeepStrictEqual(journal.former, next)) {
     await commit(directory, journal)
     await closeJournal(directory, journal, 'done')

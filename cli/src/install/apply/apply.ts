@@ -5,11 +5,11 @@ import { type RestoredSnapshot, restoreSnapshot } from '../../data/restore-snaps
 import { type Failure, failureOf } from '../../failures/index.ts'
 import { moveToStore } from '../../store/staging.ts'
 import { asFailure } from '../../terminal/explain.ts'
-import { putBack } from '../fetch/restore-store.ts'
+import { restorePackages } from '../fetch/restore-store.ts'
 import { lockedHost } from '../fetch/stage-host.ts'
 import type { Probed } from '../probe/probe.ts'
-import { applyChange, applyFromOutside, type Switched } from './apply-change.ts'
-import { takeUpRestored } from './take-up-restored.ts'
+import { applyChange, applyExternalChange, type Switched } from './apply-change.ts'
+import { activateRestored } from './take-up-restored.ts'
 
 /** What came of a change; after a dry run nothing. */
 export interface Applied extends Probed {
@@ -27,7 +27,7 @@ export const nothingApplied = { switched: undefined, purged: [] }
 export async function apply(probed: Probed): Promise<Applied> {
   const { input, target, arriving, arrivingHost, restored, failures, wayBack } = probed
   const { directory, command, terminal } = input
-  await putBack(directory, restored)
+  await restorePackages(directory, restored)
   if (failures.length > 0) throw failures[0]
   for (const { candidate, locked } of arriving)
     if (candidate)
@@ -53,9 +53,9 @@ export async function apply(probed: Probed): Promise<Applied> {
 async function switchTo(probed: Probed): Promise<Switched | undefined> {
   const { input, former, target, fromOutside, arriving, arrivingHost, leaving, missing, wayBack } = probed
   const { directory, command } = input
-  if (fromOutside) return await applyFromOutside(directory, command, target)
+  if (fromOutside) return await applyExternalChange(directory, command, target)
   if (arriving.length === 0 && !arrivingHost && isSame(target, former)) {
-    const live = await takeUpRestored(directory, missing)
+    const live = await activateRestored(directory, missing)
     return live === undefined ? undefined : { generation: probed.generation, live, migrations: [] }
   }
   const off = leaving.flatMap((id) => {

@@ -1,4 +1,4 @@
-import { type Lock, recordGeneration, writeLock } from '@mortise/host'
+import { type Lock, recordGeneration, writeLockFile } from '@mortise/host'
 import { closeJournal, type Journal } from '../../changes/journal.ts'
 import { restoreCommand } from '../../data/archives.ts'
 import { Failure } from '../../failures/index.ts'
@@ -17,7 +17,7 @@ export async function takeBack(
   const { command, next, config } = journal
   const back = backOf(journal)
   if (config) await replaceConfig(directory, config.next, config.former)
-  await writeLock(directory, back)
+  await writeLockFile(directory, back)
   await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation, reason })
   const outcome = await activate(directory)
   const schema = await undoneOrSaid(directory, journal.former, migrated)

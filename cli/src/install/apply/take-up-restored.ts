@@ -1,5 +1,5 @@
-import { readLock } from '@mortise/host'
-import { cameFromOutside, inForce } from '../../changes/in-force.ts'
+import { readLockFile } from '@mortise/host'
+import { inForce, isExternalChange } from '../../changes/in-force.ts'
 import { Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 
@@ -9,12 +9,12 @@ import { activate } from './activate.ts'
  *   which is taken up with a snapshot only
  * @throws {Failure} where one of them does not answer
  */
-export async function takeUpRestored(
+export async function activateRestored(
   directory: string,
   restored: readonly string[],
 ): Promise<boolean | undefined> {
   if (restored.length === 0) return undefined
-  if (cameFromOutside(await readLock(directory), await inForce(directory))) return undefined
+  if (isExternalChange(await readLockFile(directory), await inForce(directory))) return undefined
   const outcome = await activate(directory, { again: true })
   if (outcome === 'no host') return undefined
   if (outcome === 'served') return true

@@ -1,7 +1,7 @@
 import {
   type AppliedMigration,
   callApplication,
-  HostGoneError,
+  HostEndedError,
   type Lock,
   runAlone,
   StillNeededError,
@@ -46,7 +46,7 @@ export async function undoMigrations(
     return { archive }
   } catch (error) {
     if (error instanceof StillNeededError) return { stays: error.message }
-    if (error instanceof HostGoneError) throw error
+    if (error instanceof HostEndedError) throw error
     throw new Failure(
       'unexpected',
       'undo-failed',

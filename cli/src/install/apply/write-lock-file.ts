@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { configFile, readLock, readText, replaceFile, writeLock } from '@mortise/host'
+import { configFile, readLockFile, readText, replaceFile, writeLockFile } from '@mortise/host'
 import { type Journal, removeJournal } from '../../changes/journal.ts'
 
 /** The commit point: writes modules.lock.json, and app.config.json before it. Where it fails, on a full disk say, what was in force stays so, and no later command completes it. */
@@ -8,7 +8,7 @@ export async function commit(directory: string, journal: Journal): Promise<void>
   const { config, former, next } = journal
   try {
     if (config) await replaceConfig(directory, config.former, config.next)
-    if (!isDeepStrictEqual(former, next)) await writeLock(directory, next)
+    if (!isDeepStrictEqual(former, next)) await writeLockFile(directory, next)
   } catch (error) {
     // What cannot be put back now is completed, or put back, by the next command.
     await dropUncommitted(directory, journal).catch(() => {})
@@ -17,7 +17,7 @@ export async function commit(directory: string, journal: Journal): Promise<void>
 }
 
 async function dropUncommitted(directory: string, { config, former }: Journal): Promise<void> {
-  if (!isDeepStrictEqual(await readLock(directory), former)) return
+  if (!isDeepStrictEqual(await readLockFile(directory), former)) return
   if (config && (await readText(await realpath(configFile(directory)))) !== config.former) {
     await replaceConfig(directory, config.next, config.former)
   }

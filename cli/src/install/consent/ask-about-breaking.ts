@@ -8,7 +8,7 @@ import type { Plan } from '../plan/module-plan.ts'
  * was agreed to, and the changes have been said.
  * @throws {Failure} where the answer is not yes
  */
-export async function askAboutBreaking(
+export async function confirmBreaking(
   plans: readonly Plan[],
   terminal: Terminal,
   yes: boolean,

@@ -9,7 +9,7 @@ import type { Candidate } from '../fetch/candidate.ts'
  * @param known what is installed
  * @throws {Failure} where the answer is not yes
  */
-export async function askAboutOrigins(
+export async function confirmSources(
   fresh: readonly Candidate[],
   known: readonly LockedModule[],
   terminal: Terminal,

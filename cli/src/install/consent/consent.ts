@@ -1,9 +1,9 @@
 import { readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { agreeToLoss } from '../../data/restore-snapshot.ts'
-import { askBeforeLoss } from '../../terminal/ask-before-loss.ts'
+import { confirmDataLoss } from '../../terminal/ask-before-loss.ts'
 import type { Planned } from '../plan/plan.ts'
-import { askAboutOrigins } from './ask-about-origins.ts'
+import { confirmSources } from './ask-about-origins.ts'
 
 /** Asks about what is new or lost. @throws {Failure} where the answer is not yes */
 export async function consent(planned: Planned): Promise<void> {
@@ -13,13 +13,13 @@ export async function consent(planned: Planned): Promise<void> {
   const past = fromOutside ? [former] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
   const again = restored.flatMap(({ module }) => module ?? [])
-  await askAboutOrigins(again, known, terminal, yes)
+  await confirmSources(again, known, terminal, yes)
   const fresh = arriving.flatMap(({ candidate }) => candidate ?? []).filter((one) => !again.includes(one))
-  await askAboutOrigins(fresh, Object.values(former.modules), terminal, yes)
+  await confirmSources(fresh, Object.values(former.modules), terminal, yes)
   if (wayBack?.snapshot) await agreeToLoss(directory, terminal, yes, wayBack.snapshot.loss)
-  else if (wayBack && wayBack.migrations.length > 0) await askBeforeLoss(terminal, yes, 'Undo that?')
+  else if (wayBack && wayBack.migrations.length > 0) await confirmDataLoss(terminal, yes, 'Undo that?')
   if (purge.drops.length > 0) {
     terminal.note(`Drops ${purgeText(purge)}. An archive of them precedes it.`)
-    await askBeforeLoss(terminal, yes, 'Drop that?')
+    await confirmDataLoss(terminal, yes, 'Drop that?')
   }
 }

@@ -2,7 +2,7 @@ import { exitCodes, Failure } from '../../failures/index.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 import type { Resolved } from '../resolve/resolve.ts'
 import { npmOptions } from './npm-options.ts'
-import { putBack, stageLocked } from './restore-store.ts'
+import { restorePackages, stageLocked } from './restore-store.ts'
 
 /**
  * What is older than the last generations may have left the store. It was installed here, so it goes back there at once.
@@ -24,7 +24,7 @@ export async function fetchFormer(
   }
   try {
     const npm = await npmOptions(directory)
-    await putBack(directory, await stageLocked(directory, target, missing, { directory, npm }))
+    await restorePackages(directory, await stageLocked(directory, target, missing, { directory, npm }))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new Failure(

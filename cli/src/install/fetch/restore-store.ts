@@ -22,7 +22,7 @@ export async function restoreStore(
   npm: NpmOptions,
 ): Promise<string[]> {
   const missing = await missingInStore(directory, lock, names)
-  await putBack(directory, await stageLocked(directory, lock, missing, { directory, npm }))
+  await restorePackages(directory, await stageLocked(directory, lock, missing, { directory, npm }))
   return missing
 }
 
@@ -80,7 +80,7 @@ export async function stageLocked(
 }
 
 /** Moves what was fetched once more to its place in the store. */
-export async function putBack(directory: string, staged: readonly Restorable[]): Promise<void> {
+export async function restorePackages(directory: string, staged: readonly Restorable[]): Promise<void> {
   for (const { locked, module, host } of staged) {
     const { package: found } = host ?? module
     await moveToStore(found.directory, storedModule(directory, locked), locked.tree)

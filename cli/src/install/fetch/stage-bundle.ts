@@ -1,6 +1,6 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, type LockedModule, type LockedPackage, readLock, readPackage } from '@mortise/host'
+import { type Lock, type LockedModule, type LockedPackage, readLockFile, readPackage } from '@mortise/host'
 import { Failure } from '../../failures/index.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { makeStaging, seal } from '../../store/staging.ts'
@@ -45,12 +45,12 @@ export async function stageBundle(source: Source, directory: string): Promise<St
   if (lock.host === undefined) return { modules }
   const place = await makeStaging(directory)
   await rename(join(staging, 'host'), place)
-  return { modules, host: await hostOf(lock.host, place, source) }
+  return { modules, host: await hostPackageOf(lock.host, place, source) }
 }
 
 async function readBundledLock(staging: string, what: string): Promise<Lock> {
   try {
-    return await readLock(staging)
+    return await readLockFile(staging)
   } catch (error) {
     throw refused(what, 'unsafe-package', (error as Error).message.replaceAll(`${staging}/`, ''))
   }
@@ -83,7 +83,7 @@ async function candidateOf(
   return { ...(await stagedAs(locked, place, what, source)), enabled: locked.enabled, package: found }
 }
 
-async function hostOf(locked: LockedPackage, place: string, source: Source): Promise<HostCandidate> {
+async function hostPackageOf(locked: LockedPackage, place: string, source: Source): Promise<HostCandidate> {
   const what = `host in ${source.target}`
   const found = await readHost(place, what)
   checkHostInside(found, what)

@@ -1,7 +1,7 @@
 import semver from 'semver'
 import { Failure } from '../../failures/index.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
-import { makeStaging, type SealedTree, seal } from '../../store/staging.ts'
+import { type FinalizedPackage, makeStaging, seal } from '../../store/staging.ts'
 import type { Source } from '../resolve/source.ts'
 import { installDependencies } from './dependencies.ts'
 import { fetchPackage } from './fetch-package.ts'
@@ -10,7 +10,7 @@ import { unpack } from './unpack.ts'
 import type { Signed } from './verify-signature.ts'
 
 /** A package that lies in staging, complete; nothing of it has run. */
-export interface Staged<Package> extends SealedTree {
+export interface Staged<Package> extends FinalizedPackage {
   readonly source: Source
   /** For people: where its bytes came from. */
   readonly from: string

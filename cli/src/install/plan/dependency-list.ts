@@ -39,7 +39,7 @@ export async function listDependencies(
   for (const entry of entries) {
     if (!entry.isFile()) continue
     const path = relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/')
-    const place = placeOf(path)
+    const place = locationOf(path)
     if (place === undefined) continue
     const own = files.get(place)
     if (own) own.push(path)
@@ -58,7 +58,7 @@ export async function listDependencies(
 }
 
 /** The place of the package that a file belongs to: `node_modules/a/node_modules/@b/c`. */
-function placeOf(path: string): string | undefined {
+function locationOf(path: string): string | undefined {
   return /^(?:node_modules\/(?:@[^/]+\/)?[^@./][^/]*(?=\/)\/?)+/.exec(path)?.[0].replace(/\/$/, '')
 }
 

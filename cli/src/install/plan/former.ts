@@ -3,7 +3,7 @@ import { lockedModule } from '../../store/installed-packages.ts'
 import { holds } from '../../store/staging.ts'
 
 /** What an upgrade takes the place of. */
-export interface Former {
+export interface PreviousVersion {
   readonly version: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
@@ -14,7 +14,11 @@ export interface Former {
 }
 
 /** What is installed of a module; undefined where nothing is. */
-export async function formerOf(id: string, lock: Lock, directory: string): Promise<Former | undefined> {
+export async function previousVersionOf(
+  id: string,
+  lock: Lock,
+  directory: string,
+): Promise<PreviousVersion | undefined> {
   const locked = lockedModule(lock, id)
   if (locked === undefined) return undefined
   const { version, integrity, enabled, tree } = locked

@@ -1,5 +1,5 @@
 import { type Lock, type ModulePackage, storedModule } from '@mortise/host'
-import { hostOf } from '../../store/host-package.ts'
+import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
 import { missingOf } from './checks/host-range.ts'
@@ -40,7 +40,7 @@ export async function hostPlanOf(
   const before = lock.host && (await listDependencies(storedModule(directory, lock.host)))
   const changes = dependencyChanges(now, before?.length === 0 ? undefined : before)
   const { from: origin, files, bytes, integrity } = candidate
-  const from = hostOf(lock, directory).version
+  const from = hostPackageOf(lock, directory).version
   const to = candidate.package.version
   return { from, to, inRange, outside, ...changes, origin, files, bytes, integrity }
 }

@@ -11,7 +11,7 @@ import { contractions, type TableChange, tableChanges } from './breaking/table-c
 import { type Peer, peersOf } from './checks/host-range.ts'
 import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { type About, aboutOf, listDependencies } from './dependency-list.ts'
-import type { Former } from './former.ts'
+import type { PreviousVersion } from './former.ts'
 import { tablesOf } from './tables-of.ts'
 
 /** What installing one module will do, from its files alone: none of its code has run. */
@@ -65,7 +65,7 @@ type Planned = Pick<
   Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
 
 /** @throws {Failure} where its migrations fail on an empty database */
-export async function planOf(candidate: Planned, former?: Former): Promise<Plan> {
+export async function planOf(candidate: Planned, former?: PreviousVersion): Promise<Plan> {
   const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)
   const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))

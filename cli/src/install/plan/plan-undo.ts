@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import {
   type AppliedMigration,
   callApplication,
+  databaseAddress,
   MigrationError,
   openStorage,
-  placeOfDatabase,
   readConfig,
   readContents,
   type Storage,
@@ -47,7 +47,7 @@ export async function planUndo(
     const before = await readColumns(storage)
     await storage.undo(migrations)
     const after = await readColumns(storage)
-    const { rows } = await readContents(placeOfDatabase(await readConfig(directory)))
+    const { rows } = await readContents(databaseAddress(await readConfig(directory)))
     return dropped(before, after).map((drop) => ({ ...drop, rows: Number(rows[drop.table] ?? 0) }))
   } catch (error) {
     if (error instanceof MigrationError) throw notUndoable(error)

@@ -1,15 +1,15 @@
 import { type ModulePackage, readConfig } from '@mortise/host'
 import { type PurgePlan, planPurge } from '../../data/purge-modules.ts'
-import { hostThere } from '../../store/host-package.ts'
+import { requireHost } from '../../store/host-package.ts'
 import type { Verified } from '../verify/verify.ts'
 import { refuseBreaking } from './breaking/refuse-breaking.ts'
 import { checkModules } from './checks/check-modules.ts'
-import { leavingFor } from './checks/leaving.ts'
+import { modulesToDisable } from './checks/leaving.ts'
 import { checkNotRequired } from './checks/not-required.ts'
-import { formerOf } from './former.ts'
+import { previousVersionOf } from './former.ts'
 import { type HostPlan, hostPlanOf } from './host-plan.ts'
 import { type Plan, planOf } from './module-plan.ts'
-import { hostPlanText, noteUnheardOf, planText, restoredHostText } from './print-plan.ts'
+import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
 import { planBack, type WayBack } from './way-back.ts'
 
 /** What the change will do, from files alone; it is printed, and nothing stands in its way. */
@@ -63,20 +63,22 @@ export async function plan(verified: Verified): Promise<Planned> {
 
   const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, former, directory, beside))
   if (hostPlan) terminal.note(hostPlanText(hostPlan))
-  const leaving = hostPlan ? await leavingFor(hostPlan, former, directory, input.disableIncompatible) : []
+  const leaving = hostPlan
+    ? await modulesToDisable(hostPlan, former, directory, input.disableIncompatible)
+    : []
   const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
   // One that is switched off is checked and probed when it is switched on.
   const serving = arriving.filter(({ locked }) => locked.enabled)
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
-  checkModules(serving, others, await readConfig(directory), host?.package ?? hostThere(target, directory))
-  const formers = await Promise.all(arriving.map(({ id }) => formerOf(id, former, directory)))
+  checkModules(serving, others, await readConfig(directory), host?.package ?? requireHost(target, directory))
+  const formers = await Promise.all(arriving.map(({ id }) => previousVersionOf(id, former, directory)))
   const replaced = formers.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
   // It was planned when it was installed.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
   const plans = await Promise.all(arriving.map((one, index) => planOf(one, formers[index])))
   for (const one of plans) terminal.note(planText(one))
-  noteUnheardOf(plans, beside, terminal)
+  reportUnknownEvents(plans, beside, terminal)
   if (input.failOnBreaking) refuseBreaking(plans)
   return { ...planned, plans }
 }

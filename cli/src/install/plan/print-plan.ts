@@ -113,7 +113,7 @@ export function wayBackText(to: number, { changes, undo, drops }: RollbackPlan):
 }
 
 /** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
-export function noteUnheardOf(
+export function reportUnknownEvents(
   planned: readonly Plan[],
   beside: readonly ModulePackage[],
   terminal: Terminal,

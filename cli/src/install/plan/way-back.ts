@@ -1,4 +1,4 @@
-import { type AppliedMigration, callRunningHost, nameOfHost, runAlone } from '@mortise/host'
+import { type AppliedMigration, callRunningHost, hostLabel, runAlone } from '@mortise/host'
 import { changesBetween } from '../../changes/changes-between.ts'
 import { isSame } from '../../changes/in-force.ts'
 import { assertArchivable } from '../../data/archives.ts'
@@ -78,7 +78,7 @@ async function irreversible(
 /** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
 async function assertStopped(directory: string, to: number): Promise<void> {
   const isRunning = (await callRunningHost(directory, 'state')) !== undefined
-  const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(nameOfHost)
+  const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(hostLabel)
   if (!isRunning && others.length === 0) return
   const who = isRunning ? 'the running one' : others.join(', ')
   throw new Failure(

@@ -1,4 +1,4 @@
-import { ConfigError, ModuleError, probe, readConfig, readLock, storedModule } from '@mortise/host'
+import { ConfigError, ModuleError, probe, readConfig, readLockFile, storedModule } from '@mortise/host'
 
 /**
  * Who may use which route of an installed module, found by loading what is installed in a child process.
@@ -8,7 +8,7 @@ export async function installedAccess(
   directory: string,
   id: string,
 ): Promise<Readonly<Record<string, string>> | null> {
-  const { modules } = await readLock(directory)
+  const { modules } = await readLockFile(directory)
   const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)
   if (!enabled.some(([one]) => one === id)) return null
   let probed = enabled.map(([one, locked]) => ({ id: one, directory: storedModule(directory, locked) }))

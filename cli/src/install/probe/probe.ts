@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ModulePackage, readConfig } from '@mortise/host'
-import { hostThere } from '../../store/host-package.ts'
+import { requireHost } from '../../store/host-package.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { askAboutBreaking } from '../consent/ask-about-breaking.ts'
+import { confirmBreaking } from '../consent/ask-about-breaking.ts'
 import { apiChanges } from '../plan/breaking/api-changes.ts'
 import { refuseBreaking } from '../plan/breaking/refuse-breaking.ts'
 import type { Plan } from '../plan/module-plan.ts'
@@ -24,7 +24,7 @@ export async function probe(planned: Planned): Promise<Probed> {
   const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
   let { plans } = planned
   if (isNewHost && target.host) {
-    const next = host?.package ?? hostThere(target, directory)
+    const next = host?.package ?? requireHost(target, directory)
     await terminal.during('Probing', () => tryHost(next, directory, [...others, ...serving]))
   } else if (arriving.length > 0) {
     const own = arriving.flatMap(({ id, source }) => (source && isOwnFolder(source) ? [id] : []))
@@ -35,7 +35,7 @@ export async function probe(planned: Planned): Promise<Probed> {
     plans = plans.map((plan) => completePlan(plan, replaced, probed, terminal))
   }
   if (input.failOnBreaking) refuseBreaking(plans)
-  await askAboutBreaking(plans, terminal, yes)
+  await confirmBreaking(plans, terminal, yes)
   return { ...planned, plans }
 }
 

@@ -1,16 +1,16 @@
 import {
-  emptyLock,
+  emptyLockFile,
   type Generation,
   type Lock,
   type LockedModule,
   lockedPackages,
   readConfig,
   readGenerations,
-  readLock,
+  readLockFile,
 } from '@mortise/host'
-import { assertInForce, cameFromOutside, inForce, isSame } from '../../changes/in-force.ts'
-import { restoreLostLock } from '../../changes/lost-lock.ts'
-import { sayUnreadable } from '../../changes/say-unreadable.ts'
+import { assertCurrent, inForce, isExternalChange, isSame } from '../../changes/in-force.ts'
+import { restoreLostLockFile } from '../../changes/lost-lock.ts'
+import { reportUnreadable } from '../../changes/say-unreadable.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import type { Input } from '../input.ts'
 import { formerGeneration } from './former-generation.ts'
@@ -51,7 +51,7 @@ export interface Resolved {
 export async function resolve(input: Input, staging: string): Promise<Resolved> {
   const { directory } = input
   if (input.kind === 'rollback') return await resolveBack(input, staging)
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const present = await inForce(directory)
   const resolved = {
     ...{ input, staging, former: lock, generation: present?.generation ?? lock.generation, target: lock },
@@ -65,11 +65,11 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       const found = input.specs.map((spec) => resolveSpec(spec, lookup))
       const sources = found.filter((one): one is Source => !('installed' in one))
       const all = [...lockedPackages(lock).keys()]
-      if (sources.length === 0 && cameFromOutside(lock, present)) {
-        const [former, generation] = [present?.lock ?? emptyLock, present?.generation ?? 0]
+      if (sources.length === 0 && isExternalChange(lock, present)) {
+        const [former, generation] = [present?.lock ?? emptyLockFile, present?.generation ?? 0]
         return { ...resolved, former, generation, fromOutside: { present }, pinned: all }
       }
-      await assertInForce(directory)
+      await assertCurrent(directory)
       const named = found.flatMap((one) => ('installed' in one ? [one.installed] : []))
       return { ...resolved, sources, pinned: found.length === 0 ? all : named }
     }
@@ -77,11 +77,11 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       const { aliases } = await readConfig(directory)
       const names = input.names.length > 0 ? input.names : Object.keys(lock.modules)
       const sources = names.map((name) => upgradeSource(name, lock, directory, aliases))
-      await assertInForce(directory)
+      await assertCurrent(directory)
       return { ...resolved, sources }
     }
     case 'host-upgrade':
-      await assertInForce(directory)
+      await assertCurrent(directory)
       return { ...resolved, hostSource: hostSource(input.version, directory, lock) }
     case 'enable':
     case 'disable': {
@@ -105,11 +105,11 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
 /** What a former generation had: its packages are in the store, or are fetched again. */
 async function resolveBack(input: Input & { kind: 'rollback' }, staging: string): Promise<Resolved> {
   const { directory, terminal, dryRun } = input
-  const restored = dryRun ? undefined : await restoreLostLock(directory)
+  const restored = dryRun ? undefined : await restoreLostLockFile(directory)
   if (restored !== undefined) terminal.note(restored)
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   const generations = await readGenerations(directory)
-  sayUnreadable(generations, terminal)
+  reportUnreadable(generations, terminal)
   const generation = generations.known.at(-1)?.generation
   // A lock that was lost is back: that is the way back which was asked for.
   const wanted = restored === undefined ? input.generation : (input.generation ?? generation)

@@ -1,4 +1,4 @@
-import { changesFromOutside } from '../../changes/in-force.ts'
+import { externalChanges } from '../../changes/in-force.ts'
 import { exitCodes, Failure } from '../../failures/index.ts'
 import type { Resolved } from './resolve.ts'
 
@@ -10,7 +10,7 @@ export async function sayWhatStays<Result>(
   if (fromOutside === undefined) return await work()
   const { present } = fromOutside
   terminal.note(
-    `modules.lock.json came from outside. Against ${present === undefined ? 'nothing installed' : `generation ${present.generation}`}: ${changesFromOutside(target, present)}`,
+    `modules.lock.json came from outside. Against ${present === undefined ? 'nothing installed' : `generation ${present.generation}`}: ${externalChanges(target, present)}`,
   )
   try {
     return await work()

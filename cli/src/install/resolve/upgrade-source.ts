@@ -1,4 +1,4 @@
-import { emptyLock, type Lock } from '@mortise/host'
+import { emptyLockFile, type Lock } from '@mortise/host'
 import { valid } from 'semver'
 import { Failure } from '../../failures/index.ts'
 import { requireInstalled } from '../../store/installed-packages.ts'
@@ -29,6 +29,6 @@ export function upgradeSource(
   const consent = spec.startsWith('npm:') ? 'npm:' : ''
   const target = version === undefined ? spec : `${consent}${packageName}@${version}`
   // Nothing is pinned here: what is installed is what is to be left behind.
-  const source = resolveSpec(target, { directory, cwd: directory, lock: emptyLock, aliases })
+  const source = resolveSpec(target, { directory, cwd: directory, lock: emptyLockFile, aliases })
   return version === undefined ? { ...(source as Source), record: () => spec } : (source as Source)
 }

@@ -3,7 +3,13 @@ import fs, { readFile, rm, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { callRunningHost, controlSocket, type DatabaseSchema, readLock, writeLock } from '@mortise/host'
+import {
+  callRunningHost,
+  controlSocket,
+  type DatabaseSchema,
+  readLockFile,
+  writeLockFile,
+} from '@mortise/host'
 import t from 'tap'
 import { readJournal, writeJournal } from '../../../src/changes/journal.ts'
 import { interruptedChange } from '../../interrupted-change.ts'
@@ -50,7 +56,7 @@ t.test('a host that cannot take up the change leaves the former modules: exit 5'
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
-  const former = await readLock(directory)
+  const former = await readLockFile(directory)
   // Passes the probe, whose environment is empty, and fails in the host.
   const plugin = `if (process.env.MORTISE_TEST_FAIL) throw new Error('not here'); app.get('/b', { config: { access: 'public' } }, async () => ({}))`
   process.env.MORTISE_TEST_FAIL = '1'
@@ -60,7 +66,7 @@ t.test('a host that cannot take up the change leaves the former modules: exit 5'
     exitCode: 5,
     json: { error: { code: 'activation-failed', message: /not here.*back and serving/ } },
   })
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   t.strictSame(lock.modules, former.modules)
   t.equal(lock.generation, former.generation + 2)
   t.equal(running.state().generation, lock.generation)
@@ -107,7 +113,7 @@ t.test('a running host takes up what was restored', async (t) => {
   t.equal((await get(running, '/hello')).status, 503)
   t.match(await run('module-install'), { exitCode: 0, json: { restored: ['hello'], live: true } })
   t.match(await get(running, '/hello'), { status: 200, body: { version: '1.0.0' } })
-  t.equal((await readLock(directory)).generation, 1, 'the lock stays as it is')
+  t.equal((await readLockFile(directory)).generation, 1, 'the lock stays as it is')
 })
 
 t.test(
@@ -177,7 +183,7 @@ t.test('a host that ends while it migrates leaves the former modules, and the co
     json: { error: { code: 'host-gone', message: /^The running host ended before it had answered/ } },
   })
   await new Promise((resolve) => dying.close(resolve))
-  t.strictSame((await readLock(directory)).modules, {})
+  t.strictSame((await readLockFile(directory)).modules, {})
   t.equal(await readJournal(directory), undefined)
   t.match(await run('module-install', file), { exitCode: 0 })
 })
@@ -188,10 +194,10 @@ t.test('a change that was killed is completed by the next command, whatever it h
       const { root, directory, run } = await testApplication(t)
       const file = await sampleTarball(join(root, 'hello.tgz'))
       await run('module-install', file)
-      const next = await readLock(directory)
+      const next = await readLockFile(directory)
       const former = { ...next, generation: 0, modules: {} }
       await writeJournal(directory, interruptedChange('module-install hello', former, next))
-      if (reached === 'the journal') await writeLock(directory, former)
+      if (reached === 'the journal') await writeLockFile(directory, former)
       const outcome = await run('module-disable', 'hello')
       t.match(outcome.stderr, /Completed "module-install hello", which had been interrupted/)
       t.match(outcome, { exitCode: 0, json: { generation: 2 } })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Application, damageOf, readConfig, readFileContents } from '@mortise/host'
+import { Application, findCorruption, readConfig, readFileContents } from '@mortise/host'
 import t from 'tap'
 import { readJournal } from '../../../src/changes/journal.ts'
 import { assertRoom } from '../../../src/data/disk-room.ts'
@@ -24,7 +24,7 @@ t.test('a change with migrations copies the database first, a running host does 
   await run('module-install', v2)
   t.strictSame(snapshotsIn(directory), ['0.db', '1.db'])
   const file = join(directory, '.app', 'snapshots', '1.db')
-  t.equal(damageOf(file), undefined)
+  t.equal(findCorruption(file), undefined)
   const { rows, ledger } = readFileContents(file)
   t.equal(rows.note, 1)
   t.strictSame(

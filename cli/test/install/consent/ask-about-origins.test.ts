@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { app } from '../../../src/app.ts'
 import { runApp, testApplication } from '../../run-app.ts'
@@ -22,7 +22,7 @@ t.test('an origin that was not seen before is asked about; anything but yes inst
     const { exitCode, said } = await installAt(answer, file, '--dir', directory)
     t.equal(exitCode, 4, answer)
     t.match(said, /GET \/hello[\s\S]*hello\.tgz is not an origin of anything installed now.*\[y\/N\]/)
-    t.equal((await readLock(directory)).generation, 0)
+    t.equal((await readLockFile(directory)).generation, 0)
   }
   t.equal((await installAt('y', file, '--dir', directory)).exitCode, 0)
   await sampleTarball(file, { version: '2.0.0' })

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLock } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
 import t from 'tap'
 import { fakeRegistry, type Published, published } from '../../fake-registry.ts'
 import { testApplication } from '../../run-app.ts'
@@ -36,7 +36,7 @@ t.test('a signature is verified and recorded', async (t) => {
   const { registry } = await fakeRegistry(t, [npm.signed(sample('1.0.0'))], [npm.key])
   process.env.npm_config_registry = registry
   t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
-  const { hello } = (await readLock(directory)).modules
+  const { hello } = (await readLockFile(directory)).modules
   t.strictSame(hello?.signed, { keyid: 'SHA256:of-the-registry', provenance: false })
 })
 
@@ -58,7 +58,7 @@ t.test('what somebody else, nobody known, or an expired key signed is refused', 
       process.env.npm_config_registry = (await fakeRegistry(t, [one], [key])).registry
       t.match(await run('module-install', '@acme/hello'), refused)
       t.match((await run('module-install', '@acme/hello')).json.error.message, message)
-      t.strictSame((await readLock(directory)).modules, {})
+      t.strictSame((await readLockFile(directory)).modules, {})
     })
   }
 })
@@ -84,7 +84,7 @@ t.test('without published keys nothing is claimed', async (t) => {
   const { directory, run } = await testApplication(t)
   process.env.npm_config_registry = (await fakeRegistry(t, [npm.signed(sample('1.0.0'))])).registry
   t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
-  t.notOk((await readLock(directory)).modules.hello?.signed)
+  t.notOk((await readLockFile(directory)).modules.hello?.signed)
 })
 
 t.test('a version that lost the signature, or the provenance, of the former is refused', async (t) => {

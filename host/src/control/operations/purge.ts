@@ -1,8 +1,8 @@
 import { MigrationError } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
-import { forgetSubscription } from '../../events/failed-reactions.ts'
-import { assertUnneeded } from '../open-application.ts'
+import { deleteSubscription } from '../../events/failed-reactions.ts'
+import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Drops, on record, what the database has of a module that is not installed: its progress with events, and its tables. */
@@ -14,8 +14,8 @@ export const purge = databaseOperation({
     if (installed?.modules.some(({ id }) => id === module)) {
       throw new MigrationError(`the tables of ${module} cannot be dropped: it is installed`)
     }
-    await assertUnneeded(application, [module])
-    await storage.transaction(() => forgetSubscription(module))
+    await assertMigrationsUnused(application, [module])
+    await storage.transaction(() => deleteSubscription(module))
     return await storage.purge(module, insertion(record))
   },
 })

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
-import { assertUnneeded } from '../open-application.ts'
+import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, RefusedError } from '../operation.ts'
 import { byAll } from '../pool.ts'
 
@@ -19,7 +19,7 @@ export const retired = databaseOperation({
         `requests that began before the change are still not answered after ${TIMEOUT / 1000} s`,
       )
     }
-    await assertUnneeded(application, modules)
+    await assertMigrationsUnused(application, modules)
     return {}
   },
 })

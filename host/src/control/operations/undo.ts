@@ -1,6 +1,6 @@
 import type { AppliedMigration } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
-import { assertUnneeded } from '../open-application.ts'
+import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Undoes migrations; those that are not applied are skipped. See `Storage.undo`. */
@@ -11,7 +11,7 @@ export const undo = databaseOperation({
     ),
   }),
   async run(application, { migrations }) {
-    await assertUnneeded(
+    await assertMigrationsUnused(
       application,
       migrations.map(({ module }) => module),
     )

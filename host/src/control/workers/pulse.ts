@@ -12,8 +12,8 @@ const HUNG_AT_END = 10
 /** So many seconds may go by before a worker shows something for the first time. */
 const FIRST = 60
 
-/** What a worker shows of its life, see `showPulse`. Seconds are counted by `tick`: those in which this process runs. */
-export class Pulse {
+/** What a worker shows of its life, see `sendHeartbeat`. Seconds are counted by `tick`: those in which this process runs. */
+export class HeartbeatMonitor {
   #isKnown = false
   #sinceSign = 0
   #sinceTurn = 0

@@ -1,12 +1,12 @@
 import { endWithParent } from '@mortise/storage'
-import type { ControlAnswer, ControlRequest } from '../pool.ts'
+import type { ControlRequest, ControlResponse } from '../pool.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
 /** A worker, as its parent sees it. */
 interface Worker {
   readonly url: string
   silentWorkers: number
-  answer(request: ControlRequest): Promise<ControlAnswer>
+  answer(request: ControlRequest): Promise<ControlResponse>
   leave(): Promise<void>
   cut(): Promise<void>
   close(): Promise<void>

@@ -3,15 +3,15 @@ import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
 /** Names the descriptor on which a worker shows its parent that it lives: the parent may be older, and listen to none. */
-export const PULSE = 'MORTISE_PULSE'
+export const HEARTBEAT_FD = 'MORTISE_PULSE'
 
 /**
  * Writes a character to the parent at once, and then each second: `+` where the event loop has turned since the last, otherwise `-`. A
  * thread does it, so only a process that is stopped writes none.
  */
-export function showPulse(): void {
-  const fd = Number(process.env[PULSE])
-  delete process.env[PULSE]
+export function sendHeartbeat(): void {
+  const fd = Number(process.env[HEARTBEAT_FD])
+  delete process.env[HEARTBEAT_FD]
   // Who debugs this process holds it as they like.
   if (!fd || debuggerUrl() !== undefined) return
   // So that no write waits for a parent that is stopped.

@@ -1,4 +1,4 @@
-import type { ControlAnswer, ControlRequest } from '../pool.ts'
+import type { ControlRequest, ControlResponse } from '../pool.ts'
 
 // What a parent and its workers say to each other. After `app host-upgrade` they are of different versions: whatever
 // is added has to be optional.
@@ -17,7 +17,7 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'serving'; readonly url: string }
   | { readonly type: 'failed'; readonly failure: WorkerFailure }
-  | { readonly type: 'answer'; readonly call: number; readonly answer: ControlAnswer }
+  | { readonly type: 'answer'; readonly call: number; readonly answer: ControlResponse }
 
 /** Why a worker ends, in the words of the `app` command. */
 export interface WorkerFailure {

@@ -8,7 +8,7 @@ import { settlesWithin } from '../../telemetry/settles-within.ts'
 import { type ApplicationState, mergeStates } from '../application-state.ts'
 import { assertNoHost, openControlSocket } from '../control-socket.ts'
 import { RefusedError } from '../operation.ts'
-import type { ControlAnswer, ControlRequest } from '../pool.ts'
+import type { ControlRequest, ControlResponse } from '../pool.ts'
 import { createPoolControl } from './pool-control.ts'
 import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-process.ts'
 
@@ -136,9 +136,9 @@ export class WorkerPool {
   }
 
   /** Asks the one that serves and was silent least; undefined where there is none. */
-  async askOne(request: ControlRequest): Promise<ControlAnswer | undefined> {
+  async askOne(request: ControlRequest): Promise<ControlResponse | undefined> {
     const isRead = request.method === 'GET'
-    let answer: ControlAnswer | undefined
+    let answer: ControlResponse | undefined
     for (const worker of (await this.#able()).sort((one, other) => one.silentFor - other.silentFor)) {
       answer = await this.#ask(worker, request, isRead ? SILENT : SILENT_IN_CHANGE)
       // It may be done by the one that was silent, if it is no read.
@@ -151,7 +151,7 @@ export class WorkerPool {
    * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although
    * nobody told it to is answered for with a 500, who is silent with a 504; nobody else is left out.
    */
-  async askAll(request: ControlRequest): Promise<ControlAnswer[]> {
+  async askAll(request: ControlRequest): Promise<ControlResponse[]> {
     const isGlance = request.method === 'GET'
     const asked = isGlance ? await this.#able() : [...this.#workers]
     const limit = isGlance ? SILENT : SILENT_IN_CHANGE
@@ -164,7 +164,7 @@ export class WorkerPool {
     worker: WorkerProcess,
     request: ControlRequest,
     limit: number,
-  ): Promise<ControlAnswer | undefined> {
+  ): Promise<ControlResponse | undefined> {
     const abandoned = new AbortController()
     const isGone = () => worker.isDismissed || worker.wasSilent
     try {
@@ -185,7 +185,7 @@ export class WorkerPool {
   }
 
   /** Resolves once a worker is silent for so many seconds. */
-  async #silence(worker: WorkerProcess, limit: number, signal: AbortSignal): Promise<ControlAnswer> {
+  async #silence(worker: WorkerProcess, limit: number, signal: AbortSignal): Promise<ControlResponse> {
     while (worker.silentFor < limit) await pause(250, undefined, { signal })
     const reason = `process ${worker.pid} has not answered for ${worker.silentFor} s`
     return { status: 504, body: { reason, pid: worker.pid } }
@@ -319,7 +319,7 @@ export class WorkerPool {
 const stateRequest = { method: 'GET', path: '/state' } as const
 
 /** A module that works in the former must work in the next: a newer host, say, may not be one that it runs on. */
-function assertAsGood(before: ControlAnswer | undefined, after: ControlAnswer | undefined): void {
+function assertAsGood(before: ControlResponse | undefined, after: ControlResponse | undefined): void {
   // What is silent says nothing of its modules.
   if (before?.status !== 200) return
   if (after?.status !== 200) throw new Error('it does not answer')

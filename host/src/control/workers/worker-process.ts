@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
-import { HostGoneError } from '../host-gone-error.ts'
-import type { ControlAnswer, ControlRequest } from '../pool.ts'
+import { HostEndedError } from '../host-gone-error.ts'
+import type { ControlRequest, ControlResponse } from '../pool.ts'
 import { HandedConnections } from './handed-connections.ts'
-import { Pulse } from './pulse.ts'
-import { PULSE } from './show-pulse.ts'
+import { HeartbeatMonitor } from './pulse.ts'
+import { HEARTBEAT_FD } from './show-pulse.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
 /** What a worker is given: the last is the pipe of its pulse. */
@@ -34,8 +34,8 @@ export class WorkerProcess {
   readonly #worker: Worker
   readonly #serving = Promise.withResolvers<string>()
   readonly #ended = Promise.withResolvers<WorkerEndedError>()
-  readonly #asked = new Map<number, PromiseWithResolvers<ControlAnswer>>()
-  readonly #pulse: Pulse
+  readonly #asked = new Map<number, PromiseWithResolvers<ControlResponse>>()
+  readonly #pulse: HeartbeatMonitor
   readonly #handed: HandedConnections
   #replacedFor: string | undefined
   #failure: WorkerFailure | undefined
@@ -45,9 +45,9 @@ export class WorkerProcess {
 
   /** Forks what `cluster.setupPrimary` names. */
   constructor() {
-    this.#worker = cluster.fork({ [PULSE]: PULSE_DESCRIPTOR })
+    this.#worker = cluster.fork({ [HEARTBEAT_FD]: PULSE_DESCRIPTOR })
     this.#handed = new HandedConnections(this.#worker.process)
-    this.#pulse = new Pulse(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
+    this.#pulse = new HeartbeatMonitor(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
     this.#serving.promise.catch(() => {})
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
     this.#worker.on('error', (error) => this.#end(`could not be told: ${error.message}`))
@@ -107,12 +107,12 @@ export class WorkerProcess {
     return this.#isDismissed
   }
 
-  /** @throws {HostGoneError} where it ends instead of answering */
-  ask(request: ControlRequest): Promise<ControlAnswer> {
+  /** @throws {HostEndedError} where it ends instead of answering */
+  ask(request: ControlRequest): Promise<ControlResponse> {
     const call = ++this.#calls
-    const answered = Promise.withResolvers<ControlAnswer>()
+    const answered = Promise.withResolvers<ControlResponse>()
     this.#asked.set(call, answered)
-    if (!this.#worker.isConnected()) answered.reject(new HostGoneError(`process ${this.pid} has ended`))
+    if (!this.#worker.isConnected()) answered.reject(new HostEndedError(`process ${this.pid} has ended`))
     this.#tell({ type: 'ask', call, request })
     return answered.promise
   }
@@ -172,7 +172,7 @@ export class WorkerProcess {
     const error = new WorkerEndedError(`process ${this.pid} ${how}${why}`, this.#failure)
     this.#serving.reject(error)
     this.#ended.resolve(error)
-    for (const { reject } of this.#asked.values()) reject(new HostGoneError(error.message))
+    for (const { reject } of this.#asked.values()) reject(new HostEndedError(error.message))
     this.#asked.clear()
   }
 }

@@ -94,7 +94,7 @@ export interface Allowance {
 }
 
 /** What is to be told to the other hosts. */
-export interface Untold {
+export interface Unsynced {
   readonly key: string
   readonly window: number
   readonly count: number
@@ -136,9 +136,9 @@ export class WindowCounter {
   }
 
   /** What has been counted since the others were last told, of `most` keys. */
-  untold(now: number, most: number): Untold[] {
+  untold(now: number, most: number): Unsynced[] {
     const window = Math.trunc(now / WINDOW)
-    const found: Untold[] = []
+    const found: Unsynced[] = []
     for (const key of this.#busy) {
       if (found.length === most) break
       const usage = this.#usages.peek(key)
@@ -149,7 +149,7 @@ export class WindowCounter {
   }
 
   /** @param total what all hosts have counted together, with `count` of this one */
-  told({ key, window, count }: Untold, total: number): void {
+  told({ key, window, count }: Unsynced, total: number): void {
     const usage = this.#usages.peek(key)
     if (usage?.window !== window) return
     usage.told += count

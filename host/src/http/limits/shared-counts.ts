@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Database, many, run, sql } from '@mortise/module-sdk'
 import { now } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { type LimitName, type RateLimits, type Untold, WINDOW, type WindowCounter } from './rate-limits.ts'
+import { type LimitName, type RateLimits, type Unsynced, WINDOW, type WindowCounter } from './rate-limits.ts'
 
 /** How often the hosts of a database tell each other what they have counted, in milliseconds. */
 const INTERVAL = 2_000
@@ -11,7 +11,7 @@ const MOST_KEYS = 1_000
 
 const MINUTE = sql`(${now} / ${WINDOW}::bigint)`
 
-interface Told extends Untold {
+interface Told extends Unsynced {
   readonly counter: WindowCounter
   /** Of limit and key; the database is not told who calls. */
   readonly id: string

@@ -1,7 +1,7 @@
 import { addressKey } from '@mortise/module-sdk'
 
 /** How many of something each address (IPv6: /64) has at once. */
-export class Shares {
+export class ConcurrencyLimit {
   /** The most that one may have; Infinity for any number. */
   readonly most: number
   readonly #taken = new Map<string, number>()

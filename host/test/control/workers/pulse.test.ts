@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { Pulse } from '../../../src/control/workers/pulse.ts'
+import { HeartbeatMonitor } from '../../../src/control/workers/pulse.ts'
 
 function watched() {
   const source = new PassThrough()
-  const pulse = new Pulse(source)
+  const pulse = new HeartbeatMonitor(source)
   /** So many seconds, in each of which the worker has shown `sign`. @returns the first reason, and in which second */
-  const go = (seconds: number, sign: string, phase: Parameters<Pulse['tick']>[0] = 'serves') => {
+  const go = (seconds: number, sign: string, phase: Parameters<HeartbeatMonitor['tick']>[0] = 'serves') => {
     for (let second = 1; second <= seconds; second += 1) {
       if (sign) source.emit('data', Buffer.from(sign))
       const reason = pulse.tick(phase)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { Shares } from '../../../src/http/limits/shares.ts'
+import { ConcurrencyLimit } from '../../../src/http/limits/shares.ts'
 
 t.test('an address has its share, and a /64 is one address', async (t) => {
-  const shares = new Shares(2)
+  const shares = new ConcurrencyLimit(2)
   const giveBack = shares.take('2001:db8::1')
   t.type(giveBack, 'function')
   t.type(shares.take('2001:db8::2'), 'function')

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventLog } from '@mortise/module-sdk'
 import { type Selection, selects } from './selection.ts'
-import type { Follower, Tail } from './tail.ts'
-import { ToldEvent } from './told-event.ts'
+import type { Follower, LiveEvents } from './tail.ts'
+import { SerializedEvent } from './told-event.ts'
 
 /** Events that a stream which is behind reads at a time: the most that waits in memory for a slow reader. */
 const BATCH = 16
@@ -14,7 +14,7 @@ const HEARTBEAT = Buffer.from(':\n\n')
 
 export interface EventStreamOptions {
   readonly events: EventLog
-  readonly tail: Tail
+  readonly tail: LiveEvents
   readonly selection: Selection
   /** What the reader goes on from, should it end before the first event. */
   readonly cursor: string
@@ -65,7 +65,7 @@ export class EventStream extends Readable implements Follower {
     this.push(null)
   }
 
-  tell(events: readonly ToldEvent[]): void {
+  tell(events: readonly SerializedEvent[]): void {
     for (const told of events) {
       if (!this.#isWanted) break
       if (told.event.position <= this.#position) continue
@@ -125,7 +125,7 @@ export class EventStream extends Readable implements Follower {
     const seen = await tail.start()
     const found = await events.read({ ...selection, after: this.#position, limit: BATCH })
     if (this.#hasEnded) return
-    for (const event of found) this.#isWanted = this.push(new ToldEvent(event).frame)
+    for (const event of found) this.#isWanted = this.push(new SerializedEvent(event).frame)
     const last = found.at(-1)?.position ?? 0
     this.#position = found.length < BATCH ? Math.max(last, seen, this.#position) : last
   }

@@ -3,8 +3,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { EventStream } from './event-stream.ts'
 import type { Selection } from './selection.ts'
-import { StreamShares } from './stream-shares.ts'
-import { Tail } from './tail.ts'
+import { StreamLimits } from './stream-shares.ts'
+import { LiveEvents } from './tail.ts'
 
 /** Where a stream begins. */
 export interface Beginning {
@@ -25,22 +25,22 @@ export class EventStreams {
   readonly #events: EventLog
   readonly #settings: Settings
   readonly #retiring: AbortSignal
-  readonly #tail: Tail
+  readonly #tail: LiveEvents
   readonly #open = new Set<EventStream>()
-  readonly #shares: StreamShares
+  readonly #shares: StreamLimits
 
   constructor(events: EventLog, settings: Settings, retiring: AbortSignal, log: FastifyBaseLogger) {
     this.#events = events
     this.#settings = settings
     this.#retiring = retiring
-    this.#tail = new Tail(events, log)
-    this.#shares = new StreamShares(settings)
+    this.#tail = new LiveEvents(events, log)
+    this.#shares = new StreamLimits(settings)
     retiring.addEventListener('abort', () => {
       for (const stream of this.#open) stream.end()
     })
   }
 
-  /** @throws {Problem} as `StreamShares.take` */
+  /** @throws {Problem} as `StreamLimits.take` */
   open({ caller, address, isEntitled }: Reader, selection: Selection, beginning: Beginning): EventStream {
     const giveBack = this.#shares.take(caller, address)
     const stream = new EventStream({

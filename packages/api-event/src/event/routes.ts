@@ -2,7 +2,7 @@ import type { EventLog, ModuleInstance } from '@mortise/module-sdk'
 import { credentialsNeeded, responses } from '../module.ts'
 import { acceptsStream } from './accepts-stream.ts'
 import type { EventStreams } from './event-streams.ts'
-import { EventAnswer, EventHeaders, EventQuery } from './schemas.ts'
+import { EventHeaders, EventQuery, EventResponse } from './schemas.ts'
 import { selectionOf } from './selection.ts'
 import { sendHead, sendStream } from './send-stream.ts'
 import { beginningOf, listEvents } from './service.ts'
@@ -18,7 +18,7 @@ export function eventRoutes(app: ModuleInstance, events: EventLog, streams: Even
         querystring: EventQuery,
         headers: EventHeaders,
         response: {
-          200: EventAnswer,
+          200: EventResponse,
           ...responses(
             'credentials-needed',
             'insufficient-scope',

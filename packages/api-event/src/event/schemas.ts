@@ -88,7 +88,7 @@ const EventStreamText = Type.String({
 })
 
 /** Fastify writes JSON by the schema, and a stream as it comes. */
-export const EventAnswer = Type.Unsafe<EventPage>({
+export const EventResponse = Type.Unsafe<EventPage>({
   description: 'a page of events; with `Accept: text/event-stream` a stream of them, which goes on',
   content: {
     'application/json': { schema: EventPage },

@@ -12,7 +12,7 @@ type Limits = Pick<Settings, 'streams' | 'streamsPerAddress' | 'streamsPerCaller
  * How many streams are open at this process, and whose. Guests cost nothing to make, so their streams leave room for
  * signed-in users: a fifth of all streams, and at each address as many as the users there may have.
  */
-export class StreamShares {
+export class StreamLimits {
   readonly #limits: Limits
   readonly #open = new Map<string, number>()
 

@@ -1,6 +1,6 @@
 import { DatabaseError, type EventLog } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
-import { ToldEvent } from './told-event.ts'
+import { SerializedEvent } from './told-event.ts'
 
 /** Events that are read at a time. */
 const BATCH = 100
@@ -9,21 +9,21 @@ const RECENT = 100
 
 export interface Follower {
   /** Is told what follows on the newest that it has, in order, and nothing is left out. */
-  tell(events: readonly ToldEvent[]): void
+  tell(events: readonly SerializedEvent[]): void
 }
 
 /**
  * The newest events, read once for all streams of a generation. Nothing is read before `start`, nor after `stop`. Who has
  * taken everything up to the newest follows, and is handed what comes; others read by themselves until they have.
  */
-export class Tail {
+export class LiveEvents {
   readonly #events: EventLog
   readonly #log: FastifyBaseLogger
   readonly #followers = new Set<Follower>()
   /** Of the newest event that was read; undefined while nobody wants to know. */
   #position: number | undefined
   /** Those up to `#position`, without a gap. */
-  #recent: ToldEvent[] = []
+  #recent: SerializedEvent[] = []
   #reading = false
   #readAgain = false
 
@@ -49,7 +49,7 @@ export class Tail {
   }
 
   /** What comes after `position`, as far as it was read; undefined where that is not known here. */
-  since(position: number): readonly ToldEvent[] | undefined {
+  since(position: number): readonly SerializedEvent[] | undefined {
     if (this.#position === undefined) return undefined
     if (position >= this.#position) return []
     const first = this.#recent.findIndex(({ event }) => event.position > position)
@@ -86,14 +86,14 @@ export class Tail {
         const found = await this.#events.read({ after, limit: BATCH })
         // Stopped meanwhile, and perhaps begun anew.
         if (this.#position !== after) this.#readAgain = true
-        else if (found.length > 0) this.#tell(found.map((event) => new ToldEvent(event)))
+        else if (found.length > 0) this.#tell(found.map((event) => new SerializedEvent(event)))
         if (found.length === BATCH) this.#readAgain = true
       }
     } catch (error) {
       this.#readAgain = true
       // That the database is away is told elsewhere.
-      const isTold = error instanceof DatabaseError && error.kind === 'unavailable'
-      this.#log[isTold ? 'debug' : 'warn'](
+      const isLoggedElsewhere = error instanceof DatabaseError && error.kind === 'unavailable'
+      this.#log[isLoggedElsewhere ? 'debug' : 'warn'](
         error,
         'new events could not be read for streams; they are looked for again',
       )
@@ -102,7 +102,7 @@ export class Tail {
     }
   }
 
-  #tell(events: readonly ToldEvent[]): void {
+  #tell(events: readonly SerializedEvent[]): void {
     this.#position = events.at(-1)?.event.position
     this.#recent = [...this.#recent, ...events].slice(-RECENT)
     for (const follower of this.#followers) follower.tell(events)

@@ -1,7 +1,7 @@
 import { type Event, toCloudEvent } from '@mortise/module-sdk'
 
 /** An event as streams tell it: written once for all of them. */
-export class ToldEvent {
+export class SerializedEvent {
   readonly event: Event
   #frame: Buffer | undefined
 

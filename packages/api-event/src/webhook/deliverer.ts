@@ -14,10 +14,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import { count } from '../count.ts'
 import type { Backlog } from './backlog.ts'
 import type { Clock } from './clock.ts'
-import { type Claimed, claimDue, endAttempt, isDue, pullForward, type State } from './deliveries.ts'
+import { type Claimed, endAttempt, isDue, leaseDue, makeDue, type State } from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
-import { disable, markFailing, markWorking } from './repository.ts'
+import { clearFailing, disable, setFailing } from './repository.ts'
 import { pauseAfter } from './retry-delays.ts'
 import { signedHeaders } from './signatures.ts'
 import { TEST_TYPE } from './test-event.ts'
@@ -124,11 +124,11 @@ export class Deliverer {
         const now = yield* clock()
         return { due: yield* isDue(now), now }
       })
-      if (this.#clock.wentBack(now)) await this.#pullForward()
+      if (this.#clock.wentBack(now)) await this.#makeDue()
       else if (!due) return []
       return await database.transaction(function* () {
         const now = yield* clock()
-        return yield* claimDue({ claim, ...limits, ...counts, now, until: now + CLAIM })
+        return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + CLAIM })
       })
     } catch (error) {
       this.#clock = new ClockWatch()
@@ -138,12 +138,12 @@ export class Deliverer {
   }
 
   /** What was claimed before this process began is due at once; what has been since may be under way. */
-  async #pullForward(): Promise<void> {
+  async #makeDue(): Promise<void> {
     const { database, clock } = this.#options
     const rest = this.#isFirst ? 0 : CLAIM
     await database.transaction(function* () {
       const now = yield* clock()
-      yield* pullForward(now, CLAIM, now + rest)
+      yield* makeDue(now, CLAIM, now + rest)
     })
     this.#isFirst = false
   }
@@ -197,8 +197,8 @@ export class Deliverer {
     const now = yield* clock()
     const kept = yield* endAttempt(delivery, outcome, state, pause === undefined ? null : now + pause, now)
     if (!kept || type === TEST_TYPE || outcome === expired) return
-    if (state === 'delivered') return yield* markWorking(webhook)
-    yield* markFailing(webhook, now)
+    if (state === 'delivered') return yield* clearFailing(webhook)
+    yield* setFailing(webhook, now)
     const gone = outcome.status === GONE
     const reason = gone ? 'gone' : 'failing'
     if (yield* disable(webhook, reason, gone ? now : now - FAILING, now)) {

@@ -113,7 +113,7 @@ interface DueRow
   readonly ofOthers: number
 }
 
-export interface ClaimQuery {
+export interface LeaseQuery {
   readonly claim: string
   readonly limit: number
   /** How many of one webhook may be under way; of one that is failing, it is one. */
@@ -132,7 +132,7 @@ const GIVEN_UP_AT_ONCE = 500
 const WITHDRAWN_AT_ONCE = 100
 
 /** Takes deliveries that are due, in the order in which they became so. */
-export function* claimDue(query: ClaimQuery): Transaction<Claimed[]> {
+export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
   const { claim, limit, perWebhook, perOwner, now, until } = query
   const underWay = new Map(query.underWay)
   const underWayOf = new Map(query.underWayOf)
@@ -209,7 +209,7 @@ function* giveUp(webhook: string, now: number): Transaction<void> {
   }
 }
 
-/** Whether `claimDue` may find something: a read, since mostly there is nothing. */
+/** Whether `leaseDue` may find something: a read, since mostly there is nothing. */
 export function* isDue(now: number): Transaction<boolean> {
   return (
     (yield* maybeOne(sql`SELECT 1 AS due FROM webhook_delivery WHERE due_at <= ${now} LIMIT 1`)) !== undefined
@@ -223,7 +223,7 @@ const TOLERANCE = 1_000
  * Makes due what a clock that was ahead has put off: what was tried later than now, or never, and claims that last
  * longer than `term` milliseconds. These are due at `claimsDue`.
  */
-export function* pullForward(now: number, term: number, claimsDue: number): Transaction<void> {
+export function* makeDue(now: number, term: number, claimsDue: number): Transaction<void> {
   const ahead = now + TOLERANCE
   yield* run(sql`
     UPDATE webhook_delivery SET due_at = ${now}
@@ -280,7 +280,7 @@ export function* replayDelivery(
 }
 
 /** Forgets the oldest that ended before `before`, and those of deleted webhooks; answers how many. */
-export function* forgetDeliveries(before: number, limit: number): Transaction<number> {
+export function* deleteOldDeliveries(before: number, limit: number): Transaction<number> {
   const old = yield* run(sql`
     DELETE FROM webhook_delivery WHERE (webhook, id) IN (
       SELECT webhook, id FROM webhook_delivery WHERE ended_at < ${before} ORDER BY ended_at LIMIT ${limit})`)

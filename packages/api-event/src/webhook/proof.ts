@@ -9,14 +9,14 @@ import { disabledFor, updateWebhook, type WebhookRow } from './repository.ts'
 /** How many are stopped in one transaction. */
 const STOPPED_AT_ONCE = 100
 
-/** Whether a webhook may send: null is what an earlier version has left, until `stopUnproven` comes by. */
+/** Whether a webhook may send: null is what an earlier version has left, until `disableUnproven` comes by. */
 export const isProven = (
   { everyone, provenUntil }: Pick<WebhookRow, 'everyone' | 'provenUntil'>,
   now: number,
 ): boolean => everyone === 0 || provenUntil === null || provenUntil > now
 
-/** A webhook as it is now: one whose proof has ended has stopped, before `stopUnproven` notes just this. */
-export function stoppedIfUnproven(webhook: WebhookRow, now: number): WebhookRow {
+/** A webhook as it is now: one whose proof has ended has stopped, before `disableUnproven` notes just this. */
+export function disabledIfUnproven(webhook: WebhookRow, now: number): WebhookRow {
   const { enabled, provenUntil, version, updatedAt } = webhook
   if (enabled === 0 || isProven(webhook, now)) return webhook
   return {
@@ -31,7 +31,7 @@ export function stoppedIfUnproven(webhook: WebhookRow, now: number): WebhookRow 
 
 /** Notes that the proof of a webhook has ended, if it has; answers what is there then. */
 export function* stop(webhook: WebhookRow, audit: Audit, now: number): Transaction<WebhookRow> {
-  const stopped = stoppedIfUnproven(webhook, now)
+  const stopped = disabledIfUnproven(webhook, now)
   if (stopped !== webhook) {
     yield* updateWebhook(stopped)
     yield* auditStop(audit, webhook.id)
@@ -47,7 +47,7 @@ const auditStop = (audit: Audit, id: string) =>
 export const provenUntil = (now: number, days: number): number => now + days * DAY
 
 /** Notes that the right of a webhook was proven. */
-export function* markProven(id: string, until: number): Transaction<void> {
+export function* setProven(id: string, until: number): Transaction<void> {
   yield* run(sql`UPDATE webhook SET proven_until = ${until} WHERE id = ${id}`)
 }
 
@@ -55,7 +55,7 @@ export function* markProven(id: string, until: number): Transaction<void> {
  * Disables those whose right has ended; answers whether there may be more of them. None is proven for longer than a
  * proof made now: not by an earlier version, a clock that was ahead, or a setting that was higher.
  */
-export function* stopUnproven(audit: Audit, now: number, days: number): Transaction<boolean> {
+export function* disableUnproven(audit: Audit, now: number, days: number): Transaction<boolean> {
   const longest = provenUntil(now, days)
   yield* run(sql`
     UPDATE webhook SET proven_until = ${longest}

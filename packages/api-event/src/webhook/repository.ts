@@ -118,14 +118,14 @@ export function* findMatching({ owner, type }: Event): Transaction<Match[]> {
 }
 
 /** Notes a failed attempt. One that is later than now was noted by a clock that was ahead. */
-export function* markFailing(webhook: string, now: number): Transaction<void> {
+export function* setFailing(webhook: string, now: number): Transaction<void> {
   yield* run(sql`
     UPDATE webhook SET failing_since = ${now}
     WHERE id = ${webhook} AND (failing_since IS NULL OR failing_since > ${now})`)
 }
 
 /** Notes one that succeeded. */
-export function* markWorking(webhook: string): Transaction<void> {
+export function* clearFailing(webhook: string): Transaction<void> {
   yield* run(sql`UPDATE webhook SET failing_since = NULL WHERE id = ${webhook} AND failing_since IS NOT NULL`)
 }
 
@@ -144,7 +144,7 @@ export function* disable(webhook: string, reason: string, since: number, now: nu
 }
 
 /** Removes a deleted webhook that has no delivery any more. */
-export function* forgetDeleted(limit: number): Transaction<number> {
+export function* purgeDeleted(limit: number): Transaction<number> {
   return yield* run(sql`
     DELETE FROM webhook WHERE id IN (
       SELECT id FROM webhook WHERE deleted_at IS NOT NULL

@@ -14,7 +14,7 @@ import {
 import { problem } from '../module.ts'
 import * as deliveries from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
-import { markProven, provenUntil, stop, stoppedIfUnproven } from './proof.ts'
+import { disabledIfUnproven, provenUntil, setProven, stop } from './proof.ts'
 import * as repository from './repository.ts'
 import type {
   CreatedWebhook,
@@ -93,7 +93,7 @@ export function* createWebhook(
 }
 
 export function* showWebhook(caller: Caller, id: string, now: number): Transaction<Webhook> {
-  return toWebhook(stoppedIfUnproven(yield* find(caller, id), now), caller)
+  return toWebhook(disabledIfUnproven(yield* find(caller, id), now), caller)
 }
 
 /** The caller's, or with `admin` those of `query.owner`. Read it in a snapshot. */
@@ -165,7 +165,7 @@ export function* changeWebhook(
     (name) => asked[name] !== row[name],
   )
   if (changed.length === 0) {
-    if (proven !== row.provenUntil && proven !== null) yield* markProven(id, proven)
+    if (proven !== row.provenUntil && proven !== null) yield* setProven(id, proven)
     return toWebhook({ ...row, provenUntil: proven }, caller)
   }
   // Elsewhere, or enabled again, it has not failed yet.
@@ -281,10 +281,10 @@ function* findToUse(
   proofDays: number,
   now: number,
 ): Transaction<repository.WebhookRow> {
-  const webhook = stoppedIfUnproven(yield* findToRead(caller, id), now)
+  const webhook = disabledIfUnproven(yield* findToRead(caller, id), now)
   if (webhook.everyone === 0 || !proves(caller, webhook)) return webhook
   const until = provenUntil(now, proofDays)
-  yield* markProven(id, until)
+  yield* setProven(id, until)
   return { ...webhook, provenUntil: until }
 }
 
@@ -353,7 +353,7 @@ function checkedUrl(text: string, destinations: Destinations): string {
 }
 
 const toWebhooks = (rows: readonly repository.WebhookRow[], caller: Caller, now: number) =>
-  rows.map((row) => toWebhook(stoppedIfUnproven(row, now), caller))
+  rows.map((row) => toWebhook(disabledIfUnproven(row, now), caller))
 
 function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
   return {

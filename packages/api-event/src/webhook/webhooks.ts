@@ -3,11 +3,11 @@ import type { Settings } from '../settings.ts'
 import { Backlog } from './backlog.ts'
 import { type Clock, databaseClock } from './clock.ts'
 import { Deliverer } from './deliverer.ts'
-import { forgetDeliveries } from './deliveries.ts'
+import { deleteOldDeliveries } from './deliveries.ts'
 import { type DestinationOptions, Destinations } from './destinations.ts'
 import { fanOut } from './fan-out.ts'
-import { stopUnproven } from './proof.ts'
-import { forgetDeleted } from './repository.ts'
+import { disableUnproven } from './proof.ts'
+import { purgeDeleted } from './repository.ts'
 import { webhookRoutes } from './routes.ts'
 
 /** How many pending deliveries a webhook may have. */
@@ -60,12 +60,12 @@ export function webhooks(
   })
 
   context.everyMinute('stop-unproven', function* () {
-    return yield* stopUnproven(audit, yield* clock(), proofDays)
+    return yield* disableUnproven(audit, yield* clock(), proofDays)
   })
   context.everyMinute('forget-deliveries', function* () {
     const before = (yield* clock()) - settings.webhookDeliveryDays * DAY
-    const forgotten = yield* forgetDeliveries(before, FORGOTTEN_AT_ONCE)
-    const deleted = yield* forgetDeleted(FORGOTTEN_AT_ONCE)
+    const forgotten = yield* deleteOldDeliveries(before, FORGOTTEN_AT_ONCE)
+    const deleted = yield* purgeDeleted(FORGOTTEN_AT_ONCE)
     return Math.max(forgotten, deleted) === FORGOTTEN_AT_ONCE
   })
 }

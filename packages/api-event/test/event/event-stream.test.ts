@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event, EventLog } from '@mortise/module-sdk'
 import t from 'tap'
 import { EventStream } from '../../src/event/event-stream.ts'
-import type { Tail } from '../../src/event/tail.ts'
+import type { LiveEvents } from '../../src/event/tail.ts'
 
 t.test('a reader that keeps up with a long past lets everybody else have turns', async (t) => {
   const all = 100_000
@@ -21,10 +21,10 @@ t.test('a reader that keeps up with a long past lets everybody else have turns',
       })
     },
   }
-  const tail: Partial<Tail> = { since: () => undefined, start: async () => all, unfollow: () => {} }
+  const tail: Partial<LiveEvents> = { since: () => undefined, start: async () => all, unfollow: () => {} }
   const stream = new EventStream({
     events: events as EventLog,
-    tail: tail as Tail,
+    tail: tail as LiveEvents,
     selection: { types: undefined, subject: undefined, owner: undefined },
     cursor: 'start',
     position: 0,

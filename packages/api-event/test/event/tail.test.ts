@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event, EventLog } from '@mortise/module-sdk'
 import t from 'tap'
-import { Tail } from '../../src/event/tail.ts'
-import type { ToldEvent } from '../../src/event/told-event.ts'
+import { LiveEvents } from '../../src/event/tail.ts'
+import type { SerializedEvent } from '../../src/event/told-event.ts'
 
 /** A log to which events come when a test says so, and which can be away. */
 function scriptedLog() {
@@ -38,9 +38,9 @@ function scriptedLog() {
 function tailOf(log: EventLog) {
   const failures: unknown[] = []
   const warn = (error: unknown) => failures.push(error)
-  const tail = new Tail(log, { warn } as never)
+  const tail = new LiveEvents(log, { warn } as never)
   const told: number[] = []
-  const tell = (events: readonly ToldEvent[]) => told.push(...events.map(({ event }) => event.position))
+  const tell = (events: readonly SerializedEvent[]) => told.push(...events.map(({ event }) => event.position))
   return { tail, told, failures, follower: { tell } }
 }
 

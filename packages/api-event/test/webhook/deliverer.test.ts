@@ -3,8 +3,8 @@ import { DAY, run, sql, timestamp } from '@mortise/module-sdk'
 import { Webhook } from 'standardwebhooks'
 import { type Test, test } from 'tap'
 import { databaseClock } from '../../src/webhook/clock.ts'
-import { claimDue } from '../../src/webhook/deliveries.ts'
-import { markFailing } from '../../src/webhook/repository.ts'
+import { leaseDue } from '../../src/webhook/deliveries.ts'
+import { setFailing } from '../../src/webhook/repository.ts'
 import { retryDelays } from '../../src/webhook/retry-delays.ts'
 import { receiver } from './receiver.ts'
 import { ann, testOnEngines, type WebhookHost, webhookHost } from './webhook-host.ts'
@@ -480,7 +480,7 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
       const now = yield* databaseClock()
       const limits = { limit: 8, perWebhook: 4, perOwner: 16 }
       const query = { claim: 'claim_a', ...limits, underWayOf: new Map(), now, until: now + MINUTE }
-      return yield* claimDue({ ...query, underWay: new Map(underWay) })
+      return yield* leaseDue({ ...query, underWay: new Map(underWay) })
     })
   const first = await claim([])
   t.same(
@@ -495,7 +495,7 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
     [],
   )
   t.equal((await claim([[busy.id, 3]])).length, 1)
-  await host.database.transaction(() => markFailing(busy.id, 1))
+  await host.database.transaction(() => setFailing(busy.id, 1))
   t.equal((await claim([[busy.id, 1]])).length, 0)
   t.equal((await claim([])).length, 1)
 })
@@ -513,7 +513,7 @@ testOnEngines("one owner's webhooks leave room to those of others", async (t) =>
       const now = yield* databaseClock()
       const limits = { limit: 64, perWebhook: 4, perOwner: 5 }
       const counts = { underWay: new Map(), underWayOf: new Map(underWayOf) }
-      const claimed = yield* claimDue({ claim: 'claim_a', ...limits, ...counts, now, until: now + MINUTE })
+      const claimed = yield* leaseDue({ claim: 'claim_a', ...limits, ...counts, now, until: now + MINUTE })
       return claimed.map(({ owner }) => owner)
     })
   t.same(await claim([[ann, 2]]), [ann, ann, ann, bens])

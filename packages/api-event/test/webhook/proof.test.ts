@@ -1,6 +1,6 @@
 import { DAY, newId, run, sql } from '@mortise/module-sdk'
 import { test } from 'tap'
-import { stopUnproven } from '../../src/webhook/proof.ts'
+import { disableUnproven } from '../../src/webhook/proof.ts'
 import { receiver } from './receiver.ts'
 import { ann, testOnEngines, type WebhookHost, webhookHost } from './webhook-host.ts'
 
@@ -21,7 +21,7 @@ async function everyones(host: WebhookHost, body: object = {}) {
 /** What the module does every minute. */
 const minute = (host: WebhookHost) =>
   host.database.transaction(function* () {
-    return yield* stopUnproven(function* () {}, yield* host.clock(), 30)
+    return yield* disableUnproven(function* () {}, yield* host.clock(), 30)
   })
 
 test("the owner of a webhook of everyone's events may narrow it without the scope, and not widen it", async (t) => {

@@ -8,18 +8,19 @@ import { quoted } from '../port/quoted.ts'
 // for what SQLite has no place for: their names are none that a module can take.
 
 /** What each migration is on PostgreSQL. */
-export const FORMS = 'postgres/migration'
+export const DIALECTS = 'postgres/migration'
 /** How far each table has counted. */
 export const COUNTED = 'postgres/counted'
 const TABLE = 'postgres/table/'
 
 /** The rows of a table that only PostgreSQL has, or has in this way. */
-export const asideOf = (table: string) => `${TABLE}${table}`
+export const extraTableOf = (table: string) => `${TABLE}${table}`
 /** The table that rows were put aside of; undefined where `name` is none of those. */
-export const putAside = (name: string) => (name.startsWith(TABLE) ? name.slice(TABLE.length) : undefined)
+export const storeExtraTable = (name: string) =>
+  name.startsWith(TABLE) ? name.slice(TABLE.length) : undefined
 
 /** One migration on PostgreSQL. */
-export interface PostgresForm {
+export interface PostgresDialect {
   readonly module: string
   readonly name: string
   readonly up: string
@@ -27,26 +28,26 @@ export interface PostgresForm {
   readonly sqliteUp: string
 }
 
-export function prepareForms(database: SqliteDatabase.Database): void {
+export function prepareDialects(database: SqliteDatabase.Database): void {
   database.exec(`
-    CREATE TABLE ${quoted(FORMS)} (
+    CREATE TABLE ${quoted(DIALECTS)} (
       module TEXT NOT NULL, name TEXT NOT NULL, up TEXT NOT NULL, down TEXT, sqlite_up TEXT NOT NULL,
       PRIMARY KEY (module, name));
     CREATE TABLE ${quoted(COUNTED)} (name TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)`)
 }
 
-export function writeForm(database: SqliteDatabase.Database, form: PostgresForm): void {
+export function writeDialect(database: SqliteDatabase.Database, form: PostgresDialect): void {
   database
-    .prepare(`INSERT INTO ${quoted(FORMS)} (module, name, up, down, sqlite_up) VALUES (?, ?, ?, ?, ?)`)
+    .prepare(`INSERT INTO ${quoted(DIALECTS)} (module, name, up, down, sqlite_up) VALUES (?, ?, ?, ?, ?)`)
     .run(form.module, form.name, form.up, form.down, form.sqliteUp)
 }
 
 /** None where the file was made on SQLite. */
-export function readForms(database: SqliteDatabase.Database): PostgresForm[] {
-  if (!tableNames(database).includes(FORMS)) return []
+export function readDialects(database: SqliteDatabase.Database): PostgresDialect[] {
+  if (!tableNames(database).includes(DIALECTS)) return []
   return database
-    .prepare(`SELECT module, name, up, down, sqlite_up AS "sqliteUp" FROM ${quoted(FORMS)}`)
-    .all() as PostgresForm[]
+    .prepare(`SELECT module, name, up, down, sqlite_up AS "sqliteUp" FROM ${quoted(DIALECTS)}`)
+    .all() as PostgresDialect[]
 }
 
 export function writeCounted(database: SqliteDatabase.Database, counted: ReadonlyMap<string, string>): void {
@@ -97,7 +98,7 @@ export function toSqlite(file: string): void {
   try {
     const aside = namesAside(database, 'main')
     for (const name of aside) {
-      const table = putAside(name)
+      const table = storeExtraTable(name)
       if (table !== undefined && hasRows(database, name)) throw onlyOnPostgres(table)
     }
     for (const name of aside) database.exec(`DROP TABLE ${quoted(name)}`)
@@ -107,9 +108,9 @@ export function toSqlite(file: string): void {
 }
 
 /** Of the attached file `archived`. @throws {MigrationError} where it has rows that SQLite has no table for */
-export function assertNothingAside(database: SqliteDatabase.Database): void {
+export function assertNoExtraTables(database: SqliteDatabase.Database): void {
   for (const name of namesAside(database, 'archived')) {
-    const table = putAside(name)
+    const table = storeExtraTable(name)
     if (table !== undefined && hasRows(database, name, 'archived')) throw onlyOnPostgres(table)
   }
 }
@@ -127,7 +128,7 @@ function namesAside(database: SqliteDatabase.Database, schema: 'main' | 'archive
 }
 
 /** Of the attached file `archived`: what is beside the tables of one module. Within a transaction. */
-export function extractAside(
+export function extractExtraTables(
   database: SqliteDatabase.Database,
   module: string,
   prefixes: readonly string[],
@@ -135,9 +136,9 @@ export function extractAside(
   const names = namesAside(database, 'archived')
   if (names.length === 0) return
   const isTheirs = (name: string) => prefixes.some((prefix) => isOwn(prefix, name))
-  prepareForms(database)
+  prepareDialects(database)
   database
-    .prepare(`INSERT INTO ${quoted(FORMS)} SELECT * FROM archived.${quoted(FORMS)} WHERE module = ?`)
+    .prepare(`INSERT INTO ${quoted(DIALECTS)} SELECT * FROM archived.${quoted(DIALECTS)} WHERE module = ?`)
     .run(module)
   const counted = database
     .prepare(`SELECT name FROM archived.${quoted(COUNTED)}`)
@@ -149,7 +150,7 @@ export function extractAside(
       .run(name)
   }
   for (const name of names) {
-    const table = putAside(name)
+    const table = storeExtraTable(name)
     if (table === undefined || !isTheirs(table)) continue
     database.exec(`CREATE TABLE ${quoted(name)} AS SELECT * FROM archived.${quoted(name)}`)
   }

@@ -23,7 +23,7 @@ export interface PortableColumn {
 export type PortableRow = readonly (string | null)[]
 
 /** A row, and where its database has it. */
-export interface PlacedRow {
+export interface KeyedRow {
   readonly row: PortableRow
   readonly place: string
 }

@@ -5,10 +5,10 @@ import { quoted } from '../port/quoted.ts'
 import {
   BATCH,
   type KeyColumn,
+  type KeyedRow,
   keyColumns,
   kindOf,
   nameOfRow,
-  type PlacedRow,
   type PortableColumn,
   type PortableRow,
   type PortableTable,
@@ -26,11 +26,11 @@ export function* readRows(
   database: SqliteDatabase.Database,
   from: string,
   table: PortableTable,
-): Generator<PlacedRow[]> {
+): Generator<KeyedRow[]> {
   const { columns } = table
   const isExact = hasOnlySafeIntegers(database, from, columns)
   const readers = columns.map((column) => ({ column, read: readerOf(column) }))
-  const toRow = (values: unknown[]): PlacedRow => {
+  const toRow = (values: unknown[]): KeyedRow => {
     const row = readers.map(({ column, read }, index) => {
       const value = values[index]
       if (value === null) return null
@@ -44,7 +44,7 @@ export function* readRows(
   const keys = keyColumns(table)
   const order = `ORDER BY ${keys.map(({ name }) => `${quoted(name)} COLLATE BINARY`).join(', ')}`
   if (!isPrimaryKey(database, from, table)) {
-    let batch: PlacedRow[] = []
+    let batch: KeyedRow[] = []
     for (const values of database.prepare(`${select} ${order}`).raw().iterate() as Iterable<unknown[]>) {
       batch.push(toRow(values))
       if (batch.length < BATCH) continue
@@ -62,7 +62,7 @@ export function* readRows(
   let batch = (first.all() as unknown[][]).map(toRow)
   while (batch.length > 0) {
     yield batch
-    const { row } = batch.at(-1) as PlacedRow
+    const { row } = batch.at(-1) as KeyedRow
     batch = (next.all(keys.map((key) => bound(table, row, key))) as unknown[][]).map(toRow)
   }
 }

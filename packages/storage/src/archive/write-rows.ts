@@ -1,14 +1,14 @@
 import type SqliteDatabase from 'better-sqlite3'
 import { quoted } from '../port/quoted.ts'
 
-import { kindOf, type PlacedRow, type PortableColumn, type PortableTable } from './portable-table.ts'
+import { type KeyedRow, kindOf, type PortableColumn, type PortableTable } from './portable-table.ts'
 
 /** Answers what inserts rows into a table, which is called `into` here. */
 export function rowWriter(
   database: SqliteDatabase.Database,
   into: string,
   { columns }: PortableTable,
-): (rows: readonly PlacedRow[]) => void {
+): (rows: readonly KeyedRow[]) => void {
   const names = columns.map(({ name }) => quoted(name)).join(', ')
   const insert = database.prepare(
     `INSERT INTO ${quoted(into)} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,

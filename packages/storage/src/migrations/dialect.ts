@@ -10,7 +10,7 @@ export type SchemaStep = string | Sql | (() => unknown)
 // biome-ignore lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
 export type SchemaSteps<Result> = Generator<SchemaStep, Result, any>
 
-export interface Orphan {
+export interface OrphanRow {
   readonly table: string
   readonly parent: string
 }
@@ -37,7 +37,7 @@ export interface Dialect<
   /** Runs `work`, which runs all migrations of a set, where nothing else is, and undoes that. */
   alone(work: () => SchemaSteps<void>): SchemaSteps<void>
   /** Finds a row whose parent is gone, in the tables with these prefixes; absent where the engine sees to that by itself. */
-  orphanIn?(prefixes: readonly string[]): SchemaSteps<Orphan | undefined>
+  orphanIn?(prefixes: readonly string[]): SchemaSteps<OrphanRow | undefined>
   /** Drops what a module has. @returns the tables among it @throws {MigrationError} where others need them */
   drop(module: string, objects: readonly SchemaObject[]): SchemaSteps<string[]>
 }

@@ -1,7 +1,7 @@
 import { sql } from '@mortise/module-sdk'
 import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, Engine, LedgerEntry, MigrationSet } from '../port/storage.ts'
-import type { Dialect, Orphan, SchemaSteps } from './dialect.ts'
+import type { Dialect, OrphanRow, SchemaSteps } from './dialect.ts'
 import { foreignChange } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
@@ -121,7 +121,7 @@ export function* run(text: string, message: (reason: string) => string): SchemaS
 export function* assertKeysHold(
   dialect: Pick<Dialect, 'orphanIn'>,
   prefixes: readonly string[],
-  message: (orphan: Orphan) => string,
+  message: (orphan: OrphanRow) => string,
 ): SchemaSteps<void> {
   const orphan = dialect.orphanIn && (yield* dialect.orphanIn(prefixes))
   if (orphan !== undefined) throw new MigrationError(message(orphan))

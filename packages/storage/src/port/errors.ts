@@ -73,6 +73,6 @@ export const isRefusal = (error: unknown): boolean =>
   error instanceof ShortageError ||
   (error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held'))
 
-/** Whether `tellRefusals` tells it: each request meets it until it is over. */
-export const isTold = (error: unknown): boolean =>
+/** Whether `logRefusals` tells it: each request meets it until it is over. */
+export const isLoggedElsewhere = (error: unknown): boolean =>
   isRefusal(error) || (error instanceof DatabaseError && error.kind === 'unavailable')

@@ -23,7 +23,7 @@ export interface AnswerWatchOptions {
  * A statement that takes long is no silence, since the server answers on a new connection then. Counts looks rather
  * than time, so that what came while this process was busy is read before it is judged.
  */
-export class AnswerWatch {
+export class ResponseTimeout {
   readonly #options: AnswerWatchOptions
   #timer: NodeJS.Timeout | undefined
   #isClosed = false

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError, type Sql } from '@mortise/module-sdk'
 import { Client, type ClientConfig, type QueryResult } from 'pg'
-import { AnswerWatch } from './answer-watch.ts'
+import { ResponseTimeout } from './answer-watch.ts'
 import { connect } from './connect.ts'
-import { isCrowded } from './crowded.ts'
+import { isTooManyConnections } from './crowded.ts'
 import { isUseless } from './database-error.ts'
 import { cut, hangUp } from './hang-up.ts'
 import { Listener } from './listener.ts'
 import { Pool } from './pool.ts'
-import type { PostgresPlace, PostgresServer } from './postgres-url.ts'
+import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { Readers } from './readers.ts'
 import { Room } from './room.ts'
@@ -38,19 +38,19 @@ const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transactio
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
 
 /** What the server calls the connections that a host serves from: who replaces the data looks for them. */
-export const hostConnectionName = ({ schema }: PostgresPlace) => `mortise ${schema}`.slice(0, 63)
+export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
 
 /** The connections of one host to its database. */
 export class Connections {
   readonly statements = new StatementTexts()
-  readonly #place: PostgresPlace
+  readonly #place: PostgresAddress
   readonly #reachability: Reachability
   readonly #room: Room
   /** For single reads. */
   readonly #readers: Readers
   /** For transactions. */
   readonly #pool: Pool
-  readonly #watch: AnswerWatch
+  readonly #watch: ResponseTimeout
   /** All that last. */
   readonly #lasting = new Set<Client>()
   /** Bytes that were read from those that have ended: a refusal is an answer too. */
@@ -60,7 +60,7 @@ export class Connections {
   /** The server that could be written when it was last looked. */
   #server: PostgresServer
 
-  constructor(place: PostgresPlace) {
+  constructor(place: PostgresAddress) {
     this.#place = place
     this.#server = place.servers[0] as PostgresServer
     this.#room = new Room(place.connectionLimit - OTHERS)
@@ -82,7 +82,7 @@ export class Connections {
         return failure
       },
     })
-    this.#watch = new AnswerWatch({
+    this.#watch = new ResponseTimeout({
       isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
       heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
       isAway: () => this.trouble !== undefined,
@@ -113,7 +113,7 @@ export class Connections {
       try {
         return await this.#readers.run(work)
       } catch (error) {
-        if (!isCrowded(error)) throw error
+        if (!isTooManyConnections(error)) throw error
         if (this.#readers.open === 0) return onTransactions()
       }
     }
@@ -190,7 +190,7 @@ export class Connections {
 
   /** Whether no further connection is had from a server that answers on those that are open, or soon on the first. */
   #canWait(error: unknown): boolean {
-    if (!isCrowded(error)) return false
+    if (!isTooManyConnections(error)) return false
     if (this.#openCount > 0) return true
     this.#noneSince ??= performance.now()
     return performance.now() - this.#noneSince < FIRST_TIMEOUT_MS
@@ -227,7 +227,7 @@ export class Connections {
       try {
         return await this.#connect(CONNECT_TIMEOUT_MS)
       } catch (error) {
-        if (!isCrowded(error)) throw this.#reachability.failed(error as Error)
+        if (!isTooManyConnections(error)) throw this.#reachability.failed(error as Error)
         if (performance.now() < deadline) continue
         const reason = `no connection to the database became free: ${(error as Error).message}`
         throw new DatabaseError('busy', reason, { cause: error })
@@ -264,7 +264,7 @@ export class Connections {
 
   /** What it means that a lasting connection could not be made; undefined where others do instead. */
   #failed(error: Error): DatabaseError | undefined {
-    if (isCrowded(error)) this.#room.refused(this.#openCount)
+    if (isTooManyConnections(error)) this.#room.refused(this.#openCount)
     return this.#canWait(error) ? undefined : this.#reachability.failed(error)
   }
 

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
 import {
-  asideOf,
   columnNames,
-  prepareForms,
+  extraTableOf,
+  prepareDialects,
   tableNames,
   writeCounted,
-  writeForm,
+  writeDialect,
 } from '../archive/portable-file.ts'
 import type { PortableTable } from '../archive/portable-table.ts'
 import { rowWriter } from '../archive/write-rows.ts'
@@ -57,8 +57,8 @@ async function copyAll(client: Client, query: Query, database: SqliteDatabase.Da
   if (names.length > 0) await query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
   const ledger = await readLedger(query)
   adoptSchema(new Connection(database), sqliteSchema(ledger))
-  prepareForms(database)
-  for (const entry of ledger) writeForm(database, entry)
+  prepareDialects(database)
+  for (const entry of ledger) writeDialect(database, entry)
   const counted = await readCounted(query, tables)
   writeCounted(database, counted)
 
@@ -103,7 +103,7 @@ function placeFor(database: SqliteDatabase.Database, { name, columns }: Portable
   const own = isThere ? columnNames(database, name) : []
   const isSame = own.length === columns.length && columns.every((column) => own.includes(column.name))
   if (isSame) return name
-  const aside = asideOf(name)
+  const aside = extraTableOf(name)
   database.exec(`CREATE TABLE ${quoted(aside)} (${columns.map((column) => quoted(column.name)).join(', ')})`)
   return aside
 }

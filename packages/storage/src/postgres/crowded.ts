@@ -12,7 +12,7 @@ export const isFull = (error: unknown) =>
   someOf(error, ({ code = '', message }) => FULL.includes(code) || FULL_WORDS.test(message))
 
 /** Whether a connection was refused by a server that may go on answering on those that are open. */
-export const isCrowded = (error: unknown) =>
+export const isTooManyConnections = (error: unknown) =>
   isFull(error) || someOf(error, ({ code }) => code === CANNOT_CONNECT_NOW)
 
 /** Of several servers each has said why. */

@@ -8,7 +8,7 @@ import type { PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { assertSame, type Pair, type Reconciled, reconcile } from './reconcile.ts'
 import { applyEntries, type SourceFile, withSource } from './restore-rows.ts'
-import { bringForward, loosen, readTables } from './tables.ts'
+import { advanceCounters, loosen, readTables } from './tables.ts'
 import { withConnection } from './with-connection.ts'
 
 // A SQLite database moves into a schema of PostgreSQL. While it is under way the schema has a table `mortise_move`, with
@@ -100,7 +100,7 @@ export class Move {
     await inTransaction(this.#query, async () => {
       const { rows } = await this.#query('SELECT finish FROM mortise_move')
       if (rows[0].finish !== '') await this.#query(rows[0].finish)
-      await bringForward(this.#query, await readTables(this.#query), readCounted(this.#origin.database))
+      await advanceCounters(this.#query, await readTables(this.#query), readCounted(this.#origin.database))
       await this.#query('UPDATE mortise_move SET verified = 1')
     })
   }

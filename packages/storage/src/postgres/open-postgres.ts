@@ -4,7 +4,7 @@ import type { Outbox } from '../port/outbox.ts'
 import type { Storage, StorageObserver } from '../port/storage.ts'
 import { Connections } from './connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
-import type { PostgresPlace } from './postgres-url.ts'
+import type { PostgresAddress } from './postgres-url.ts'
 
 const OLDEST_VERSION = 14
 
@@ -23,7 +23,7 @@ export interface PostgresOptions {
  * @throws {StorageUnreachableError} saying why it cannot be used
  * @throws {NoDatabaseError} where there is no schema and none is to be made
  */
-export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<Storage> {
+export async function openPostgres(place: PostgresAddress, options: PostgresOptions): Promise<Storage> {
   const connections = new Connections(place)
   try {
     await connections.withClient((client) => prepare(client, place, options.create))
@@ -37,7 +37,7 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
   }
 }
 
-async function prepare(client: Client, { schema, name }: PostgresPlace, create: boolean): Promise<void> {
+async function prepare(client: Client, { schema, name }: PostgresAddress, create: boolean): Promise<void> {
   await assertUsable(client)
   const { present, moving } = await stateOf(client, schema)
   if (present && !moving) return

@@ -1,5 +1,5 @@
 import type SqliteDatabase from 'better-sqlite3'
-import { asideOf, columnNames, hasRows, putAside, tableNames } from '../archive/portable-file.ts'
+import { columnNames, extraTableOf, hasRows, storeExtraTable, tableNames } from '../archive/portable-file.ts'
 import type { PortableTable } from '../archive/portable-table.ts'
 
 import { MigrationError } from '../port/errors.ts'
@@ -19,10 +19,10 @@ export function pairTables(
 ): Pair[] {
   const names = tableNames(source).filter(
     (name) =>
-      name !== 'mortise_migration' && isMeant(putAside(name) ?? name) && !/^postgres\/\w+$/.test(name),
+      name !== 'mortise_migration' && isMeant(storeExtraTable(name) ?? name) && !/^postgres\/\w+$/.test(name),
   )
   const pairs = tables.flatMap((table): Pair[] => {
-    const from = [asideOf(table.name), table.name].find((name) => names.includes(name))
+    const from = [extraTableOf(table.name), table.name].find((name) => names.includes(name))
     if (from === undefined || table.columns.length === 0) return []
     const columns = new Set(columnNames(source, from))
     const other = table.columns.find(({ name }) => !columns.delete(name))?.name ?? [...columns][0]
@@ -34,9 +34,11 @@ export function pairTables(
   })
   const carried = new Set(pairs.map(({ from }) => from))
   const left = names.find((name) => {
-    const isEmptied = putAside(name) === undefined && carried.has(asideOf(name))
+    const isEmptied = storeExtraTable(name) === undefined && carried.has(extraTableOf(name))
     return !carried.has(name) && !isEmptied && hasRows(source, name)
   })
   if (left === undefined) return pairs
-  throw new MigrationError(`the table "${putAside(left) ?? left}" has rows, and PostgreSQL has no such table`)
+  throw new MigrationError(
+    `the table "${storeExtraTable(left) ?? left}" has rows, and PostgreSQL has no such table`,
+  )
 }

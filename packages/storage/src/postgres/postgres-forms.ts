@@ -1,4 +1,4 @@
-import type { PostgresForm } from '../archive/portable-file.ts'
+import type { PostgresDialect } from '../archive/portable-file.ts'
 import { checksumOf } from '../migrations/migration-files.ts'
 import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
@@ -14,7 +14,7 @@ import { readPortableSets } from './read-sets.ts'
  */
 export async function toPostgresLedger(
   ledger: readonly LedgerEntry[],
-  forms: readonly PostgresForm[],
+  forms: readonly PostgresDialect[],
   sets: readonly MigrationSet[],
 ): Promise<PostgresLedgerEntry[]> {
   const found: PostgresLedgerEntry[] = []
@@ -37,7 +37,7 @@ export async function toPostgresLedger(
 async function findForm(
   { module, name, checksum }: LedgerEntry,
   sets: readonly MigrationSet[],
-): Promise<PostgresForm> {
+): Promise<PostgresDialect> {
   let reason = 'no package in the store has it'
   for (const set of sets.filter((set) => set.module === module)) {
     try {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ClientConfig } from 'pg'
 
 /** Where the tables of an application are, and how to get there. */
-export interface PostgresPlace {
+export interface PostgresAddress {
   /** At least one. Whichever of them can be written is the database. */
   readonly servers: readonly PostgresServer[]
   /** All tables of the application are in it, and nothing else should be. */
@@ -30,7 +30,7 @@ export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
  *
  * @throws {TypeError} saying what is wrong, to stand after its name; never with the URL itself, which is secret
  */
-export function parsePostgresUrl(text: string): PostgresPlace {
+export function parsePostgresUrl(text: string): PostgresAddress {
   const texts = urlsOf(text)
   if (!texts.every((each) => URL.canParse(each))) {
     throw new TypeError('must be a URL such as postgres://user:password@host/database')

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { BATCH, keyColumns, kindOf, type PlacedRow, type PortableTable } from '../archive/portable-table.ts'
+import { BATCH, type KeyedRow, keyColumns, kindOf, type PortableTable } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import { toDatabaseError } from './database-error.ts'
 
@@ -13,7 +13,7 @@ export async function* readRows(
   client: Client,
   table: PortableTable,
   { ordered }: { readonly ordered: boolean },
-): AsyncGenerator<PlacedRow[]> {
+): AsyncGenerator<KeyedRow[]> {
   const columns = table.columns.map(({ name }) => quoted(name))
   const order = keyColumns(table).map(({ name, kind }) => {
     // Byte by byte, as SQLite does.

@@ -5,8 +5,8 @@ import type { Client } from 'pg'
 import {
   BATCH,
   compareKeys,
+  type KeyedRow,
   nameOfRow,
-  type PlacedRow,
   type PortableRow,
   type PortableTable,
 } from '../archive/portable-table.ts'
@@ -115,21 +115,21 @@ const isEqual = (one: PortableRow, other: PortableRow) => one.every((value, inde
 
 /** One side: the row that its turn is, and what has gone by. */
 class Walk {
-  readonly #batches: Iterator<PlacedRow[]> | AsyncIterator<PlacedRow[]>
+  readonly #batches: Iterator<KeyedRow[]> | AsyncIterator<KeyedRow[]>
   readonly #hash: Hash = createHash('sha256')
-  #batch: PlacedRow[] = []
+  #batch: KeyedRow[] = []
   #text = ''
   #at = 0
   rows = 0
   row: PortableRow | undefined
 
-  constructor(batches: Iterator<PlacedRow[]> | AsyncIterator<PlacedRow[]>) {
+  constructor(batches: Iterator<KeyedRow[]> | AsyncIterator<KeyedRow[]>) {
     this.#batches = batches
   }
 
   /** Where the server has the row. */
   get place(): string {
-    return (this.#batch[this.#at] as PlacedRow).place
+    return (this.#batch[this.#at] as KeyedRow).place
   }
 
   /** Goes on to the next row, this one being `line` in the checksum. @returns whether `fill` has to come first */

@@ -3,7 +3,7 @@ import { MigrationError, StorageBusyError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { changeSchema, queryOn } from './change-schema.ts'
 import { hostConnectionName } from './connections.ts'
-import type { PostgresPlace } from './postgres-url.ts'
+import type { PostgresAddress } from './postgres-url.ts'
 import { restoreRows, withSource } from './restore-rows.ts'
 import { withConnection } from './with-connection.ts'
 
@@ -12,7 +12,7 @@ import { withConnection } from './with-connection.ts'
 
 const LONGEST_NAME = 63
 const named = (schema: string, suffix: string) => `${schema.slice(0, LONGEST_NAME - suffix.length)}${suffix}`
-const staged = ({ schema }: PostgresPlace) => named(schema, '_restored')
+const staged = ({ schema }: PostgresAddress) => named(schema, '_restored')
 
 /**
  * Makes the tables of a file in a schema beside that of the application.
@@ -83,7 +83,7 @@ export async function dropStaged(url: string): Promise<void> {
 }
 
 /** On whichever machine: all keep connections of that name. */
-async function assertNoHost(client: Client, place: PostgresPlace): Promise<void> {
+async function assertNoHost(client: Client, place: PostgresAddress): Promise<void> {
   const { rows } = await client.query(
     `SELECT coalesce(host(client_addr), 'this machine') AS address FROM pg_stat_activity
      WHERE datname = current_database() AND application_name = $1`,

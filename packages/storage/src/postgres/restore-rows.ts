@@ -1,20 +1,20 @@
 import type SqliteDatabase from 'better-sqlite3'
 import type { Client } from 'pg'
-import { readCounted, readForms } from '../archive/portable-file.ts'
+import { readCounted, readDialects } from '../archive/portable-file.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { prepareLedger } from '../migrations/ledger.ts'
 import { applyEntry } from '../migrations/migrate.ts'
 import { quoted } from '../port/quoted.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import { Connection } from '../sqlite/connection.ts'
-import { openBeside } from '../sqlite/open-connections.ts'
+import { openSeparate } from '../sqlite/open-connections.ts'
 import { readLedger as readFileLedger } from '../sqlite/schema.ts'
 import { type Query, runSteps } from './change-schema.ts'
 import { dialect, type PostgresLedgerEntry } from './dialect.ts'
 import { pairTables } from './pair-tables.ts'
 import { toPostgresLedger } from './postgres-forms.ts'
 import { reconcile } from './reconcile.ts'
-import { bringForward, loosen, readTables } from './tables.ts'
+import { advanceCounters, loosen, readTables } from './tables.ts'
 
 /** A SQLite file whose tables go to PostgreSQL. */
 export interface SourceFile {
@@ -29,10 +29,10 @@ export async function withSource<Result>(
   sets: readonly MigrationSet[],
   work: (source: SourceFile) => Promise<Result>,
 ): Promise<Result> {
-  const database = openBeside(file)
+  const database = openSeparate(file)
   try {
     const ledger = readFileLedger(new Connection(database))
-    return await work({ database, ledger: await toPostgresLedger(ledger, readForms(database), sets) })
+    return await work({ database, ledger: await toPostgresLedger(ledger, readDialects(database), sets) })
   } finally {
     database.close()
   }
@@ -63,6 +63,6 @@ export async function restoreRows(
   for (const { table } of pairs) await query(`DELETE FROM ${quoted(table.name)}`)
   for (const pair of pairs) await reconcile(database, { reader: client, query }, pair)
   if (back !== '') await query(back)
-  await bringForward(query, tables, readCounted(database))
+  await advanceCounters(query, tables, readCounted(database))
   return tables.map(({ name }) => name)
 }

@@ -65,7 +65,7 @@ export async function loosen(query: Query, tables: readonly PortableTable[]): Pr
  * Has what counts a column up go on after every number that it has, or has had.
  * @param counted how far each table had counted where its rows come from
  */
-export async function bringForward(
+export async function advanceCounters(
   query: Query,
   tables: readonly PortableTable[],
   counted: ReadonlyMap<string, string>,

@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { StorageUnreachableError } from '../port/errors.ts'
 import { Connections } from './connections.ts'
 import { assertUsable } from './open-postgres.ts'
-import { type PostgresPlace, parsePostgresUrl } from './postgres-url.ts'
+import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 /**
  * Does `work` on a connection of its own, beside whatever hosts serve from there.
@@ -11,7 +11,7 @@ import { type PostgresPlace, parsePostgresUrl } from './postgres-url.ts'
  */
 export async function withConnection<Result>(
   url: string,
-  work: (client: Client, place: PostgresPlace, connections: Connections) => Promise<Result>,
+  work: (client: Client, place: PostgresAddress, connections: Connections) => Promise<Result>,
 ): Promise<Result> {
   const place = parsePostgresUrl(url)
   const connections = new Connections(place)

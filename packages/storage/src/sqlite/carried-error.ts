@@ -2,7 +2,7 @@ import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import { BrokenStorageError, MigrationError, ShortageError } from '../port/errors.ts'
 
 /** An error on its way from one thread to another, where it would lose its class. */
-export interface CarriedError {
+export interface SerializedError {
   readonly type: 'broken' | 'shortage' | 'database' | 'migration' | 'other'
   readonly kind: DatabaseErrorKind
   readonly message: string
@@ -13,26 +13,26 @@ export interface CarriedError {
   readonly code: string | undefined
 }
 
-export function carryError(error: unknown): CarriedError {
+export function serializeError(error: unknown): SerializedError {
   const { message, stack, path, code } = error as Error & { path?: string; code?: string }
   const kind = error instanceof DatabaseError ? error.kind : 'other'
   return { type: typeOf(error), kind, message, stack, path, code }
 }
 
-export function carriedError({ type, kind, message, stack, path, code }: CarriedError): Error {
+export function deserializeError({ type, kind, message, stack, path, code }: SerializedError): Error {
   const error = make(type, kind, message)
   if (stack !== undefined) error.stack = stack
   return Object.assign(error, path !== undefined && { path }, code !== undefined && { code })
 }
 
-function typeOf(error: unknown): CarriedError['type'] {
+function typeOf(error: unknown): SerializedError['type'] {
   if (error instanceof BrokenStorageError) return 'broken'
   if (error instanceof ShortageError) return 'shortage'
   if (error instanceof DatabaseError) return 'database'
   return error instanceof MigrationError ? 'migration' : 'other'
 }
 
-function make(type: CarriedError['type'], kind: DatabaseErrorKind, message: string): Error {
+function make(type: SerializedError['type'], kind: DatabaseErrorKind, message: string): Error {
   if (type === 'broken') {
     return new BrokenStorageError(message, {}, kind === 'unknown-outcome' ? kind : 'unavailable')
   }

@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
-import { carryError } from './carried-error.ts'
-import { openBeside } from './open-connections.ts'
-import type { ThreadAnswer } from './run-in-thread.ts'
-import { takeLogOver } from './take-log-over.ts'
+import { serializeError } from './carried-error.ts'
+import { openSeparate } from './open-connections.ts'
+import type { ThreadResult } from './run-in-thread.ts'
+import { checkpointOnOpen } from './take-log-over.ts'
 
 // A thread that copies a database, as of the moment in which it begins, into a file that is there and empty.
 
@@ -18,10 +18,10 @@ export interface CopyWork {
 const STEPS_PER_SYNC = 20
 
 const { source, file } = workerData as CopyWork
-const answer = (message: ThreadAnswer) => parentPort?.postMessage(message)
+const answer = (message: ThreadResult) => parentPort?.postMessage(message)
 
 try {
-  const database = openBeside(source)
+  const database = openSeparate(source)
   try {
     // A copy begins anew whenever another connection has written, unless it is of a moment that is read already.
     database.exec('BEGIN')
@@ -30,14 +30,14 @@ try {
       await backUp(database)
     } finally {
       database.exec('COMMIT')
-      await takeLogOver(database)
+      await checkpointOnOpen(database)
     }
   } finally {
     database.close()
   }
   answer({ result: undefined })
 } catch (error) {
-  answer({ error: carryError(error) })
+  answer({ error: serializeError(error) })
 }
 
 async function backUp(database: SqliteDatabase.Database): Promise<void> {

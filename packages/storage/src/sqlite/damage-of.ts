@@ -1,7 +1,7 @@
 import { openDatabase } from '../files/open-database.ts'
 
 /** What is wrong with a database file that nobody has open, undefined where it is sound. */
-export function damageOf(file: string): string | undefined {
+export function findCorruption(file: string): string | undefined {
   try {
     const database = openDatabase(file, { readonly: true, fileMustExist: true })
     try {

@@ -1,7 +1,7 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import { BrokenStorageError, isShortage, ShortageError, shortened } from '../port/errors.ts'
-import { refusalToWrite } from './refusal-to-write.ts'
+import { writeRefusal } from './refusal-to-write.ts'
 
 const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$)/
 
@@ -25,7 +25,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
   if (error instanceof SqliteDatabase.SqliteError) {
     const message = `${error.message} (${error.code}), in: ${shortened(text)}`
     // Whether a disk is broken, or a quota used up, SQLite does not tell.
-    const refusal = error.code === 'SQLITE_IOERR_WRITE' ? refusalToWrite(file) : undefined
+    const refusal = error.code === 'SQLITE_IOERR_WRITE' ? writeRefusal(file) : undefined
     if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
     if (SHORTAGES.test(error.code)) return new ShortageError(message, { cause: error })
     if (!(error.code in KINDS) && /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(error.code)) {

@@ -2,14 +2,14 @@ import { readMigrations } from '../migrations/migration-files.ts'
 import { endWithParent } from '../port/end-with-parent.ts'
 import { MigrationError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
-import type { Table, TablesAnswer } from './describe-tables.ts'
-import { tablesAlone } from './tables-alone.ts'
+import type { Table, TablesResult } from './describe-tables.ts'
+import { tablesOnEmptyDatabase } from './tables-alone.ts'
 
 // The child process of describeTables: answers in JSON.
 
-async function answer(set: MigrationSet): Promise<TablesAnswer> {
+async function answer(set: MigrationSet): Promise<TablesResult> {
   try {
-    const tables: Table[] = tablesAlone(set, await readMigrations(set, 'sqlite'))
+    const tables: Table[] = tablesOnEmptyDatabase(set, await readMigrations(set, 'sqlite'))
     return { tables }
   } catch (error) {
     if (error instanceof MigrationError) return { reason: error.message }

@@ -18,7 +18,7 @@ export interface Table {
 }
 
 /** What the child that runs the migrations answers. */
-export type TablesAnswer = { readonly tables: readonly Table[] } | { readonly reason: string }
+export type TablesResult = { readonly tables: readonly Table[] } | { readonly reason: string }
 
 /** How long all migrations of a set may take on an empty database, in milliseconds. */
 export const DESCRIBE_TIMEOUT = 10_000
@@ -45,7 +45,7 @@ export async function describeTables(
       cause: error,
     })
   }
-  const answer = JSON.parse(output) as TablesAnswer
+  const answer = JSON.parse(output) as TablesResult
   if ('tables' in answer) return answer.tables
   throw new MigrationError(answer.reason)
 }

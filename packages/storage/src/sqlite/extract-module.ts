@@ -1,4 +1,4 @@
-import { extractAside } from '../archive/portable-file.ts'
+import { extractExtraTables } from '../archive/portable-file.ts'
 import { createPrivateFile } from '../files/file-lock.ts'
 import { openDatabase } from '../files/open-database.ts'
 import { adoptLedger } from '../migrations/ledger.ts'
@@ -30,7 +30,7 @@ export function extractModule(copy: string, module: string, file: string): Modul
         if (own.length === 0) return undefined
         yield* adoptLedger(dialect, own)
         const prefixes = prefixesOf(ledger, module)
-        extractAside(database, module, prefixes)
+        extractExtraTables(database, module, prefixes)
         return { module, tables: copyArchived(connection, prefixes) }
       }),
     )

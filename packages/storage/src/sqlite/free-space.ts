@@ -22,7 +22,7 @@ export async function volumeOf(file: string): Promise<Volume> {
 }
 
 /** How many bytes a host leaves free on a volume: 64 MiB, or 5 % of a smaller one, unless configured otherwise. */
-export const keptFree = ({ size }: Volume, configured?: number): number =>
+export const reservedBytes = ({ size }: Volume, configured?: number): number =>
   configured ?? Math.min(MOST_KEPT_FREE, Math.floor(size * SHARE_KEPT_FREE))
 
 /**
@@ -67,7 +67,7 @@ export class FreeSpace {
     // A file system that does not tell is taken for one with room: SQLite says when there is none.
     const volume = await this.#read().catch(() => ({ size: 0, free: Number.POSITIVE_INFINITY }))
     if (this.#closed) return
-    const kept = keptFree(volume, this.#configured)
+    const kept = reservedBytes(volume, this.#configured)
     const wasLow = this.#low !== undefined
     const isLow = volume.free < kept * (wasLow ? RECOVERED : 1)
     if (isLow !== wasLow) {

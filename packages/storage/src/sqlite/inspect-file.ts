@@ -4,7 +4,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { compareMigrations, type DatabaseInspection } from '../migrations/compare-migrations.ts'
 import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import { Connection } from './connection.ts'
-import { openBeside } from './open-connections.ts'
+import { openSeparate } from './open-connections.ts'
 import { snapshotOn } from './read-file.ts'
 import { readLedger } from './schema.ts'
 
@@ -21,7 +21,7 @@ export async function inspectFile<Own>(
 ): Promise<DatabaseInspection<Own> | undefined> {
   const nothing = { own: undefined, damage: [], orphans: [], pending: [], ahead: [], unlike: [] }
   if (!existsSync(file)) return undefined
-  const database = openBeside(file)
+  const database = openSeparate(file)
   try {
     const damage = damageIn(database)
     if (damage.length > 0) return { ...nothing, damage }

@@ -35,7 +35,7 @@ export function openReader(file: string): Connection {
 }
 
 /** A connection that writes nothing, beside those of a host that may serve from the file. @throws {Error} with its `path` */
-export function openBeside(file: string): SqliteDatabase.Database {
+export function openSeparate(file: string): SqliteDatabase.Database {
   // Not read-only: the log that a killed host has left could not be read then.
   try {
     rewriteLeftLog(file)

@@ -1,16 +1,16 @@
-import { COUNTED, FORMS, putAside, tableNames } from '../archive/portable-file.ts'
+import { COUNTED, DIALECTS, storeExtraTable, tableNames } from '../archive/portable-file.ts'
 import { quoted } from '../port/quoted.ts'
 import type { DatabaseContents } from '../port/storage.ts'
 import { Connection } from './connection.ts'
-import { openBeside } from './open-connections.ts'
+import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
 /** See `readContents`; of a copy of a PostgreSQL database too. */
 export function readFileContents(file: string): DatabaseContents {
-  const database = openBeside(file)
+  const database = openSeparate(file)
   try {
     const tables = tableNames(database).filter(
-      (name) => name !== 'mortise_migration' && name !== FORMS && name !== COUNTED,
+      (name) => name !== 'mortise_migration' && name !== DIALECTS && name !== COUNTED,
     )
     const count = (table: string) =>
       database
@@ -19,7 +19,9 @@ export function readFileContents(file: string): DatabaseContents {
         .get()
     return {
       ledger: readLedger(new Connection(database)),
-      rows: Object.fromEntries(tables.map((table) => [putAside(table) ?? table, count(table) as number])),
+      rows: Object.fromEntries(
+        tables.map((table) => [storeExtraTable(table) ?? table, count(table) as number]),
+      ),
     }
   } finally {
     database.close()

@@ -3,7 +3,7 @@ import { openDatabase } from '../files/open-database.ts'
 import type { LedgerEntry } from '../port/storage.ts'
 import { Connection } from './connection.ts'
 import { drive } from './drive.ts'
-import { openBeside } from './open-connections.ts'
+import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
 /** Reads a SQLite file, as of one moment, that others may have open. */
@@ -11,7 +11,7 @@ export function readDatabaseFile<Result>(
   file: string,
   steps: (ledger: readonly LedgerEntry[]) => Transaction<Result>,
 ): Result {
-  const database = openBeside(file)
+  const database = openSeparate(file)
   try {
     const connection = new Connection(database)
     return snapshotOn(connection, () => steps(readLedger(connection)))

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Sql, type SqlValue } from '@mortise/module-sdk'
 import { MOST_ROWS } from '../port/read-limit.ts'
-import { type CarriedError, carryError } from './carried-error.ts'
+import { type SerializedError, serializeError } from './carried-error.ts'
 import type { Connection } from './connection.ts'
 import { openReader } from './open-connections.ts'
 
@@ -20,7 +20,7 @@ export type ReadOrder =
 
 export type ReadPiece =
   | { readonly rows: unknown[]; readonly isLast: boolean }
-  | { readonly error: CarriedError }
+  | { readonly error: SerializedError }
 
 /** The most of a piece, in rows and in characters. */
 const PIECE = { rows: 500, characters: 256 * 1024 }
@@ -59,7 +59,7 @@ function answer(order: ReadOrder): ReadPiece {
     if (order.kind === 'read') rows = begin(order)
     return nextPiece()
   } catch (error) {
-    return { error: carryError(error) }
+    return { error: serializeError(error) }
   }
 }
 

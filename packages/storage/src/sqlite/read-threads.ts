@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Sql } from '@mortise/module-sdk'
 import { assertFewRows } from '../port/read-limit.ts'
-import { carriedError } from './carried-error.ts'
+import { deserializeError } from './carried-error.ts'
 import type { ReadOrder, ReadPiece } from './read-thread.ts'
 
 /** How many reads may go through many rows at once: one that is slow does not keep all others. */
@@ -63,7 +63,7 @@ export class ReadThread {
     this.#worker.postMessage(order)
     try {
       const piece = await this.#waiting.promise
-      if ('error' in piece) throw carriedError(piece.error)
+      if ('error' in piece) throw deserializeError(piece.error)
       return piece
     } finally {
       this.#waiting = undefined

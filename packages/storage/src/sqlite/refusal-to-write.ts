@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * Why the file system takes nothing more beside `file`, though nothing is wrong with the disk; undefined where it takes
  * it, or fails otherwise. Blocks for as long as it writes.
  */
-export function refusalToWrite(file: string): string | undefined {
+export function writeRefusal(file: string): string | undefined {
   const trial = `${file}.trial`
   try {
     const handle = openSync(trial, 'w', 0o600)

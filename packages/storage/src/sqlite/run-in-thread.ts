@@ -1,9 +1,9 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type CarriedError, carriedError } from './carried-error.ts'
+import { deserializeError, type SerializedError } from './carried-error.ts'
 
 /** What a thread answers once. */
-export type ThreadAnswer = { readonly result: unknown } | { readonly error: CarriedError }
+export type ThreadResult = { readonly result: unknown } | { readonly error: SerializedError }
 
 /**
  * Begins a thread and waits for its end.
@@ -13,17 +13,17 @@ export type ThreadAnswer = { readonly result: unknown } | { readonly error: Carr
  */
 export function runInThread(name: string, workerData: object, onResult = () => {}): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  let answer: ThreadAnswer | undefined
+  let answer: ThreadResult | undefined
   const script = new URL(`${name}${extname(import.meta.filename)}`, import.meta.url)
   const worker = new Worker(script, { workerData, execArgv: [] })
-  worker.on('message', (message: ThreadAnswer) => {
+  worker.on('message', (message: ThreadResult) => {
     answer ??= message
     if ('result' in message) onResult()
   })
   worker.once('error', reject)
   worker.once('exit', () => {
     if (answer === undefined) reject(new Error(`the ${name} ended without an answer`))
-    else if ('error' in answer) reject(carriedError(answer.error))
+    else if ('error' in answer) reject(deserializeError(answer.error))
     else resolve(answer.result)
   })
   return promise

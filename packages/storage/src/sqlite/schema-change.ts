@@ -1,5 +1,5 @@
 import { Sql, type SqlValue } from '@mortise/module-sdk'
-import { assertNothingAside } from '../archive/portable-file.ts'
+import { assertNoExtraTables } from '../archive/portable-file.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { insertion } from '../migrations/ledger.ts'
 import { migrate, type ReadSet } from '../migrations/migrate.ts'
@@ -13,12 +13,12 @@ import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { dialect } from './dialect.ts'
 
 /** A statement that was sent to another thread, where it is no `Sql` any more. */
-interface CarriedSql {
+interface SerializedSql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
 }
 
-const carriedSql = ({ strings, values }: CarriedSql) => new Sql(strings, values)
+const serializeSql = ({ strings, values }: SerializedSql) => new Sql(strings, values)
 
 /** A change of the schema as plain data. */
 export type SchemaChange =
@@ -27,8 +27,8 @@ export type SchemaChange =
       readonly sets: readonly ReadSet[]
     }
   | { readonly kind: 'undo'; readonly migrations: readonly AppliedMigration[] }
-  | { readonly kind: 'purge'; readonly module: string; readonly record: CarriedSql | undefined }
-  | { readonly kind: 'restore'; readonly file: string; readonly record: CarriedSql | undefined }
+  | { readonly kind: 'purge'; readonly module: string; readonly record: SerializedSql | undefined }
+  | { readonly kind: 'restore'; readonly file: string; readonly record: SerializedSql | undefined }
 
 /**
  * Makes it, in one transaction.
@@ -54,10 +54,10 @@ function apply(connection: Connection, change: SchemaChange): unknown {
       return changeSchema(connection, () => undoMigrations(dialect, change.migrations))
     case 'purge':
       return changeSchema(connection, () =>
-        purgeModule(dialect, change.module, change.record && carriedSql(change.record)),
+        purgeModule(dialect, change.module, change.record && serializeSql(change.record)),
       )
     case 'restore':
-      return restore(connection, change.file, change.record && carriedSql(change.record))
+      return restore(connection, change.file, change.record && serializeSql(change.record))
   }
 }
 
@@ -65,7 +65,7 @@ function restore(connection: Connection, file: string, record: Sql | undefined):
   return withArchived(connection, file, () => {
     const entries = archivedLedger(connection)
     const copy = function* (prefixes: readonly string[]): SchemaSteps<string[]> {
-      assertNothingAside(connection.database)
+      assertNoExtraTables(connection.database)
       for (const entry of entries) yield insertion(dialect, entry)
       return copyArchived(connection, prefixes)
     }

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { carryError } from './carried-error.ts'
+import { serializeError } from './carried-error.ts'
 import { openWriter } from './open-connections.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
-import type { ThreadAnswer } from './run-in-thread.ts'
+import type { ThreadResult } from './run-in-thread.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
-import { takeLogOver } from './take-log-over.ts'
+import { checkpointOnOpen } from './take-log-over.ts'
 
 // A thread that changes the schema: it answers when that is committed. Nobody else writes before its end.
 
@@ -14,16 +14,16 @@ export interface SchemaWork {
 }
 
 const { file, change } = workerData as SchemaWork
-const answer = (message: ThreadAnswer) => parentPort?.postMessage(message)
+const answer = (message: ThreadResult) => parentPort?.postMessage(message)
 
 try {
   const connection = openWriter(file)
   try {
     answer({ result: await retryWhileBusy(() => applyChange(connection, change)) })
-    await takeLogOver(connection.database)
+    await checkpointOnOpen(connection.database)
   } finally {
     connection.database.close()
   }
 } catch (error) {
-  answer({ error: carryError(error) })
+  answer({ error: serializeError(error) })
 }

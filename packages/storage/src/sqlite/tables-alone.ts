@@ -10,7 +10,7 @@ import type { Column, Table } from './describe-tables.ts'
 const PAGES = 65_536
 
 /** The tables that migrations make where nothing else is, by name. @throws {MigrationError} */
-export function tablesAlone(set: MigrationSet, files: readonly MigrationFile[]): Table[] {
+export function tablesOnEmptyDatabase(set: MigrationSet, files: readonly MigrationFile[]): Table[] {
   const database = openDatabase(':memory:')
   try {
     database.pragma(`max_page_count = ${PAGES}`)

@@ -5,7 +5,7 @@ import { FreeSpace, type Volume } from './free-space.ts'
 /** How much room writes leave on the disk. */
 export interface SpaceOptions {
   readonly read: () => Promise<Volume>
-  readonly keptFree: number | undefined
+  readonly reservedBytes: number | undefined
 }
 
 /** Why writes are refused: they are held, the disk has too little room, or something was short a moment ago. */
@@ -18,7 +18,8 @@ export class WriteRefusals {
 
   constructor(space: SpaceOptions | undefined) {
     this.#space =
-      space && new FreeSpace({ read: space.read, configured: space.keptFree, onChange: () => this.#decide() })
+      space &&
+      new FreeSpace({ read: space.read, configured: space.reservedBytes, onChange: () => this.#decide() })
   }
 
   get reason(): string | undefined {

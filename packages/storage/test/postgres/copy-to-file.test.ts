@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { toSqlite } from '../../src/archive/portable-file.ts'
 import { openStorage } from '../../src/open-storage.ts'
 import { replaceSchema, stageSchema } from '../../src/postgres/replace-schema.ts'
-import { damageOf } from '../../src/sqlite/damage-of.ts'
+import { findCorruption } from '../../src/sqlite/damage-of.ts'
 import { extractModule } from '../../src/sqlite/extract-module.ts'
 import { readFileContents } from '../../src/sqlite/read-file-contents.ts'
 import { temporarySchema } from '../engines.ts'
@@ -53,7 +53,7 @@ t.test(
     isOver = true
     await writing
     t.equal(statSync(file).mode & 0o777, 0o600)
-    t.equal(damageOf(file), undefined)
+    t.equal(findCorruption(file), undefined)
     t.notOk(readdirSync(directory).some((name) => name.endsWith('.tmp')))
     const { rows, ledger } = readFileContents(file)
     t.equal(((rows.shop_log ?? 0) - 4) % 2, 0, 'both of a transaction, or none')

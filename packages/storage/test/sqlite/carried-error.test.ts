@@ -1,9 +1,9 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import t from 'tap'
 import { BrokenStorageError, MigrationError } from '../../src/port/errors.ts'
-import { carriedError, carryError } from '../../src/sqlite/carried-error.ts'
+import { deserializeError, serializeError } from '../../src/sqlite/carried-error.ts'
 
-const carried = (error: Error) => carriedError(structuredClone(carryError(error)))
+const carried = (error: Error) => deserializeError(structuredClone(serializeError(error)))
 
 t.test('an error keeps its class, its kind, its words and its file from one thread to another', async (t) => {
   const full = Object.assign(new DatabaseError('full', 'no room'), { path: '/data/app.db' })

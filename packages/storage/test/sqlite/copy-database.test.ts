@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
-import { damageOf } from '../../src/sqlite/damage-of.ts'
+import { findCorruption } from '../../src/sqlite/damage-of.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 
 const SCHEMA = `
@@ -63,7 +63,7 @@ t.test('while it is written to, a copy has each transaction whole or not at all,
   copying = false
   await writer
   t.ok(last > begun, 'it was written to meanwhile')
-  t.equal(damageOf(file), undefined)
+  t.equal(findCorruption(file), undefined)
   const copy = open(file)
   const [entries, others] = ['entry', 'other'].map((table) =>
     copy.prepare(`SELECT pair FROM ${table} ORDER BY pair`).pluck().all(),

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { keptFree, volumeOf } from '../../src/sqlite/free-space.ts'
+import { reservedBytes, volumeOf } from '../../src/sqlite/free-space.ts'
 import { insertItem, SCHEMA, temporaryStorage } from '../temporary-storage.ts'
 
 const MIB = 1024 * 1024
 
 t.test('64 MiB are to stay free, less on a small volume, or what is configured', async (t) => {
-  t.equal(keptFree({ size: 1e12, free: 0 }), 64 * MIB)
-  t.equal(keptFree({ size: 20 * MIB, free: 0 }), MIB)
-  t.equal(keptFree({ size: 1e12, free: 0 }, 5), 5)
-  t.equal(keptFree({ size: 1e12, free: 0 }, 0), 0)
+  t.equal(reservedBytes({ size: 1e12, free: 0 }), 64 * MIB)
+  t.equal(reservedBytes({ size: 20 * MIB, free: 0 }), MIB)
+  t.equal(reservedBytes({ size: 1e12, free: 0 }, 5), 5)
+  t.equal(reservedBytes({ size: 1e12, free: 0 }, 0), 0)
 })
 
 t.test('a volume tells its size and what is free', async (t) => {

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { refusalToWrite } from '../../src/sqlite/refusal-to-write.ts'
+import { writeRefusal } from '../../src/sqlite/refusal-to-write.ts'
 import { skip, smallVolume } from '../small-volume.ts'
 
 t.test('where there is room there is no reason, and nothing is left', async (t) => {
   const folder = t.testdir()
-  t.equal(refusalToWrite(join(folder, 'app.db')), undefined)
+  t.equal(writeRefusal(join(folder, 'app.db')), undefined)
   t.strictSame(readdirSync(folder), [])
 })
 
@@ -14,8 +14,8 @@ t.test('a full or read-only file system is told from a disk that fails', { skip 
   const volume = smallVolume(t, 8)
   const file = join(volume.folder, 'app.db')
   volume.fill(1024 * 1024)
-  t.equal(refusalToWrite(file), 'the disk is full')
+  t.equal(writeRefusal(file), 'the disk is full')
   volume.makeReadOnly()
-  t.equal(refusalToWrite(file), 'the file system is read-only')
+  t.equal(writeRefusal(file), 'the file system is read-only')
   t.strictSame(readdirSync(volume.folder), ['filler'])
 })

@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callRunningHost, configFile, mintToken, readLock, writeLock } from '@mortise/host'
+import { callRunningHost, configFile, mintToken, readLockFile, writeLockFile } from '@mortise/host'
 import { KillableHost } from './killable-host.ts'
 import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
 import type { Random } from './random.ts'
@@ -68,10 +68,10 @@ export class HostGroup {
   /** Has one host take up another generation: `module` is switched off there, or on again. */
   async switchAny(random: Random, module: string): Promise<void> {
     const directory = this.#directories[random.between(0, this.#directories.length - 1)] as string
-    const lock = await readLock(directory)
+    const lock = await readLockFile(directory)
     const locked = lock.modules[module]
     if (locked === undefined) throw new Error(`${module} is not installed`)
-    await writeLock(directory, {
+    await writeLockFile(directory, {
       ...lock,
       generation: lock.generation + 1,
       modules: { ...lock.modules, [module]: { ...locked, enabled: !locked.enabled } },

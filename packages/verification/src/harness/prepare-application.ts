@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   configFile,
-  emptyLock,
+  emptyLockFile,
   hashTree,
   type Lock,
   newIdentity,
@@ -13,7 +13,7 @@ import {
   storeDirectory,
   storedModule,
   writeIdentity,
-  writeLock,
+  writeLockFile,
 } from '@mortise/host'
 
 export interface PreparedApplication {
@@ -59,7 +59,7 @@ export async function prepareApplication(
     await rename(staged, storedModule(directory, lockedModule))
     locked[manifest.id] = lockedModule
   }
-  await writeLock(directory, { ...emptyLock, generation: 1, modules: locked })
+  await writeLockFile(directory, { ...emptyLockFile, generation: 1, modules: locked })
   await writeIdentity(directory, newIdentity)
   return prepared
 }

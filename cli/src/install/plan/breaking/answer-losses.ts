@@ -5,7 +5,7 @@ import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesO
  * What a caller finds in an answer by `former` and perhaps not by `next`: fields that go or may be missing, and
  * values that may be of another type. A further value of an enum is none: callers expect such.
  */
-export function answerLosses(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
+export function responseLosses(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
   // A schema may refer to itself.
   if (depth > 8) return []
   const [olds, news] = [alternatives(former), alternatives(next)]
@@ -14,7 +14,7 @@ export function answerLosses(former: SchemaView, next: SchemaView, what: string,
   const [old, now] = [soleObject(olds), soleObject(news)]
   if (!old || !now) return []
   const inner = (a: unknown, b: unknown, name: string) =>
-    answerLosses(inside(former, a), inside(next, b), name, depth + 1)
+    responseLosses(inside(former, a), inside(next, b), name, depth + 1)
   const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
     const field = propertiesOf(now)[name]
     if (field === undefined) return [`${what} no longer has "${name}"`]

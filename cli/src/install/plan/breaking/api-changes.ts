@@ -1,7 +1,7 @@
 import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
 import type { Manifest } from '@mortise/module-sdk'
 import { shapeOf } from '../checks/conflicts.ts'
-import { answerLosses } from './answer-losses.ts'
+import { responseLosses } from './answer-losses.ts'
 import type { BreakingChange } from './breaking-change.ts'
 import { narrowings } from './narrowings.ts'
 import type { SchemaView } from './schema-view.ts'
@@ -101,7 +101,7 @@ function answerChanges(old: OperationView, now: OperationView): string[] {
     return Object.entries(content).flatMap(([type, { schema }]) => {
       const media = same.content?.[type]
       if (media === undefined) return [`it no longer answers ${status} as ${type}`]
-      return answerLosses(view(old, schema), view(now, media.schema), `the answer ${status}`)
+      return responseLosses(view(old, schema), view(now, media.schema), `the answer ${status}`)
     })
   })
 }

@@ -1,7 +1,7 @@
-import { isInHostRange, lentPackages, type ModulePackage } from '@mortise/host'
+import { isInHostRange, type ModulePackage, providedPackages } from '@mortise/host'
 import semver from 'semver'
 import { Failure } from '../../../failures/index.ts'
-import { type HostPackage, ownHost, versionLent } from '../../../store/host-package.ts'
+import { type HostPackage, ownHost, providedVersion } from '../../../store/host-package.ts'
 import type { PackageJson } from '../../../store/package-json.ts'
 
 /** The host is one that the module runs on. */
@@ -26,7 +26,7 @@ export interface Peer {
 /** The peers of a module, without optional ones that the host does not lend. */
 export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] {
   return Object.entries(json.peerDependencies ?? {}).flatMap(([name, range]): Peer[] => {
-    const lent = lentPackages.includes(name) ? versionLent(host, name) : undefined
+    const lent = providedPackages.includes(name) ? providedVersion(host, name) : undefined
     if (lent !== undefined) return [{ name, range, lent }]
     return json.peerDependenciesMeta?.[name]?.optional ? [] : [{ name, range, lent: null }]
   })
@@ -39,7 +39,7 @@ export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void
       throw new Failure(
         'refused',
         'peer-missing',
-        `The package ${json.name} is refused: its peer dependency ${name} is not among what the host lends (${lentPackages.join(', ')}).`,
+        `The package ${json.name} is refused: its peer dependency ${name} is not among what the host lends (${providedPackages.join(', ')}).`,
         'Nothing was changed. The module has to name it among its dependencies instead.',
       )
     }

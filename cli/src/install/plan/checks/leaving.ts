@@ -4,7 +4,7 @@ import type { HostPlan } from '../host-plan.ts'
 import { checkNotRequired } from './not-required.ts'
 
 /** The modules to switch off for a host. @throws {Failure} where that was not asked for, or others require them */
-export async function leavingFor(
+export async function modulesToDisable(
   { to, outside }: HostPlan,
   lock: Lock,
   directory: string,

@@ -7,7 +7,7 @@ import {
   callRunningHost,
   configFile,
   readGenerations,
-  readLock,
+  readLockFile,
   secretFile,
 } from '@mortise/host'
 import { Buyers } from '../../harness/buyers.ts'
@@ -208,7 +208,7 @@ async function settled(directory: string, url: string): Promise<string[]> {
 }
 
 async function disagreements(directory: string, url: string): Promise<string[]> {
-  const lock = await readLock(directory)
+  const lock = await readLockFile(directory)
   const state = await stateOf(directory).catch((error: Error) => error)
   if (!state || state instanceof Error) return [`the host cannot be asked: ${state?.message}`]
   const { known } = await readGenerations(directory)

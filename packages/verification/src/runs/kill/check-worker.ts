@@ -9,7 +9,7 @@ export interface CheckRequest {
   readonly directory: string
 }
 
-export interface CheckAnswer {
+export interface CheckResult {
   /** What does not hold; undefined where all does. */
   readonly failure?: string | undefined
 }
@@ -24,5 +24,5 @@ process.on('message', async ({ prepared, directory }: CheckRequest) => {
   } catch (error) {
     failure = (error as Error).message
   }
-  process.send?.({ failure } satisfies CheckAnswer)
+  process.send?.({ failure } satisfies CheckResult)
 })

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Application, readLock } from '@mortise/host'
+import { type Application, readLockFile } from '@mortise/host'
 import { copy, type Prepared } from './commands.ts'
 import { digestOf, type Observation, observe, observeServed, readRows, steadyPaths } from './observe.ts'
 import { runApp, succeed } from './run-app.ts'
@@ -23,7 +23,7 @@ export async function checkStopped(prepared: Prepared, directory: string, known:
 }
 
 async function checkCleaned(prepared: Prepared, directory: string, known: Set<string>): Promise<void> {
-  await assertSound(directory)
+  await assertIntact(directory)
   const digest = await digestOf(directory)
   if (known.has(digest)) return
   assertBeforeOrAfter(prepared, await observe(directory))
@@ -40,7 +40,7 @@ export async function checkServed(
   assertBeforeOrAfter(prepared, { served: await observeServed(running), rows: readRows(directory) })
   await cleanUp(directory, prepared.argv)
   assertSame('The running host serves', await observeServed(running), prepared.after.served)
-  await assertSound(directory)
+  await assertIntact(directory)
   await running.close()
   await checkRepeated(prepared, directory)
 }
@@ -48,7 +48,7 @@ export async function checkServed(
 /** Killed anywhere, a command succeeds when it is repeated, and nothing of the kill is left. */
 async function checkRepeated(prepared: Prepared, directory: string): Promise<void> {
   await succeed(directory, ...prepared.argv)
-  await assertSound(directory)
+  await assertIntact(directory)
   const { served, rows } = await observe(directory)
   assertSame('After the command is repeated, the application serves', served, prepared.after.served)
   assertSame('After the command is repeated, the rows are', rows, prepared.after.rows)
@@ -80,10 +80,10 @@ const isLeftover = (path: string) =>
   path === '.app/journal.json' || /^\.app\/store\/\.staging-[^/]+$|\.tmp$/.test(path)
 
 /** The doctor finds nothing, and the history ends with what is installed. */
-async function assertSound(directory: string): Promise<void> {
+async function assertIntact(directory: string): Promise<void> {
   await succeed(directory, 'doctor')
   const { generations } = JSON.parse((await succeed(directory, 'module-history')).stdout)
-  const { generation } = await readLock(directory)
+  const { generation } = await readLockFile(directory)
   assertSame('The last generation of the history is', `${generations.at(-1)?.generation}`, `${generation}`)
 }
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Child } from '../../harness/child.ts'
-import type { CheckAnswer, CheckRequest } from './check-worker.ts'
+import type { CheckRequest, CheckResult } from './check-worker.ts'
 import { type CommandName, type Prepared, prepare } from './commands.ts'
 import { addressOf, startSampleRegistry } from './sample-registry.ts'
 import { killBesideHost, killCommand, killHost, type Point } from './victims.ts'
@@ -144,7 +144,7 @@ class Checkers {
   /** @returns what does not hold */
   check(request: CheckRequest): Promise<string | undefined> {
     const index = this.#next++ % this.#children.length
-    const answer = this.#queues[index]?.then(() => this.#children[index]?.ask<CheckAnswer>(request))
+    const answer = this.#queues[index]?.then(() => this.#children[index]?.ask<CheckResult>(request))
     this.#queues[index] = answer ?? Promise.resolve()
     return answer?.then((found) => found?.failure) ?? Promise.resolve(undefined)
   }

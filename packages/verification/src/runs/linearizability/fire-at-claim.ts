@@ -20,7 +20,7 @@ const PATIENCE = 60_000
  *
  * @returns what is wrong; undefined where all is well
  */
-export async function fireAtClaim(hosts: HostGroup, seed: number): Promise<string | undefined> {
+export async function stressClaim(hosts: HostGroup, seed: number): Promise<string | undefined> {
   const agent = new Agent({ keepAlive: true })
   try {
     return await new Fire(hosts, agent, seed).run()

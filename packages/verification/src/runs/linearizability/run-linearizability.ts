@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { HostGroup } from '../../harness/host-group.ts'
 import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
-import { fireAtClaim } from './fire-at-claim.ts'
+import { stressClaim } from './fire-at-claim.ts'
 import type { Edit } from './plant.ts'
 import { runRound } from './run-round.ts'
 
@@ -71,7 +71,7 @@ async function runRounds(
     report.claims += figures.claims
     if (failure !== undefined) return { ...report, failure }
     if (!kills) continue
-    const lost = await fireAtClaim(hosts, seeds.between(0, 2 ** 31))
+    const lost = await stressClaim(hosts, seeds.between(0, 2 ** 31))
     report.claimsUnderFire += 1
     report.kills += 2
     if (lost !== undefined) return { ...report, failure: lost }

@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openStorage, placeOfDatabase, readConfig, type Storage } from '@mortise/host'
+import { databaseAddress, openStorage, readConfig, type Storage } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
 import { type Answered, ask } from '../../harness/ask.ts'
 import { HostGroup } from '../../harness/host-group.ts'
@@ -125,7 +125,7 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
   async function compare(): Promise<{ events: number; failures: string[] }> {
     const place =
       schema === undefined
-        ? placeOfDatabase(await readConfig(join(folder, 'application'), {}))
+        ? databaseAddress(await readConfig(join(folder, 'application'), {}))
         : { url: schema.url }
     const storage = await openStorage({ ...place, onFatal: () => {} })
     try {

@@ -43,7 +43,7 @@ const filesOf = (version: '1.0.0' | '1.1.0') => ({
 })
 
 /** @returns the folder */
-export async function writePileModule(folder: string, version: '1.0.0' | '1.1.0'): Promise<string> {
+export async function writeRowsModule(folder: string, version: '1.0.0' | '1.1.0'): Promise<string> {
   for (const [path, text] of Object.entries(filesOf(version))) {
     const file = join(folder, path)
     await mkdir(dirname(file), { recursive: true })

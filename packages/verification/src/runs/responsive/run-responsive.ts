@@ -9,7 +9,7 @@ import { Random } from '../../harness/random.ts'
 import type { Outcome } from '../../harness/verification.ts'
 import { fillDatabase } from './fill-database.ts'
 import { HealthWatch } from './health-watch.ts'
-import { writePileModule } from './pile-module.ts'
+import { writeRowsModule } from './pile-module.ts'
 
 export interface ResponsiveRun {
   /** Events, purchases of one user, and rows of a module; as many of each. */
@@ -31,8 +31,8 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
   let host: Host | undefined
   let watch: HealthWatch | undefined
   try {
-    const pile = await writePileModule(join(folder, 'pile-1'), '1.0.0')
-    const newer = await writePileModule(join(folder, 'pile-2'), '1.1.0')
+    const pile = await writeRowsModule(join(folder, 'pile-1'), '1.0.0')
+    const newer = await writeRowsModule(join(folder, 'pile-2'), '1.1.0')
     const { issuer, secret } = await prepareApplication(directory, [...modules, pile])
     await (await Application.start({ directory, port: 0, environment: {} })).close()
     const file = join(directory, 'data', 'app.db')

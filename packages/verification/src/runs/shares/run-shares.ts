@@ -6,7 +6,7 @@ import type { Outcome, RunOptions } from '../../harness/verification.ts'
 import { probe, probeOnce } from '../overload/probe.ts'
 import { openStream } from '../streams/stream.ts'
 import { Attack, readersFrom } from './attack.ts'
-import { ShoppedHost } from './shopped-host.ts'
+import { LoadedHost } from './shopped-host.ts'
 import { Slowdown } from './slowdown.ts'
 
 /**
@@ -48,8 +48,8 @@ export async function runShares(
     figures[name] = (figures[name] ?? 0) + more
   }
   const [host, twin] = (await Promise.all(
-    ['attacked', 'idle'].map((name) => ShoppedHost.start(join(directory, name))),
-  )) as [ShoppedHost, ShoppedHost]
+    ['attacked', 'idle'].map((name) => LoadedHost.start(join(directory, name))),
+  )) as [LoadedHost, LoadedHost]
   const { url, visitor } = host
   const attack = new Attack(host.port)
   const slowdown = await Slowdown.start()

@@ -13,7 +13,7 @@ const CALLERS = 20
 const PER_SECOND = 16
 
 /** A host with the limits as shipped, and the signed-in callers who shop there. */
-export class ShoppedHost {
+export class LoadedHost {
   readonly #host = new Child(hostServer)
   readonly #callers = new Child(new URL('callers.ts', import.meta.url))
   #tokens: readonly string[] = []
@@ -28,8 +28,8 @@ export class ShoppedHost {
   }
 
   /** @param directory where the application is made */
-  static async start(directory: string): Promise<ShoppedHost> {
-    const started = new ShoppedHost(directory)
+  static async start(directory: string): Promise<LoadedHost> {
+    const started = new LoadedHost(directory)
     await mkdir(directory)
     const application = await prepareApplication(directory, modules)
     const [visitor, ...tokens] = await mintUsers(application, 1 + CALLERS)

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ApplicationState, callRunningHost, configFile, readLock } from '@mortise/host'
+import { type ApplicationState, callRunningHost, configFile, readLockFile } from '@mortise/host'
 import { Host, type Outcome, runApp } from '../../harness/app-command.ts'
 import type { Sample } from '../../harness/figures.ts'
 import { Random } from '../../harness/random.ts'
@@ -146,7 +146,7 @@ class Soak {
 
   /** One command, or two at once, or one that is killed; then the routes must answer what the lock says. */
   async #step(number: number, timeline: Timeline): Promise<void> {
-    const lock = await readLock(this.#directory)
+    const lock = await readLockFile(this.#directory)
     const before = await this.#served()
     const step = number % 4 === 3 ? await this.#steps.faulty(lock) : await this.#steps.next(lock)
     timeline.change()
@@ -205,7 +205,7 @@ class Soak {
 
   /** What the routes answer must be what is installed, and how it is set. */
   async #compareWithLock(number: number, { argv }: Step): Promise<void> {
-    const { modules, generation } = await readLock(this.#directory)
+    const { modules, generation } = await readLockFile(this.#directory)
     const config = JSON.parse(await readFile(configFile(this.#directory), 'utf8'))
     const served = await this.#served()
     for (const id of changing) {

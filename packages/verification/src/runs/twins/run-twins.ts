@@ -9,7 +9,7 @@ import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 
-export interface TwinsOptions {
+export interface DuplicatesOptions {
   readonly keys: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
@@ -19,7 +19,7 @@ export interface TwinsOptions {
   readonly onProgress?: (text: string) => void
 }
 
-export interface TwinsReport {
+export interface DuplicatesReport {
   readonly keys: number
   readonly requests: number
   /** Answers that a client got whole, apart from those to try again. */
@@ -57,7 +57,7 @@ interface Intent {
  * Sends every request several times at once to hosts that are killed, over connections that are cut, until it is
  * answered: each must take effect once, and every answer to it be the same to the byte, then and at the end.
  */
-export async function runTwins(options: TwinsOptions): Promise<TwinsReport> {
+export async function runDuplicates(options: DuplicatesOptions): Promise<DuplicatesReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-twins-'))
   const twins = new Twins(folder, options)
   try {
@@ -69,7 +69,7 @@ export async function runTwins(options: TwinsOptions): Promise<TwinsReport> {
 }
 
 class Twins {
-  readonly #options: TwinsOptions
+  readonly #options: DuplicatesOptions
   readonly #folder: string
   readonly #random: Random
   readonly #agent = new Agent({ keepAlive: true })
@@ -90,7 +90,7 @@ class Twins {
   #untilKill: number
   #killing: Promise<void> | undefined
 
-  constructor(folder: string, options: TwinsOptions) {
+  constructor(folder: string, options: DuplicatesOptions) {
     this.#folder = folder
     this.#options = options
     this.#schema = options.database === undefined ? undefined : ownSchema(options.database)
@@ -98,7 +98,7 @@ class Twins {
     this.#untilKill = this.#answersUntilKill()
   }
 
-  async run(): Promise<TwinsReport> {
+  async run(): Promise<DuplicatesReport> {
     const { keys, seed, onProgress } = this.#options
     const hosts = await this.#start()
     const users = await Promise.all(

@@ -1,6 +1,6 @@
 import { onBothEngines } from '../../harness/engines.ts'
 import type { Verification } from '../../harness/verification.ts'
-import { runTwins } from './run-twins.ts'
+import { runDuplicates } from './run-twins.ts'
 
 export const twins: Verification = {
   promise:
@@ -8,7 +8,7 @@ export const twins: Verification = {
   run: (options) =>
     onBothEngines(options, ['hosts killed', 'connections cut'], async (seed, database) => {
       const { onProgress } = options
-      const report = await runTwins({ keys: 100, seed, database, killWithin: 150, onProgress })
+      const report = await runDuplicates({ keys: 100, seed, database, killWithin: 150, onProgress })
       const { keys, requests, acknowledged, kills, cuts, failures } = report
       const cut = Object.values(cuts).reduce((sum, count) => sum + count, 0)
       return {
