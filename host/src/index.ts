@@ -46,6 +46,7 @@ export { Application } from './application.ts'
 export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
 export { createTokenVerifier } from './callers/tokens.ts'
+export { nearest } from './config/closest-names.ts'
 export {
   assertHostSettings,
   type Config,
@@ -73,7 +74,6 @@ export {
   removeDatabaseIdentity,
   writeIdentity,
 } from './config/identity.ts'
-export { nearest } from './config/nearest.ts'
 export { NewerHostError } from './config/newer-host-error.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './config/settings.ts'
 export { inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
@@ -83,13 +83,13 @@ export type { ApplicationState } from './control/application-state.ts'
 export { callApplication } from './control/call-application.ts'
 export { callRunningHost, pauseWrites, stateWithin } from './control/call-running-host.ts'
 export { controlSocket } from './control/control-socket.ts'
-export { HostEndedError, HostRefusedError, HostSilentError } from './control/host-gone-error.ts'
+export { HostEndedError, HostRefusedError, HostSilentError } from './control/host-errors.ts'
 export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
+export { reportingWaits } from './control/response-deadline.ts'
 export { runAlone } from './control/run-alone.ts'
-export { reportingWaits } from './control/silence.ts'
+export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
-export { sendHeartbeat } from './control/workers/show-pulse.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
 export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
@@ -98,9 +98,9 @@ export type {
   ChosenEvent,
   FailedChoice,
   FailedEvent,
-} from './events/failed-reactions.ts'
+} from './events/failed-event-queries.ts'
 export { openStorage } from './events/open-storage.ts'
-export { readPendingRecords, writePendingRecord } from './events/waiting-records.ts'
+export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export { createHost } from './generations/create-host.ts'
 export {
   type Generation,
@@ -110,14 +110,13 @@ export {
   recordGeneration,
 } from './generations/generation-records.ts'
 export { observe, type ProbeReport, probe } from './generations/probe.ts'
+export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/revert-change.ts'
 export { differences, hostLabel, type ServingHost } from './generations/serving-host.ts'
-export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/take-back.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'
 export { hashTree } from './modules/hash-tree.ts'
 export { ModuleError } from './modules/host-module.ts'
-export { isLockFile } from './modules/is-lock.ts'
-export { providedPackages } from './modules/lend-peers.ts'
+export { isLockFile } from './modules/is-lock-file.ts'
 export { loadPlugin } from './modules/load-plugin.ts'
 export {
   differenceOf,
@@ -132,10 +131,11 @@ export {
   storeDirectory,
   storedModule,
   writeLockFile,
-} from './modules/lock.ts'
+} from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export type { ObservedModule } from './modules/observe-module.ts'
+export { providedPackages } from './modules/provide-peers.ts'
 export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'

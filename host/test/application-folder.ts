@@ -12,7 +12,7 @@ import {
   readLockFile,
   storedModule,
   writeLockFile,
-} from '../src/modules/lock.ts'
+} from '../src/modules/lock-file.ts'
 
 /** A folder of the test's own, gone when it ends. */
 export async function temporaryFolder(t: Test): Promise<string> {

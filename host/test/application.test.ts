@@ -9,7 +9,7 @@ import { Application } from '../src/application.ts'
 import { configFile } from '../src/config/config.ts'
 import { callRunningHost } from '../src/control/call-running-host.ts'
 import { controlSocket } from '../src/control/control-socket.ts'
-import { readLockFile, storedModule, writeLockFile } from '../src/modules/lock.ts'
+import { readLockFile, storedModule, writeLockFile } from '../src/modules/lock-file.ts'
 import {
   applicationFolder,
   type FixtureModule,

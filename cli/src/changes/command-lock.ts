@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
-import { assertUsable, writtenFolders } from '../application/usable-folders.ts'
+import { assertUsable, writtenFolders } from '../application/writable-folders.ts'
 import { Failure } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 

@@ -1,5 +1,5 @@
 import { busyWith, withCommandLock } from '../changes/command-lock.ts'
-import { examine } from '../doctor/examine.ts'
+import { examine } from '../doctor/doctor-report.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { findingsLeft } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'

@@ -1,7 +1,7 @@
 import { emptyLockFile, readGenerations, readLockFile } from '@mortise/host'
 import { changesBetween } from '../changes/changes-between.ts'
-import { externalChanges, isExternalChange } from '../changes/in-force.ts'
-import { reportUnreadable } from '../changes/say-unreadable.ts'
+import { externalChanges, isExternalChange } from '../changes/current-generation.ts'
+import { reportUnreadable } from '../changes/report-unreadable.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const moduleHistory: Command = {

@@ -2,8 +2,8 @@ import { writeConfigSchema } from '../application/application-folder.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { changeModules } from '../install/pipeline.ts'
 import { isServed } from '../store/installed-state.ts'
-import { YES } from '../terminal/ask-before-loss.ts'
 import type { Command } from '../terminal/command.ts'
+import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',

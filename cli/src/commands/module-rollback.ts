@@ -4,12 +4,12 @@ import { previousName } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
 import type { Applied } from '../install/apply/apply.ts'
 import { changeModules } from '../install/pipeline.ts'
-import { dropText } from '../install/plan/plan-undo.ts'
+import { dropText } from '../install/plan/plan-rollback-drops.ts'
 import { wayBackText } from '../install/plan/print-plan.ts'
 import type { WayBack } from '../install/plan/way-back.ts'
 import { isServed } from '../store/installed-state.ts'
-import { YES } from '../terminal/ask-before-loss.ts'
 import type { Command } from '../terminal/command.ts'
+import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',

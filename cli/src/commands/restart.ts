@@ -1,6 +1,6 @@
 import { callRunningHost, HostRefusedError } from '@mortise/host'
 import { withCommandLock } from '../changes/command-lock.ts'
-import { assertCurrent } from '../changes/in-force.ts'
+import { assertCurrent } from '../changes/current-generation.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 

@@ -3,8 +3,8 @@ import { writeConfigSchema } from '../application/application-folder.ts'
 import { previousName } from '../data/replace-data.ts'
 import { type Restored, restoreArchive } from '../data/restore-archive.ts'
 import { changeApplication } from '../install/pipeline.ts'
-import { YES } from '../terminal/ask-before-loss.ts'
 import type { Command } from '../terminal/command.ts'
+import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const restore: Command = {
   name: 'restore',

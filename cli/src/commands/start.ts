@@ -20,7 +20,7 @@ import {
 import { calledFolder } from '../application/pinned-host.ts'
 import { namingDatabaseUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
-import { explain } from '../doctor/explain-lost.ts'
+import { explain } from '../doctor/explain-error.ts'
 import {
   cannotListen,
   type Failure,
@@ -34,9 +34,9 @@ import {
   workersFailedAlike,
 } from '../failures/index.ts'
 import { blocksStart } from '../install/apply/apply-change.ts'
+import { deployAtStart } from '../install/deploy-at-start.ts'
 import { changeApplication } from '../install/pipeline.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
-import { deployAtStart } from '../install/take-up-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'

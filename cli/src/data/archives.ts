@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { makeFolder, readConfig } from '@mortise/host'
 import { findApplication } from '../application/find-application.ts'
-import { unusedPath } from '../application/free-name.ts'
+import { unusedPath } from '../application/unused-path.ts'
 import { archiveFailed } from '../failures/index.ts'
 import { assertRoom, sizeOfDatabase } from './disk-room.ts'
 

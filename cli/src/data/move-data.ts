@@ -34,7 +34,7 @@ import {
   wrongMoveTarget,
 } from '../failures/index.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
-import { confirmDataLoss } from '../terminal/ask-before-loss.ts'
+import { confirmDataLoss } from '../terminal/confirm-data-loss.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export interface MoveRequest {

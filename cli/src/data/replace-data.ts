@@ -17,7 +17,7 @@ import {
   writeIdentity,
 } from '@mortise/host'
 import { changeRecord } from '../changes/audit-record.ts'
-import { lastLockFile } from '../changes/lost-lock.ts'
+import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
 import {
   carryOutRestoration,

@@ -13,7 +13,7 @@ import {
   readLockFile,
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
-import { inForce, nextGeneration } from '../changes/in-force.ts'
+import { inForce, nextGeneration } from '../changes/current-generation.ts'
 import {
   lossNotConfirmed,
   noRoomForSnapshot,

@@ -19,7 +19,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { readSnapshots } from '../application/snapshots.ts'
-import { isCurrent } from '../changes/in-force.ts'
+import { isCurrent } from '../changes/current-generation.ts'
 import { lostIdentity } from '../data/lost-identity.ts'
 import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'

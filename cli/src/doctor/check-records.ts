@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readGenerations, readPendingRecords, syncPath, UnreadableFileError } from '@mortise/host'
-import { unusedPath } from '../application/free-name.ts'
+import { unusedPath } from '../application/unused-path.ts'
 import { journalFile, readJournal, restorationFile } from '../changes/journal.ts'
 import { readRestoration } from '../data/restore-journal.ts'
 import { asFailure } from '../terminal/explain.ts'

@@ -7,7 +7,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { ownEnvironment } from '../application/environment.ts'
-import { isCurrent } from '../changes/in-force.ts'
+import { isCurrent } from '../changes/current-generation.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
 import { hostPackageOf } from '../store/host-package.ts'
 import type { FixableFinding } from './finding.ts'

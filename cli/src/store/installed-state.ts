@@ -6,7 +6,7 @@ import {
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { inForce, isExternalChange } from '../changes/in-force.ts'
+import { inForce, isExternalChange } from '../changes/current-generation.ts'
 
 /** An installed module, as the running host has it, or as it would be tried at the next start. */
 export interface InstalledState {

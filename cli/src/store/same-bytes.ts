@@ -1,5 +1,5 @@
 import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
-import { lastLockFile } from '../changes/lost-lock.ts'
+import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { Failure } from '../failures/index.ts'
 import type { PinnedDependencies } from './package-json.ts'
 

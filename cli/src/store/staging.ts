@@ -13,7 +13,7 @@ import {
   temporaryPrefix,
 } from '@mortise/host'
 import { isSnapshot, snapshotsFolder } from '../application/snapshots.ts'
-import { assertUsable } from '../application/usable-folders.ts'
+import { assertUsable } from '../application/writable-folders.ts'
 import { Failure } from '../failures/index.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to

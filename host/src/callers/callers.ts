@@ -9,7 +9,7 @@ import { toProblem } from '../http/to-problem.ts'
 import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import { Guest, type Guests } from './guests.ts'
-import { ScopeRecordingUser } from './noted-user.ts'
+import { ScopeRecordingUser } from './scope-recording-user.ts'
 import type { TokenVerifier } from './tokens.ts'
 import type { User } from './user.ts'
 

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { checkedSchemas } from './check-schema.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from './closest-names.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
 import { settingFormats } from './setting-formats.ts'
 

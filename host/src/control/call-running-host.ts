@@ -4,11 +4,11 @@ import { StillNeededError } from '@mortise/storage'
 import { ConfigError } from '../config/settings.ts'
 import type { ApplicationState } from './application-state.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
-import { HostEndedError, HostRefusedError, HostSilentError } from './host-gone-error.ts'
+import { HostEndedError, HostRefusedError, HostSilentError } from './host-errors.ts'
 import { hostProcess, processOf } from './host-process.ts'
 import type { Operation } from './operation.ts'
 import { type InputArgument, type OperationName, type OutputOf, operations } from './operations.ts'
-import { ResponseDeadline } from './silence.ts'
+import { ResponseDeadline } from './response-deadline.ts'
 
 /**
  * Has the host that runs the application in `directory` do an operation; undefined where none does, or where all its

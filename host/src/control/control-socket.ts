@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { StorageBusyError } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { pidFile } from './host-process.ts'
-import { sendProgress } from './show-life.ts'
+import { sendProgress } from './send-progress.ts'
 
 /** Longer paths cannot be bound (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_PATH_BYTES = 100

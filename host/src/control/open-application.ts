@@ -1,15 +1,15 @@
 import type { Storage } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
-import { importPendingRecords } from '../events/waiting-records.ts'
+import { importPendingRecords } from '../events/pending-records.ts'
+import { assertUnusedByHosts, servingHosts } from '../generations/host-heartbeats.ts'
 import type { InstalledModules } from '../generations/installed-modules.ts'
-import { assertUnusedByHosts, servingHosts } from '../generations/roll-call.ts'
 import type { ServingHost } from '../generations/serving-host.ts'
 import type { Verdict } from '../generations/settling.ts'
-import { readLockFile } from '../modules/lock.ts'
+import { readLockFile } from '../modules/lock-file.ts'
 import type { MetricFamily } from '../telemetry/metric-family.ts'
 import type { ApplicationState } from './application-state.ts'
 import { openApplicationStorage } from './open-application-storage.ts'
-import type { WritePause } from './write-hold.ts'
+import type { WritePause } from './write-pause.ts'
 
 /** An application whose database is open: by its running host, or by a command where none runs. */
 export interface OpenApplication {

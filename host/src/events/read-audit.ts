@@ -1,6 +1,6 @@
 import type { Storage } from '@mortise/storage'
 import { type AuditQuery, type AuditRecord, readTrail } from './audit-trail.ts'
-import { hasAuditTable, importPendingRecords, readPendingRecords, toAuditRecord } from './waiting-records.ts'
+import { hasAuditTable, importPendingRecords, readPendingRecords, toAuditRecord } from './pending-records.ts'
 
 /** Takes in what waits for the database, and answers the newest records; first of all those that wait on. */
 export async function readAudit(

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
-import { isLockFile } from '../modules/is-lock.ts'
-import type { Lock } from '../modules/lock.ts'
+import { isLockFile } from '../modules/is-lock-file.ts'
+import type { Lock } from '../modules/lock-file.ts'
 
 /** What was in force once, and the command that made it so: `.app/generations/<generation>.json`. */
 export interface Generation {

@@ -1,7 +1,7 @@
 import { url as debuggerUrl } from 'node:inspector'
 import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Change } from './take-back.ts'
+import type { Change } from './revert-change.ts'
 
 /** Where a module holds the event loop. */
 export interface Place {

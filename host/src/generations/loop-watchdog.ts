@@ -56,7 +56,7 @@ async function end(): Promise<void> {
   ending = true
   const reason = `${place.module} has held the event loop for ${limits.hung / 1000} s, at ${place.at}`
   say(`The host ends: ${reason}. Start it again: it serves what was installed before.`)
-  const { takeBack } = await import('./take-back.ts')
+  const { takeBack } = await import('./revert-change.ts')
   const signal = AbortSignal.timeout(LOCK_TIMEOUT)
   await takeBack(directory, change, `${reason}; the host ended itself`, { signal }).catch((error: Error) =>
     say(`The change could not be taken back: ${error.message}`),

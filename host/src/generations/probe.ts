@@ -4,10 +4,10 @@ import type { Access } from '@mortise/module-sdk'
 import type { DatabaseSchema } from '@mortise/storage'
 import type { Config } from '../config/config.ts'
 import { inTemporaryFolder } from '../config/temporary-folder.ts'
+import { locationOf } from '../modules/error-location.ts'
 import { ModuleError } from '../modules/host-module.ts'
 import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
-import { locationOf } from '../modules/place-of.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
 /** A module as it would be activated: from the store, or from where it is staged. */

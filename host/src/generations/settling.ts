@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Lock } from '../modules/lock.ts'
+import type { Lock } from '../modules/lock-file.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
-import { failsMore, type ResponseCounts } from './generations.ts'
+import { failsMore, type ResponseCounts } from './generation-switch.ts'
 import { EventLoopWatch, limits } from './loop-watch.ts'
-import { type Change, takeBack } from './take-back.ts'
+import { type Change, takeBack } from './revert-change.ts'
 
 /** How long a change is watched once it serves, in milliseconds. */
 const WATCH_FOR = 10_000

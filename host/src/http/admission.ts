@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import { RecentRefusals } from '@mortise/storage'
-import { discardBody } from './leave-body.ts'
+import { discardBody } from './discard-body.ts'
 import { respondProblem } from './respond-problem.ts'
 import { busy } from './too-many.ts'
 

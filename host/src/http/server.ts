@@ -7,13 +7,13 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { Admission, Response } from './admission.ts'
-import { Connections, type ConnectionsOptions } from './connections.ts'
+import { Connections, type ConnectionsOptions } from './http-connections.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
 import { refuseConnection } from './refuse-connection.ts'
 import { checkHead } from './request-head.ts'
 import { respondProblem } from './respond-problem.ts'
-import { StalledResponses } from './stalled-answers.ts'
+import { StalledResponses } from './stalled-responses.ts'
 
 export interface ServerOptions extends ConnectionsOptions {
   /** Takes every request that is well-formed, once it is admitted. */

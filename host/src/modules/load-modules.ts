@@ -4,7 +4,7 @@ import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
 import { type ActiveModule, ModuleError, type RegisteredModule } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { differenceOf, type Lock, type LockedModule, storedModule } from './lock.ts'
+import { differenceOf, type Lock, type LockedModule, storedModule } from './lock-file.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
 /** Store folders whose hash was right: they are immutable, so each is read once in a process. */

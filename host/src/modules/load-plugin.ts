@@ -1,8 +1,8 @@
 import type { ModulePlugin } from '@mortise/module-sdk'
+import { withPlace } from './error-location.ts'
 import { ModuleError } from './host-module.ts'
-import { entryOf, loadedFrom, providePeers } from './lend-peers.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
-import { withPlace } from './place-of.ts'
+import { entryOf, loadedFrom, providePeers } from './provide-peers.ts'
 
 const loadedDirectories = new Set<string>()
 

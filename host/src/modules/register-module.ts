@@ -11,11 +11,11 @@ import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
 import type { Claims } from '../requests/claims.ts'
 import type { ContractBoard } from './contract-registry.ts'
+import { withPlace } from './error-location.ts'
+import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
-import type { EventHandlers } from './module-reactions.ts'
-import { withPlace } from './place-of.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

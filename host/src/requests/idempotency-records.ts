@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '@mortise/module-sdk'
 import { isRefusal } from '@mortise/storage'
-import type { ScopeRecordingUser } from '../callers/noted-user.ts'
+import type { ScopeRecordingUser } from '../callers/scope-recording-user.ts'
 import { hostProblems } from '../http/problems.ts'
 
 // Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.

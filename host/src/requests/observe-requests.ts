@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { traceIdIn } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
-import { LogThrottle } from '../telemetry/alike-lines.ts'
+import { LogThrottle } from '../telemetry/log-throttle.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 
 export interface RequestLogOptions {

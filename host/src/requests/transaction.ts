@@ -27,7 +27,7 @@ import { bytesOf } from '../http/request-body.ts'
 import { isRead } from '../http/request-head.ts'
 import { routeOf } from '../http/route-of.ts'
 import type { Claim, StoredResponse } from './idempotency-records.ts'
-import { runIdempotent } from './run-once.ts'
+import { runIdempotent } from './run-idempotent.ts'
 
 // The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
 // what is told: nothing that can fail on the host's side comes after the commit. The generator may be run

@@ -18,8 +18,8 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { hostVersion } from '../config/version.ts'
+import { LoggingExporter } from './logging-exporter.ts'
 import { settlesWithin } from './settles-within.ts'
-import { LoggingExporter } from './told-exporter.ts'
 import type { Tracing } from './tracing.ts'
 
 /** How long sending what is left may take, in milliseconds. */

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
 import { runAlone } from '../../src/control/run-alone.ts'
-import { readLockFile, storedModule } from '../../src/modules/lock.ts'
+import { readLockFile, storedModule } from '../../src/modules/lock-file.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 

@@ -4,7 +4,7 @@ import { createTokenVerifier } from '../../src/callers/tokens.ts'
 import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/open-storage.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
-import { readLockFile } from '../../src/modules/lock.ts'
+import { readLockFile } from '../../src/modules/lock-file.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
 

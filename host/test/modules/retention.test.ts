@@ -10,7 +10,7 @@ import { databaseAddress, readConfig } from '../../src/config/config.ts'
 import { openStorage } from '../../src/events/open-storage.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
-import { readLockFile, storeDirectory, writeLockFile } from '../../src/modules/lock.ts'
+import { readLockFile, storeDirectory, writeLockFile } from '../../src/modules/lock-file.ts'
 import { OpenTelemetry } from '../../src/telemetry/open-telemetry.ts'
 import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 

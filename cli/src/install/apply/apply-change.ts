@@ -11,7 +11,13 @@ import {
 } from '@mortise/host'
 import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
-import { assertCurrent, generationOf, inForce, isSame, nextGeneration } from '../../changes/in-force.ts'
+import {
+  assertCurrent,
+  generationOf,
+  inForce,
+  isSame,
+  nextGeneration,
+} from '../../changes/current-generation.ts'
 import {
   closeJournal,
   type Journal,

@@ -1,5 +1,5 @@
 import { storedModule } from '@mortise/host'
-import { isSame } from '../../changes/in-force.ts'
+import { isSame } from '../../changes/current-generation.ts'
 import { type Purged, purgeModules } from '../../data/purge-modules.ts'
 import { type RestoredSnapshot, restoreSnapshot } from '../../data/restore-snapshot.ts'
 import { type Failure, failureOf } from '../../failures/index.ts'

@@ -1,5 +1,5 @@
 import { readLockFile } from '@mortise/host'
-import { inForce, isExternalChange } from '../../changes/in-force.ts'
+import { inForce, isExternalChange } from '../../changes/current-generation.ts'
 import { Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 

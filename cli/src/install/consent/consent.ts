@@ -1,9 +1,9 @@
 import { readGenerations } from '@mortise/host'
 import { purgeText } from '../../data/purge-modules.ts'
 import { agreeToLoss } from '../../data/restore-snapshot.ts'
-import { confirmDataLoss } from '../../terminal/ask-before-loss.ts'
+import { confirmDataLoss } from '../../terminal/confirm-data-loss.ts'
 import type { Planned } from '../plan/plan.ts'
-import { confirmSources } from './ask-about-origins.ts'
+import { confirmSources } from './confirm-sources.ts'
 
 /** Asks about what is new or lost. @throws {Failure} where the answer is not yes */
 export async function consent(planned: Planned): Promise<void> {

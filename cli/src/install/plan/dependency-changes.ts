@@ -1,5 +1,5 @@
 import type { Dependency } from './dependency-list.ts'
-import { sizeOf } from './size-of.ts'
+import { sizeOf } from './format-bytes.ts'
 
 /** A dependency, and what it is to those of the version before. */
 interface PlannedDependency extends Dependency {

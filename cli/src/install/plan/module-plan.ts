@@ -11,7 +11,7 @@ import { contractions, type TableChange, tableChanges } from './breaking/table-c
 import { type Peer, peersOf } from './checks/host-range.ts'
 import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { type About, aboutOf, listDependencies } from './dependency-list.ts'
-import type { PreviousVersion } from './former.ts'
+import type { PreviousVersion } from './previous-version.ts'
 import { tablesOf } from './tables-of.ts'
 
 /** What installing one module will do, from its files alone: none of its code has run. */

@@ -4,10 +4,10 @@ import type { Restorable } from '../fetch/restore-store.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { changeText, described } from './breaking/table-changes.ts'
 import { dependencyLines, licenseText, notesOf } from './dependency-changes.ts'
+import { sizeOf } from './format-bytes.ts'
 import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
-import { dropText, type RollbackPlan } from './plan-undo.ts'
-import { sizeOf } from './size-of.ts'
+import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
 
 /** The plan for people. */
 export function planText(plan: Plan): string {

@@ -1,6 +1,6 @@
 import { type AppliedMigration, callRunningHost, hostLabel, runAlone } from '@mortise/host'
 import { changesBetween } from '../../changes/changes-between.ts'
-import { isSame } from '../../changes/in-force.ts'
+import { isSame } from '../../changes/current-generation.ts'
 import { assertArchivable } from '../../data/archives.ts'
 import { findSnapshot, planSnapshot, type SnapshotPlan } from '../../data/restore-snapshot.ts'
 import { Failure } from '../../failures/index.ts'
@@ -13,7 +13,7 @@ import {
 } from '../../store/applied-migrations.ts'
 import { makeStaging } from '../../store/staging.ts'
 import type { Verified } from '../verify/verify.ts'
-import { planUndo, type RollbackPlan } from './plan-undo.ts'
+import { planUndo, type RollbackPlan } from './plan-rollback-drops.ts'
 import { wayBackText } from './print-plan.ts'
 
 export interface WayBack {

@@ -1,5 +1,5 @@
 import type { Generation, Generations, Lock } from '@mortise/host'
-import { isSame } from '../../changes/in-force.ts'
+import { isSame } from '../../changes/current-generation.ts'
 import { Failure } from '../../failures/index.ts'
 import { asFailure } from '../../terminal/explain.ts'
 

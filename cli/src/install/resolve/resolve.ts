@@ -8,9 +8,9 @@ import {
   readGenerations,
   readLockFile,
 } from '@mortise/host'
-import { assertCurrent, inForce, isExternalChange, isSame } from '../../changes/in-force.ts'
-import { restoreLostLockFile } from '../../changes/lost-lock.ts'
-import { reportUnreadable } from '../../changes/say-unreadable.ts'
+import { assertCurrent, inForce, isExternalChange, isSame } from '../../changes/current-generation.ts'
+import { restoreLostLockFile } from '../../changes/lost-lock-file.ts'
+import { reportUnreadable } from '../../changes/report-unreadable.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import type { Input } from '../input.ts'
 import { formerGeneration } from './former-generation.ts'

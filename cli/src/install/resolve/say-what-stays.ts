@@ -1,4 +1,4 @@
-import { externalChanges } from '../../changes/in-force.ts'
+import { externalChanges } from '../../changes/current-generation.ts'
 import { exitCodes, Failure } from '../../failures/index.ts'
 import type { Resolved } from './resolve.ts'
 

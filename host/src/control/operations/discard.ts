@@ -1,7 +1,7 @@
 import { run } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
-import { discard as discardFailed } from '../../events/failed-reactions.ts'
+import { discard as discardFailed } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Gives failed reactions to an event up, on record. */

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { migrateStored } from '../../generations/installed-modules.ts'
-import { LockedModule } from '../../modules/lock.ts'
+import { LockedModule } from '../../modules/lock-file.ts'
 import { migrateHost } from '../../modules/migrate-host.ts'
 import { databaseOperation } from '../operation.ts'
 

@@ -1,7 +1,7 @@
 import { MigrationError } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
-import { deleteSubscription } from '../../events/failed-reactions.ts'
+import { deleteSubscription } from '../../events/failed-event-queries.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 

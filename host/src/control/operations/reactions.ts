@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { hasFailedEventTable } from '../../events/dead-reactions.ts'
-import { type EventHandlerState, readFailedEvents } from '../../events/failed-reactions.ts'
+import { type EventHandlerState, readFailedEvents } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
 const none: EventHandlerState = { subscriptions: [], failed: [] }

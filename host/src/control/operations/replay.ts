@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { replay as replayFailed } from '../../events/failed-reactions.ts'
+import { replay as replayFailed } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Makes failed reactions due: all, those to one event, those of one module. */

@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { settlesWithin } from '../../telemetry/settles-within.ts'
-import { HostEndedError } from '../host-gone-error.ts'
+import { HostEndedError } from '../host-errors.ts'
 import type { ControlRequest, ControlResponse } from '../pool.ts'
 import { HandedConnections } from './handed-connections.ts'
-import { HeartbeatMonitor } from './pulse.ts'
-import { HEARTBEAT_FD } from './show-pulse.ts'
+import { HeartbeatMonitor } from './heartbeat-monitor.ts'
+import { HEARTBEAT_FD } from './send-heartbeat.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
 /** What a worker is given: the last is the pipe of its pulse. */

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventLog } from '@mortise/module-sdk'
+import type { Follower, LiveEvents } from './live-events.ts'
 import { type Selection, selects } from './selection.ts'
-import type { Follower, LiveEvents } from './tail.ts'
-import { SerializedEvent } from './told-event.ts'
+import { SerializedEvent } from './serialized-event.ts'
 
 /** Events that a stream which is behind reads at a time: the most that waits in memory for a slow reader. */
 const BATCH = 16

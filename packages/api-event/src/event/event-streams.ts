@@ -2,9 +2,9 @@ import type { Caller, EventLog } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { EventStream } from './event-stream.ts'
+import { LiveEvents } from './live-events.ts'
 import type { Selection } from './selection.ts'
-import { StreamLimits } from './stream-shares.ts'
-import { LiveEvents } from './tail.ts'
+import { StreamLimits } from './stream-limits.ts'
 
 /** Where a stream begins. */
 export interface Beginning {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event, EventLog } from '@mortise/module-sdk'
 import t from 'tap'
 import { EventStream } from '../../src/event/event-stream.ts'
-import type { LiveEvents } from '../../src/event/tail.ts'
+import type { LiveEvents } from '../../src/event/live-events.ts'
 
 t.test('a reader that keeps up with a long past lets everybody else have turns', async (t) => {
   const all = 100_000

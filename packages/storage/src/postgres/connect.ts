@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { hangUp } from './hang-up.ts'
+import { hangUp } from './close-client.ts'
 
 /** Node's codes for a certificate whose authority is not known. */
 const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/

@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
 import type { Outbox } from '../port/outbox.ts'
 import type { Storage, StorageObserver } from '../port/storage.ts'
-import { Connections } from './connections.ts'
+import { Connections } from './postgres-connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
 import type { PostgresAddress } from './postgres-url.ts'
 

@@ -1,6 +1,6 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import type { Client } from 'pg'
-import { hangUp } from './hang-up.ts'
+import { hangUp } from './close-client.ts'
 
 /** For how long a connection is kept that nobody needs, in milliseconds. The last one stays. */
 const IDLE_MS = 10_000

@@ -18,11 +18,11 @@ import type {
   StorageObserver,
 } from '../port/storage.ts'
 import { changeSchema, type Query, readLedger, runSteps } from './change-schema.ts'
-import type { Connections } from './connections.ts'
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, sqliteSchema } from './dialect.ts'
 import { drive, NeedsSavepoints } from './drive.ts'
+import type { Connections } from './postgres-connections.ts'
 import { readPortableSets } from './read-sets.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule } from './restore-module.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from '@mortise/module-sdk'
-import { isFull } from './crowded.ts'
+import { isFull } from './too-many-connections.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000

@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
+import { hangUp } from './close-client.ts'
 import { isUseless } from './database-error.ts'
-import { hangUp } from './hang-up.ts'
 
 export interface ReadersOptions {
   /** How many connections there may be now, from 1. */

@@ -1,8 +1,8 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import type { Client } from 'pg'
 import { StorageUnreachableError } from '../port/errors.ts'
-import { Connections } from './connections.ts'
 import { assertUsable } from './open-postgres.ts'
+import { Connections } from './postgres-connections.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 /**

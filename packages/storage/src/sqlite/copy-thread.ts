@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
-import { serializeError } from './carried-error.ts'
+import { checkpointOnOpen } from './checkpoint-on-open.ts'
 import { openSeparate } from './open-connections.ts'
 import type { ThreadResult } from './run-in-thread.ts'
-import { checkpointOnOpen } from './take-log-over.ts'
+import { serializeError } from './serialized-error.ts'
 
 // A thread that copies a database, as of the moment in which it begins, into a file that is there and empty.
 

@@ -1,7 +1,7 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import { BrokenStorageError, isShortage, ShortageError, shortened } from '../port/errors.ts'
-import { writeRefusal } from './refusal-to-write.ts'
+import { writeRefusal } from './write-refusal.ts'
 
 const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$)/
 

@@ -3,7 +3,7 @@ import { endWithParent } from '../port/end-with-parent.ts'
 import { MigrationError } from '../port/errors.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import type { Table, TablesResult } from './describe-tables.ts'
-import { tablesOnEmptyDatabase } from './tables-alone.ts'
+import { tablesOnEmptyDatabase } from './tables-on-empty-database.ts'
 
 // The child process of describeTables: answers in JSON.
 

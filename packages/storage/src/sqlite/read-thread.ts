@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Sql, type SqlValue } from '@mortise/module-sdk'
 import { MOST_ROWS } from '../port/read-limit.ts'
-import { type SerializedError, serializeError } from './carried-error.ts'
 import type { Connection } from './connection.ts'
 import { openReader } from './open-connections.ts'
+import { type SerializedError, serializeError } from './serialized-error.ts'
 
 // A thread that reads: what may go through many rows would hold the event loop of the host. It answers a `read`, and each
 // `more`, by a piece of its rows, so that who takes them does other things between.

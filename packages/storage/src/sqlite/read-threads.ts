@@ -2,8 +2,8 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Sql } from '@mortise/module-sdk'
 import { assertFewRows } from '../port/read-limit.ts'
-import { deserializeError } from './carried-error.ts'
 import type { ReadOrder, ReadPiece } from './read-thread.ts'
+import { deserializeError } from './serialized-error.ts'
 
 /** How many reads may go through many rows at once: one that is slow does not keep all others. */
 const MOST_THREADS = 2

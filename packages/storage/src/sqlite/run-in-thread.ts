@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { deserializeError, type SerializedError } from './carried-error.ts'
+import { deserializeError, type SerializedError } from './serialized-error.ts'
 
 /** What a thread answers once. */
 export type ThreadResult = { readonly result: unknown } | { readonly error: SerializedError }

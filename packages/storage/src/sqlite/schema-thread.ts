@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { serializeError } from './carried-error.ts'
+import { checkpointOnOpen } from './checkpoint-on-open.ts'
 import { openWriter } from './open-connections.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 import type { ThreadResult } from './run-in-thread.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
-import { checkpointOnOpen } from './take-log-over.ts'
+import { serializeError } from './serialized-error.ts'
 
 // A thread that changes the schema: it answers when that is committed. Nobody else writes before its end.
 

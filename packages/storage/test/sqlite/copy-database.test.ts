@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
-import { findCorruption } from '../../src/sqlite/damage-of.ts'
+import { findCorruption } from '../../src/sqlite/find-corruption.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 
 const SCHEMA = `

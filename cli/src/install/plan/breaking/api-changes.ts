@@ -1,9 +1,9 @@
 import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
 import type { Manifest } from '@mortise/module-sdk'
 import { shapeOf } from '../checks/conflicts.ts'
-import { responseLosses } from './answer-losses.ts'
 import type { BreakingChange } from './breaking-change.ts'
 import { narrowings } from './narrowings.ts'
+import { responseLosses } from './response-losses.ts'
 import type { SchemaView } from './schema-view.ts'
 
 // No library: those that compare OpenAPI documents in this runtime read 3.0 alone, or are kept by nobody. What

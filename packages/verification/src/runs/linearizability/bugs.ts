@@ -1,4 +1,4 @@
-import type { Edit } from './plant.ts'
+import type { Edit } from './inject-bug.ts'
 
 /** A mistake that an author of a module, or of the host, could make. */
 export interface Bug {
@@ -181,7 +181,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a repeated request with a key is done again',
-    edits: [edited('host', 'dist/requests/run-once.js')('if (known) return known;', '')],
+    edits: [edited('host', 'dist/requests/run-idempotent.js')('if (known) return known;', '')],
   },
   {
     name: 'what failed in a group of transactions is not undone',

@@ -1,5 +1,5 @@
 import { serveParent } from '../../harness/serve-parent.ts'
-import { type Edit, plant } from './plant.ts'
+import { type Edit, plant } from './inject-bug.ts'
 
 // A process of its own: the host as `app start` runs it, but for the edits.
 serveParent(async ({ directory, edits }: { directory: string; edits: readonly Edit[] }) => {

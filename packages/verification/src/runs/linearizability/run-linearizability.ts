@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { HostGroup } from '../../harness/host-group.ts'
 import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
-import { stressClaim } from './fire-at-claim.ts'
-import type { Edit } from './plant.ts'
+import type { Edit } from './inject-bug.ts'
 import { runRound } from './run-round.ts'
+import { stressClaim } from './stress-claim.ts'
 
 export interface LinearizabilityOptions {
   readonly rounds: number

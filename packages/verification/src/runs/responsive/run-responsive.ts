@@ -9,7 +9,7 @@ import { Random } from '../../harness/random.ts'
 import type { Outcome } from '../../harness/verification.ts'
 import { fillDatabase } from './fill-database.ts'
 import { HealthWatch } from './health-watch.ts'
-import { writeRowsModule } from './pile-module.ts'
+import { writeRowsModule } from './write-rows-module.ts'
 
 export interface ResponsiveRun {
   /** Events, purchases of one user, and rows of a module; as many of each. */

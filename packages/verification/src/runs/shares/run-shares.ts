@@ -6,7 +6,7 @@ import type { Outcome, RunOptions } from '../../harness/verification.ts'
 import { probe, probeOnce } from '../overload/probe.ts'
 import { openStream } from '../streams/stream.ts'
 import { Attack, readersFrom } from './attack.ts'
-import { LoadedHost } from './shopped-host.ts'
+import { LoadedHost } from './loaded-host.ts'
 import { Slowdown } from './slowdown.ts'
 
 /**

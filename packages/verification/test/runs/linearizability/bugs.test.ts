@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { bugs } from '../../../src/runs/linearizability/bugs.ts'
-import { replaceOnce } from '../../../src/runs/linearizability/plant.ts'
+import { replaceOnce } from '../../../src/runs/linearizability/inject-bug.ts'
 
 const folders = Object.fromEntries(
   ['api-cart', 'host'].map((name) => [

@@ -1,0 +1,107 @@
+import { HostSilentError, LockFileError, NewerHostError, readLockFile } from '@mortise/host'
+import { lostLockFile, restoreLockFile } from '../changes/lost-lock-file.ts'
+import type { Failure } from '../failures/index.ts'
+import { asFailure } from '../terminal/explain.ts'
+import { checkConfiguration } from './check-configuration.ts'
+import { checkDatabase } from './check-database.ts'
+import { checkDisk } from './check-disk.ts'
+import { checkFiles } from './check-files.ts'
+import { checkFolders } from './check-folders.ts'
+import { checkInterrupted } from './check-interrupted.ts'
+import { checkLockFile } from './check-lock-file.ts'
+import { checkOtherHosts } from './check-other-hosts.ts'
+import { checkRecords } from './check-records.ts'
+import { checkRunningHost } from './check-running-host.ts'
+import { checkStore } from './check-store.ts'
+import type { Check, Finding, FixableFinding } from './finding.ts'
+
+/** In an order in which mending one prepares the next. */
+const checks: readonly Check[] = [
+  checkFolders,
+  checkRecords,
+  checkInterrupted,
+  checkFiles,
+  checkConfiguration,
+  checkLockFile,
+  checkStore,
+  checkDisk,
+  checkDatabase,
+  checkRunningHost,
+  checkOtherHosts,
+]
+
+/** What has no meaning while a command is at work: it is the work of that. */
+const underWay = ['restoration-interrupted', 'interrupted', 'leftovers', 'store-unused']
+
+export interface DoctorReport {
+  /** Mend what can be mended without losing anything. Run it while the application is locked. */
+  readonly fix: boolean
+  /** Another command that is changing the application, as it refuses others. */
+  readonly busy?: Failure | undefined
+}
+
+/** Looks an application over. A check that cannot look is a finding too. */
+export async function examine(directory: string, { fix, busy }: DoctorReport): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const run = async (check: Check) => {
+    for (const trouble of await troublesOf(check, directory)) {
+      const isKnown = findings.some(({ message }) => message === trouble.message)
+      if (isKnown || (busy !== undefined && underWay.includes(trouble.id))) continue
+      findings.push(await settled(trouble, fix))
+    }
+  }
+  await run(checkReadable)
+  const isReadable = findings.every(({ fixed }) => fixed)
+  if (busy !== undefined) findings.push(commandRunning(busy))
+  for (const check of isReadable ? checks : [checkFolders, checkFiles]) await run(check)
+  return findings
+}
+
+async function troublesOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
+  try {
+    return await check(directory)
+  } catch (error) {
+    const { message, hint } = asFailure(error)
+    if (error instanceof HostSilentError) return [{ id: 'host-silent', severity: 'error', message, hint }]
+    return [{ id: 'check-failed', severity: 'error', message, hint }]
+  }
+}
+
+const commandRunning = ({ message }: Failure): Finding => ({
+  id: 'command-running',
+  severity: 'info',
+  message,
+  hint: 'What it has under way is left out here: run "app doctor" again when it is done.',
+  fixed: false,
+})
+
+async function settled({ mend, ...trouble }: FixableFinding, fix: boolean): Promise<Finding> {
+  if (!fix || mend === undefined) return { ...trouble, fixed: false }
+  try {
+    return { ...trouble, hint: await mend(), fixed: true }
+  } catch (error) {
+    return {
+      ...trouble,
+      hint: `Mending it failed: ${asFailure(error).message} ${trouble.hint}`,
+      fixed: false,
+    }
+  }
+}
+
+/** Without it nothing can be said of what is installed. */
+async function checkReadable(directory: string): Promise<FixableFinding[]> {
+  try {
+    await readLockFile(directory)
+    return []
+  } catch (error) {
+    if (error instanceof NewerHostError) {
+      const hint = 'Use the "app" that wrote it, or a newer one.'
+      return [{ id: 'host-too-old', severity: 'error', message: error.message, hint }]
+    }
+    if (!(error instanceof LockFileError)) throw error
+    const { hint } = await lostLockFile(error)
+    const message = `${error.message}. What is installed here is unknown.`
+    const mend = () => restoreLockFile(directory, error)
+    return [{ id: 'lock-lost', severity: 'error', message, hint, mend }]
+  }
+}

@@ -1,0 +1,12 @@
+import { IdentityError, LockFileError } from '@mortise/host'
+import { lostLockFile } from '../changes/lost-lock-file.ts'
+import { lostIdentity } from '../data/lost-identity.ts'
+import type { Failure } from '../failures/index.ts'
+import { asFailure } from '../terminal/explain.ts'
+
+/** Any error as what the command returns; of what is lost, with the newest record of it. */
+export async function explain(error: unknown): Promise<Failure> {
+  if (error instanceof LockFileError) return lostLockFile(error)
+  if (error instanceof IdentityError) return lostIdentity(error)
+  return asFailure(error)
+}

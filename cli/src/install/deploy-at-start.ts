@@ -1,0 +1,58 @@
+import { callRunningHost, type Generation, type Lock, lockedPackages, readLockFile } from '@mortise/host'
+import { inForce, isExternalChange } from '../changes/current-generation.ts'
+import { Failure } from '../failures/index.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { applyExternalChange } from './apply/apply-change.ts'
+import { takeSnapshot } from './apply/take-snapshot.ts'
+import { npmOptions } from './fetch/npm-options.ts'
+import { missingInStore, restoreStore } from './fetch/restore-store.ts'
+import { changeApplication } from './pipeline.ts'
+
+/**
+ * Puts in force what modules.lock.json names before the host starts on it, where it came from outside: with a snapshot
+ * and on record. Nothing is probed: at a start a module that cannot serve is failed, and the others serve.
+ * @throws {Failure} where the snapshot cannot be taken: the start would migrate without one
+ */
+export async function deployAtStart(directory: string, terminal: Terminal): Promise<void> {
+  if ((await fromOutside(directory)) === undefined) return
+  // A second start, which is refused.
+  if ((await callRunningHost(directory, 'state')) !== undefined) return
+  await changeApplication(directory, 'start', terminal, async () => {
+    const found = await fromOutside(directory)
+    if (found === undefined) return
+    try {
+      await takeUp(directory, terminal, found)
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code === 'snapshot-failed') throw error
+      terminal.note(`${error.message} ${error.hint}`)
+    }
+  })
+}
+
+interface FromOutside {
+  readonly lock: Lock
+  readonly present: Generation
+}
+
+/** Undefined where the lock is in force, or nothing is: a fresh clone has nothing to lose. */
+async function fromOutside(directory: string): Promise<FromOutside | undefined> {
+  const [lock, present] = [await readLockFile(directory), await inForce(directory)]
+  return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
+}
+
+async function takeUp(directory: string, terminal: Terminal, { lock, present }: FromOutside): Promise<void> {
+  const npm = await npmOptions(directory)
+  for (const name of await missingInStore(directory, lock, [...lockedPackages(lock).keys()])) {
+    await terminal
+      .during(`Fetching ${name}`, () => restoreStore(directory, lock, [name], npm))
+      .catch((error: Error) => terminal.note(`${name} cannot be fetched now: ${error.message}`))
+  }
+  const missing = await missingInStore(directory, lock, [...lockedPackages(lock).keys()])
+  if (missing.length === 0) {
+    await applyExternalChange(directory, 'start', lock)
+    return
+  }
+  // It is put in force when they are there; the start migrates for the others.
+  const there = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !missing.includes(id))
+  await takeSnapshot(directory, present.generation, Object.fromEntries(there))
+}

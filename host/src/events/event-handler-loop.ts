@@ -1,0 +1,251 @@
+import {
+  ClockWatch,
+  DatabaseError,
+  type Event,
+  type EventLog,
+  newId,
+  type React,
+  type Transaction,
+} from '@mortise/module-sdk'
+import { generatorOf, type Storage } from '@mortise/storage'
+import type { FastifyBaseLogger } from 'fastify'
+import { type DueEvent, FailedEvents } from './failed-events.ts'
+import { type HandlerTimes, handlerTimes } from './handler-times.ts'
+import { withTrace } from './map-emissions.ts'
+import { Loop, type Rest } from './polling-loop.ts'
+import { type CursorState, Subscription } from './subscription.ts'
+
+/** How many events are read at once. */
+const BATCH = 100
+/** How often in a row an event may find the database busy before that counts as a failure of the module. */
+const BUSY_LIMIT = 5
+/** By how much a pause is longer or shorter than said, by chance, so that what failed together is not tried together. */
+const SPREAD = 0.1
+/** As long as the text of an error is kept. */
+const MAX_ERROR = 1_000
+
+/** All generations of a process are one holder, so that the next one need not wait for the former. */
+const thisProcess = newId('process')
+
+export interface EventHandlerLoopOptions {
+  /** The id of the module. */
+  readonly module: string
+  /** By type, or `*`. */
+  readonly handlers: ReadonlyMap<string, React>
+  readonly storage: Storage
+  readonly events: Pick<EventLog, 'read' | 'onMore'>
+  readonly log: FastifyBaseLogger
+  readonly holder?: string
+  readonly times?: HandlerTimes
+}
+
+/** An event that is to be reacted to now. */
+interface Turn {
+  readonly event: Event
+  /** How often it has failed; undefined where the mark is still before it. */
+  readonly attempts?: number
+}
+
+/**
+ * What one module does about events, one after the other. Each is one transaction with the mark that it is done (see
+ * `Subscription`), so any number of hosts, and two generations of one, may be at it at once. Whoever emits waits for
+ * nothing of it.
+ */
+export class EventHandlerLoop {
+  readonly #handlers: EventHandlerLoopOptions['handlers']
+  readonly #storage: Storage
+  readonly #events: EventHandlerLoopOptions['events']
+  readonly #log: FastifyBaseLogger
+  readonly #times: HandlerTimes
+  readonly #subscription: Subscription
+  readonly #waiting: FailedEvents
+  #clock = new ClockWatch()
+  readonly #loop = new Loop(() => this.#step().catch((error) => this.#stumble(error)))
+  /** What was read in advance, without what there is no reaction to. */
+  #ahead: Event[] = []
+  /** The position as far as was read. */
+  #seen = 0
+  /** The mark, as it was last seen, and when it was seen to move. */
+  #mark = 0
+  #markedAt = 0
+  #busy = { position: 0, times: 0 }
+  #isInTrouble = false
+  #begun: Promise<void> | undefined
+  #stopped: Promise<void> | undefined
+  #ignore = () => {}
+
+  constructor({ module, handlers, storage, events, log, holder, times }: EventHandlerLoopOptions) {
+    this.#handlers = handlers
+    this.#storage = storage
+    this.#events = events
+    this.#log = log
+    this.#times = times ?? handlerTimes
+    // Of a SQLite there is one host: nobody waits for the one before it.
+    const term = storage.engine === 'sqlite' ? 0 : this.#times.term
+    this.#subscription = new Subscription(module, holder ?? thisProcess, term)
+    this.#waiting = new FailedEvents(module)
+  }
+
+  /** To be called when the module serves. Resolves when no event that is emitted from then on is missed. */
+  begin(): Promise<void> {
+    this.#begun ??= this.#begin()
+    return this.#begun
+  }
+
+  /** Resolves when all events that were there are done, or put aside to be tried again later. */
+  idle(): Promise<void> {
+    return this.#loop.idle()
+  }
+
+  /** Begins nothing more; resolves when what was in hand is done. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    const stopped = this.#loop.stop()
+    await this.#begun
+    this.#ignore()
+    await stopped
+    // Where that fails the others wait a little longer.
+    await this.#storage.transaction(() => this.#subscription.release()).catch(() => {})
+  }
+
+  async #begin(): Promise<void> {
+    await this.#storage
+      .transaction(() => this.#subscription.begin())
+      .catch((error) => void this.#stumble(error))
+    if (this.#loop.isStopped) return
+    this.#ignore = this.#events.onMore(() => this.#loop.wake())
+    this.#loop.begin()
+  }
+
+  /** Tries an event again that is due, and goes on to the next one. */
+  async #step(): Promise<Rest> {
+    const { look } = this.#times
+    const progress = await this.#storage.maybeOne<CursorState>(this.#subscription.progress())
+    if (progress === undefined) {
+      await this.#storage.transaction(() => this.#subscription.begin())
+      return { ms: 0 }
+    }
+    const { position, heldFor, dueIn, now } = progress
+    if (heldFor > 0) return { ms: Math.min(heldFor, look), deaf: true }
+    this.#follow(position)
+    if (this.#clock.wentBack(now) && dueIn !== null && dueIn > 0) {
+      const longest = this.#times.retries.map((pause) => Math.ceil(pause * (1 + SPREAD)))
+      await this.#storage.transaction(() => this.#waiting.makeDue(longest))
+      return { ms: 0 }
+    }
+    const isDue = dueIn !== null && dueIn <= 0
+    if (isDue) await this.#tryAgain()
+    const isOn = !this.#loop.isStopped && (await this.#goOn())
+    this.#isInTrouble = false
+    return { ms: isDue || isOn ? 0 : Math.min(dueIn ?? look, look) }
+  }
+
+  /** Takes note of the mark, whoever has moved it: what was read in advance still comes after it. */
+  #follow(position: number): void {
+    if (position !== this.#mark) this.#markedAt = performance.now()
+    this.#mark = position
+    this.#seen = Math.max(this.#seen, position)
+    this.#ahead = this.#ahead.filter((event) => event.position > position)
+  }
+
+  async #tryAgain(): Promise<void> {
+    const due = await this.#storage.maybeOne<DueEvent>(this.#waiting.due())
+    if (due) await this.#attempt({ event: JSON.parse(due.event), attempts: due.attempts })
+  }
+
+  /** Answers whether there may be more to do at once. */
+  async #goOn(): Promise<boolean> {
+    const [event] = this.#ahead
+    if (event !== undefined) {
+      await this.#attempt({ event })
+      return true
+    }
+    const read = await this.#events.read({ after: this.#seen, limit: BATCH })
+    this.#seen = read.at(-1)?.position ?? this.#seen
+    this.#ahead = read.filter(({ type }) => this.#handlers.has(type) || this.#handlers.has('*'))
+    if (this.#ahead.length > 0) return true
+    // What there is no reaction to moves the mark now and then: reading it again costs less than a write for each.
+    const isTime = read.length === BATCH || performance.now() - this.#markedAt >= this.#times.look
+    if (this.#seen > this.#mark && isTime) {
+      await this.#storage.transaction(() => this.#subscription.advance(this.#mark, this.#seen))
+    }
+    return read.length > 0
+  }
+
+  /** @throws {unknown} where the database is at fault: nothing has changed */
+  async #attempt(turn: Turn): Promise<void> {
+    try {
+      await this.#storage.transaction(() => this.#take(turn))
+    } catch (error) {
+      if (this.#mayPass(turn, error)) throw error
+      await this.#fail(turn, error)
+    }
+  }
+
+  /** Unless somebody else has done it, or an earlier one of its subject is still to be done. */
+  *#take(turn: Turn): Transaction<void> {
+    const { event, attempts } = turn
+    if (!(yield* this.#pass(turn))) return
+    if (attempts !== undefined) {
+      if (!(yield* this.#waiting.settle(event))) return
+    } else if (yield* this.#waiting.hasSubject(event.subject)) {
+      return yield* this.#waiting.queue(event)
+    }
+    for (const type of [event.type, '*']) {
+      const react = this.#handlers.get(type)
+      if (react === undefined) continue
+      const steps = generatorOf(() => react(event))
+      yield* event.traceparent === null ? steps : withTrace(steps, event.traceparent)
+    }
+  }
+
+  *#setAside(turn: Turn, reason: string, delay: number | undefined): Transaction<void> {
+    const { event, attempts } = turn
+    if (!(yield* this.#pass(turn))) return
+    if (attempts === undefined) yield* this.#waiting.queue(event)
+    yield* this.#waiting.postpone(event, attempts ?? 0, reason, delay)
+  }
+
+  #pass({ event, attempts }: Turn): Transaction<boolean> {
+    return this.#subscription.advance(this.#mark, attempts === undefined ? event.position : this.#mark)
+  }
+
+  #mayPass({ event: { position } }: Turn, error: unknown): boolean {
+    if (!(error instanceof DatabaseError)) return false
+    if (error.kind !== 'busy') return ['full', 'held', 'unavailable', 'unknown-outcome'].includes(error.kind)
+    const times = position === this.#busy.position ? this.#busy.times + 1 : 1
+    this.#busy = { position, times }
+    return times % BUSY_LIMIT > 0
+  }
+
+  async #fail(turn: Turn, error: unknown): Promise<void> {
+    const wait = this.#times.retries[turn.attempts ?? 0]
+    const delay = wait && Math.round(wait * (1 + SPREAD * (2 * Math.random() - 1)))
+    const reason = textOf(error)
+    await this.#storage.transaction(() => this.#setAside(turn, reason, delay))
+    const { id, type, subject } = turn.event
+    const next =
+      delay === undefined
+        ? 'it is left to the operator: app events'
+        : `it is tried again in ${Math.ceil(delay / 1000)} s`
+    this.#log.error({ err: error, event: id, type, subject }, `the reaction to an event failed; ${next}`)
+  }
+
+  /** What is wrong is told once. */
+  #stumble(error: unknown): Rest {
+    const level = this.#isInTrouble ? 'debug' : 'warn'
+    this.#isInTrouble = true
+    this.#clock = new ClockWatch()
+    this.#log[level](error, 'events cannot be reacted to just now; it is tried again')
+    return { ms: this.#times.pause, deaf: true }
+  }
+}
+
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return text.replaceAll('\0', '').slice(0, MAX_ERROR)
+}

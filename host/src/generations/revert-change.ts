@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs'
+import { realpath, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { newId } from '@mortise/module-sdk'
+import {
+  acquireFileLock,
+  type FileLock,
+  readJsonFile,
+  readText,
+  replaceFile,
+  writeDurably,
+} from '@mortise/storage'
+import { configFile } from '../config/config.ts'
+import type { OperatorRecord } from '../events/audit-trail.ts'
+import { writePendingRecord } from '../events/pending-records.ts'
+import { isLockFile } from '../modules/is-lock-file.ts'
+import { type Lock, readLockFile, writeLockFile } from '../modules/lock-file.ts'
+import { readGenerations, recordGeneration } from './generation-records.ts'
+
+/** What a switch has changed. It can be sent to a thread. */
+export interface Change {
+  readonly former: Lock
+  readonly next: Lock
+  /** The text of app.config.json, where the change is one of settings. */
+  readonly config?: { readonly former: string; readonly next: string } | undefined
+  /** Whether the lock came from outside, by `git pull` for example: the file is then left as it is. */
+  readonly outside: boolean
+  /** The modules that it brought or changed: their folders in the store, by id. */
+  readonly fresh: Readonly<Record<string, string>>
+}
+
+/** Its holder changes the application: a command, or the host that takes a change back. */
+export const commandLockFile = (directory: string) => join(directory, '.app', 'lock')
+
+/** How often the lock is tried while a command has it, in milliseconds. */
+const TRY_EVERY = 100
+
+/**
+ * Puts what was installed before a change in force again, as a further generation, and does `serve` with it before a
+ * command can go on. It waits for a command that is running. The schema stays as it is: what was written since may need it.
+ *
+ * What is decided lies in `.app/taking-back.json` first: killed after that, the next start or command completes it.
+ *
+ * @param reason a sentence
+ * @param signal ends the waiting
+ * @returns undefined where a newer change is there meanwhile
+ */
+export async function takeBack(
+  directory: string,
+  change: Change,
+  reason: string,
+  { signal, serve }: { readonly signal?: AbortSignal; readonly serve?: (lock: Lock) => Promise<void> } = {},
+): Promise<Lock | undefined> {
+  const { former, next, config, outside } = change
+  const lock = await lockOf(directory, next, signal)
+  if (lock === undefined) return undefined
+  const owner = `${commandLockFile(directory)}.owner`
+  try {
+    await writeFile(owner, `the host takes back generation ${next.generation} (process ${process.pid})`)
+    if (!(await isPresent(directory, next))) return undefined
+    const file = await realpath(configFile(directory))
+    if (config && (await readText(file)) !== config.next) return undefined
+    const { known } = await readGenerations(directory)
+    const made = known.findLast((past) => isDeepStrictEqual(past.lock, next))
+    const { command = 'unrecorded', generation: takesBack = next.generation } = made ?? {}
+    const generation = Math.max(next.generation, known.at(-1)?.generation ?? 0) + 1
+    const back = { ...former, generation }
+    const record = recordOf(command, change, { generation, takesBack, reason })
+    const isRecorded = made !== undefined || !outside
+    const decided = { next, back, config, outside, isRecorded, command, takesBack, reason, record }
+    await writeDurably(decidedFile(directory), `${JSON.stringify(decided, null, 2)}\n`)
+    await carryOut(directory, decided)
+    await serve?.(back)
+    return back
+  } finally {
+    await rm(owner, { force: true })
+    lock.release()
+  }
+}
+
+/** A change that is being taken back. */
+interface StoredResponse extends Pick<Change, 'next' | 'config' | 'outside'> {
+  readonly back: Lock
+  /** Whether the change is on record, and so its being taken back. */
+  readonly isRecorded: boolean
+  /** The command that made the change. */
+  readonly command: string
+  readonly takesBack: number
+  readonly reason: string
+  readonly record: OperatorRecord
+}
+
+const decidedFile = (directory: string) => join(directory, '.app', 'taking-back.json')
+
+export const hasUnfinishedRevert = (directory: string) => existsSync(decidedFile(directory))
+
+/** Completes what a host that was killed had begun to take back. Run it while the application is locked. */
+export async function completeRevert(directory: string): Promise<void> {
+  const decided = await readJsonFile(decidedFile(directory), isDecided)
+  if (decided !== undefined) await carryOut(directory, decided)
+}
+
+const isDecided = (value: unknown): value is StoredResponse => {
+  const { next, back, record } = (value ?? {}) as Partial<StoredResponse>
+  return isLockFile(next) && isLockFile(back) && typeof record?.id === 'string'
+}
+
+/** Nothing is done where another change is there meanwhile. */
+async function carryOut(directory: string, decided: StoredResponse): Promise<void> {
+  const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
+  const lock = await readLockFile(directory)
+  if (isDeepStrictEqual(lock, next) || isDeepStrictEqual(lock, back)) {
+    if (config) await replaceFile(await realpath(configFile(directory)), config.next, config.former)
+    if (!outside) await writeLockFile(directory, back)
+    const { generation } = back
+    const more = { generation, takesBack, reason }
+    if (isRecorded) await recordGeneration(directory, `${command} (taken back)`, back, more)
+    await writePendingRecord(directory, record)
+  }
+  await rm(decidedFile(directory), { force: true })
+}
+
+async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Promise<FileLock | undefined> {
+  while (!signal?.aborted && (await isPresent(directory, next))) {
+    const lock = acquireFileLock(commandLockFile(directory))
+    if (lock !== undefined) return lock
+    await pause(TRY_EVERY)
+  }
+  return undefined
+}
+
+const isPresent = async (directory: string, lock: Lock) =>
+  isDeepStrictEqual(await readLockFile(directory), lock)
+
+function recordOf(
+  command: string,
+  { fresh, config }: Change,
+  about: { readonly generation: number; readonly takesBack: number; readonly reason: string },
+): OperatorRecord {
+  const [action = ''] = command.split(' ')
+  return {
+    id: newId('audit'),
+    at: new Date().toISOString(),
+    actor: 'host',
+    action,
+    object: config ? (command.split(' ').at(-1) ?? '') : Object.keys(fresh).join(', '),
+    outcome: 'taken back',
+    details: { machine: hostname(), command, ...about },
+  }
+}

@@ -1,0 +1,72 @@
+import type { EventLog, Manifest, React } from '@mortise/module-sdk'
+import { kindOf } from '@mortise/storage'
+import { EventHandlerLoop, type EventHandlerLoopOptions } from '../events/event-handler-loop.ts'
+import { ModuleError } from './host-module.ts'
+
+interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
+  readonly events: EventLog
+}
+
+/** What the modules of one generation do about events. */
+export class EventHandlers {
+  readonly #parts: Parts
+  readonly #handlers = new Map<string, Map<string, React>>()
+  #begun: readonly EventHandlerLoop[] = []
+  #stopped = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** @throws {ModuleError} for what its manifest does not declare, a second reaction to a type, or one that would wait */
+  add({ id, listensTo = [] }: Manifest, type: string, react: React): void {
+    if (!listensTo.includes(type)) {
+      throw new ModuleError(id, `it reacts to "${type}", which its manifest does not name in "listensTo"`)
+    }
+    const handlers = this.#handlers.get(id) ?? new Map()
+    if (kindOf(react).startsWith('Async')) {
+      throw new ModuleError(
+        id,
+        `it reacts to "${type}" with an async function: write function* (event) { … }`,
+      )
+    }
+    if (handlers.has(type)) throw new ModuleError(id, `it reacts to "${type}" twice`)
+    this.#handlers.set(id, handlers.set(type, react))
+  }
+
+  /** The types that it says it reacts to, and does not. All of them (`*`) may also be read. */
+  missing({ id, listensTo = [] }: Manifest): string[] {
+    return listensTo.filter((type) => type !== '*' && !this.#handlers.get(id)?.has(type))
+  }
+
+  /** See `EventHandlerLoop.begin`. */
+  async begin(): Promise<void> {
+    if (this.#stopped || this.#begun.length > 0) return
+    const { log, ...parts } = this.#parts
+    this.#begun = Array.from(
+      this.#handlers,
+      ([module, handlers]) =>
+        new EventHandlerLoop({ ...parts, module, handlers, log: log.child({ module }) }),
+    )
+    await Promise.all(this.#begun.map((reactions) => reactions.begin()))
+  }
+
+  /** See `EventHandlerLoop.idle`; of what they emit themselves too. */
+  async idle(): Promise<void> {
+    const { storage, events } = this.#parts
+    const newest = async () => {
+      await storage.sequenceOutbox()
+      return events.last()
+    }
+    for (let last = -1; last !== (await newest()); ) {
+      last = await events.last()
+      await Promise.all(this.#begun.map((reactions) => reactions.idle()))
+    }
+  }
+
+  /** See `EventHandlerLoop.stop`. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#begun.map((reactions) => reactions.stop()))
+  }
+}

@@ -1,0 +1,10 @@
+import type { Lock } from './lock-file.ts'
+
+/** Whether a record of the application's own holds a lock, as far as every version reads it. */
+export function isLockFile(value: unknown): value is Lock {
+  const { generation, modules } = (value ?? {}) as Partial<Lock>
+  if (!Number.isInteger(generation) || typeof modules !== 'object' || modules === null) return false
+  return Object.values(modules).every((locked) =>
+    [locked?.package, locked?.version, locked?.tree].every((text) => typeof text === 'string'),
+  )
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generations/generation-switch.ts'
+
+const of = (failed: number, all: number) => ({ failed, all })
+
+t.test('a module fails more from five failures on, of more than one answer in twenty', async (t) => {
+  const none = of(0, 0)
+  t.equal(failsMore(none, of(4, 4)), false, 'too few')
+  t.equal(failsMore(none, of(5, 5)), true)
+  t.equal(failsMore(none, of(5, 99)), true)
+  t.equal(failsMore(none, of(5, 100)), false, 'exactly 5 %')
+})
+
+t.test('a module that failed before is allowed twice its former share', async (t) => {
+  t.equal(failsMore(of(10, 100), of(20, 100)), false)
+  t.equal(failsMore(of(10, 100), of(21, 100)), true)
+  t.equal(failsMore(of(50, 100), of(100, 100)), false)
+})
+
+t.test('only what the module does wrong is its failure', async (t) => {
+  t.equal(isModuleFailure(500, undefined), true)
+  t.equal(isModuleFailure(500, 'internal-error'), true)
+  t.equal(isModuleFailure(502, undefined), true)
+  t.equal(isModuleFailure(500, 'outcome-unknown'), false)
+  t.equal(isModuleFailure(503, 'database-unavailable'), false)
+  t.equal(isModuleFailure(429, 'rate-limited'), false)
+})
+
+t.test('answers are counted for each module', async (t) => {
+  const answers = new ResponseCounts()
+  answers.count('cart', true)
+  answers.count('cart', false)
+  answers.count('purchase', false)
+  t.strictSame(answers.of('cart'), of(1, 2))
+  t.strictSame(answers.of('purchase'), of(0, 1))
+  t.strictSame(answers.of('nobody'), of(0, 0))
+})

@@ -1,0 +1,287 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError, type Sql } from '@mortise/module-sdk'
+import { Client, type ClientConfig, type QueryResult } from 'pg'
+import { cut, hangUp } from './close-client.ts'
+import { connect } from './connect.ts'
+import { Room } from './connection-budget.ts'
+import { isUseless } from './database-error.ts'
+import { Listener } from './listener.ts'
+import { Pool } from './pool.ts'
+import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
+import { Reachability } from './reachability.ts'
+import { Readers } from './readers.ts'
+import { ResponseTimeout } from './response-timeout.ts'
+import { query, Session } from './session.ts'
+import { StatementTexts } from './statement-texts.ts'
+import { isTooManyConnections } from './too-many-connections.ts'
+import { valueTypes } from './value-types.ts'
+
+/** Of those that a host may have: one hears of the outbox, one looks whether the server is there, one migrates or copies. */
+const OTHERS = 3
+/** How long it may take to connect. */
+const CONNECT_TIMEOUT_MS = 5_000
+/** How long it may take where that is only to see whether the server is there. */
+const LOOK_TIMEOUT_MS = 2_000
+/** For how long the first connection is waited for where the server has no room for it. */
+const FIRST_TIMEOUT_MS = 2_000
+/** How often a connection is tried again that the server has no room for. */
+const ROOM_INTERVAL_MS = 250
+/** How long an answer may take before the connection counts as broken: longer than the server's own limits. */
+const ANSWER_TIMEOUT_MS = 10_000
+/** After how long without traffic it is looked whether the other end of a connection is still there. */
+const KEEP_ALIVE_MS = 5_000
+
+/** What each session is told when it begins. */
+const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transaction_session_timeout: '10s' }
+/** Whatever the server's defaults are: what was committed is on its disk, and nothing is written but in a transaction. */
+const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
+
+/** What the server calls the connections that a host serves from: who replaces the data looks for them. */
+export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
+
+/** The connections of one host to its database. */
+export class Connections {
+  readonly statements = new StatementTexts()
+  readonly #place: PostgresAddress
+  readonly #reachability: Reachability
+  readonly #room: Room
+  /** For single reads. */
+  readonly #readers: Readers
+  /** For transactions. */
+  readonly #pool: Pool
+  readonly #watch: ResponseTimeout
+  /** All that last. */
+  readonly #lasting = new Set<Client>()
+  /** Bytes that were read from those that have ended: a refusal is an answer too. */
+  #readOfEnded = 0
+  /** Since when there is none of them, since the server has no room. */
+  #noneSince: number | undefined
+  /** The server that could be written when it was last looked. */
+  #server: PostgresServer
+
+  constructor(place: PostgresAddress) {
+    this.#place = place
+    this.#server = place.servers[0] as PostgresServer
+    this.#room = new Room(place.connectionLimit - OTHERS)
+    this.#reachability = new Reachability(() => this.#look())
+    this.#readers = new Readers({
+      limit: () => this.#room.readers,
+      connect: () =>
+        this.#connectLasting().catch((error) => {
+          throw this.#failed(error) ?? error
+        }),
+    })
+    this.#pool = new Pool({
+      limit: () => this.#room.transactions,
+      connect: () => this.#connectLasting(),
+      failed: (error) => {
+        const failure = this.#failed(error)
+        // Reads can be done on any connection.
+        if (failure === undefined && this.#pool.open === 0) this.#readers.giveUpOne()
+        return failure
+      },
+    })
+    this.#watch = new ResponseTimeout({
+      isAsking: () => this.#readers.pending + this.#pool.waiting + this.#pool.open > this.#pool.idle,
+      heard: () => [...this.#lasting].reduce((sum, client) => sum + bytesReadOf(client), this.#readOfEnded),
+      isAway: () => this.trouble !== undefined,
+      ping: () => this.#reachability.suspect(),
+      onSilence: () => this.#cut(),
+    })
+  }
+
+  /** Why the server cannot be reached; undefined while it can. */
+  get trouble(): string | undefined {
+    return this.#reachability.trouble
+  }
+
+  /** Those for transactions. */
+  get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
+    const { open, idle, waiting } = this.#pool
+    return { open, idle, waiting }
+  }
+
+  /** One read, together with those of others on its way. @throws {DatabaseError} */
+  async read(wanted: Sql): Promise<QueryResult> {
+    const statement = this.statements.get(wanted)
+    const work = (client: Client) => query(client, statement)
+    const onTransactions = () => this.withSession((_session, client) => work(client))
+    for (;;) {
+      this.#reachability.assert()
+      if (this.#readers.open === 0 && this.#pool.open === 0 && this.#pool.waiting > 0) return onTransactions()
+      try {
+        return await this.#readers.run(work)
+      } catch (error) {
+        if (!isTooManyConnections(error)) throw error
+        if (this.#readers.open === 0) return onTransactions()
+      }
+    }
+  }
+
+  /**
+   * Lends a connection of those for transactions; what was begun on it is rolled back where `work` throws.
+   * @throws {DatabaseError} `busy` where none is free for long, `unavailable`
+   */
+  async withSession<Result>(work: (session: Session, client: Client) => Promise<Result>): Promise<Result> {
+    this.#reachability.assert()
+    const client = await this.#pool.acquire()
+    const session = new Session(client, this.statements)
+    let broken = false
+    try {
+      return await work(session, client)
+    } catch (error) {
+      broken = isUseless(error) || !(await session.rollback())
+      throw error
+    } finally {
+      this.#pool.release(client, broken)
+    }
+  }
+
+  /** Lends a connection for changing the schema: it may write, and takes as long as it takes. @throws {DatabaseError} */
+  async withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+    this.#reachability.assert()
+    const client = await this.#connectWithPatience()
+    try {
+      return await work(client)
+    } finally {
+      await hangUp(client)
+    }
+  }
+
+  /** Calls `listener` for what is told on a channel with the name of this schema; the answer ends it. */
+  listen(channel: string, listener: () => void): () => Promise<void> {
+    const listening = new Listener(
+      async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
+      channel,
+      (payload) => {
+        if (payload === this.#place.schema) listener()
+      },
+    )
+    return () => listening.close()
+  }
+
+  /** Resolves when what was begun is answered and every connection closed. */
+  async close(): Promise<void> {
+    this.#watch.close()
+    await this.#reachability.close()
+    await Promise.all([this.#pool.end(), this.#readers.end()])
+  }
+
+  /** Breaks what no answer comes on. */
+  #cut(): void {
+    const error = new Error('the server does not answer')
+    this.#pool.refuseAll(this.#reachability.failed(error))
+    for (const client of this.#lasting) cut(client, error)
+  }
+
+  async #look(): Promise<void> {
+    for (;;) {
+      try {
+        hangUp(await this.#connect(LOOK_TIMEOUT_MS))
+        return
+      } catch (error) {
+        if (!this.#canWait(error)) throw error
+        if (this.#openCount > 0) return
+      }
+      await pause(ROOM_INTERVAL_MS)
+    }
+  }
+
+  /** Whether no further connection is had from a server that answers on those that are open, or soon on the first. */
+  #canWait(error: unknown): boolean {
+    if (!isTooManyConnections(error)) return false
+    if (this.#openCount > 0) return true
+    this.#noneSince ??= performance.now()
+    return performance.now() - this.#noneSince < FIRST_TIMEOUT_MS
+  }
+
+  get #openCount(): number {
+    return this.#pool.open + this.#readers.open
+  }
+
+  /** To whichever server can be written now, the one that could last first. */
+  async #connect(timeout: number): Promise<Client> {
+    const last = this.#server
+    const failures: Error[] = []
+    for (const server of [last, ...this.#place.servers.filter((other) => other !== last)]) {
+      const settings = { ...GUARDS, default_transaction_read_only: 'off' }
+      const client = new Client({ ...this.#config(server, settings), connectionTimeoutMillis: timeout })
+      // What breaks fails its query as well.
+      client.on('error', () => {})
+      try {
+        await connect(client, timeout)
+        this.#server = server
+        return client
+      } catch (error) {
+        failures.push(error as Error)
+      }
+    }
+    if (failures.length === 1) throw failures[0]
+    throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
+  }
+
+  /** As `#connect`, and waits a little where the server has no room. @throws {DatabaseError} */
+  async #connectWithPatience(): Promise<Client> {
+    for (const deadline = performance.now() + CONNECT_TIMEOUT_MS; ; await pause(ROOM_INTERVAL_MS)) {
+      try {
+        return await this.#connect(CONNECT_TIMEOUT_MS)
+      } catch (error) {
+        if (!isTooManyConnections(error)) throw this.#reachability.failed(error as Error)
+        if (performance.now() < deadline) continue
+        const reason = `no connection to the database became free: ${(error as Error).message}`
+        throw new DatabaseError('busy', reason, { cause: error })
+      }
+    }
+  }
+
+  /** One that is told the limits of requests, to the server that is known. */
+  async #connectLasting(): Promise<Client> {
+    const client = new Client({
+      ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
+      application_name: hostConnectionName(this.#place),
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: ANSWER_TIMEOUT_MS,
+    })
+    let isConnected = false
+    // What it was asked fails by itself.
+    client.on('error', () => isConnected && this.#reachability.suspect())
+    this.#keep(client)
+    await connect(client, CONNECT_TIMEOUT_MS)
+    isConnected = true
+    this.#noneSince = undefined
+    return client
+  }
+
+  #keep(client: Client): Client {
+    this.#lasting.add(client)
+    client.on('end', () => {
+      this.#lasting.delete(client)
+      this.#readOfEnded += bytesReadOf(client)
+    })
+    return client
+  }
+
+  /** What it means that a lasting connection could not be made; undefined where others do instead. */
+  #failed(error: Error): DatabaseError | undefined {
+    if (isTooManyConnections(error)) this.#room.refused(this.#openCount)
+    return this.#canWait(error) ? undefined : this.#reachability.failed(error)
+  }
+
+  #config(server: PostgresServer, settings: Readonly<Record<string, string>>): ClientConfig {
+    const all = { search_path: this.#place.schema, ...settings }
+    return {
+      ...server,
+      options: Object.entries(all)
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
+      application_name: 'mortise',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      pipeline: true,
+      types: valueTypes,
+    }
+  }
+}
+
+const bytesReadOf = ({ connection }: Client) => (connection.stream as Socket).bytesRead
