@@ -27,24 +27,25 @@ export const bugs: readonly Bug[] = [
     edits: [
       inRoutes(
         `(request) => request.transaction(function* () {
-          yield* request.ifMatch(() => cartVersion(request.caller));
-          const { item, added } = yield* addItem(request.caller, request.body);
-          return added ? answer(201, item, { location: \`/cart/item/\${item.id}\` }) : answer(200, item);
-        }));`,
+          const { item, added } = yield* addItem(request.caller, request.body);`,
         `async (request) => {
           const { product, quantity } = request.body;
           const { items } = await showCart(database, request.caller);
           const present = items.find((item) => item.product === product)?.quantity ?? 0;
-          return request.transaction(function* () {
-            yield* request.ifMatch(() => cartVersion(request.caller));
-            const { item, added } = yield* addItem(request.caller, { product, quantity: present + quantity });
-            return added ? answer(201, item, { location: \`/cart/item/\${item.id}\` }) : answer(200, item);
-          });
+          return addTo(request, { product, quantity: present + quantity });
+        });
+        const addTo = (request, wanted) => request.transaction(function* () {
+          const { item, added } = yield* addItem(request.caller, wanted);`,
+      ),
+      inRoutes(
+        `: item;
+        }));`,
+        `: item;
         });`,
       ),
-      inRepository(
-        'addToItem(cart, added, limit, now) {',
-        'addToItem(cart, added, limit, now) { if (added.quantity > limit) return undefined;',
+      inService(
+        'const item = yield* repository.addToItem(',
+        'const item = quantity > MAX_QUANTITY ? undefined : yield* repository.addToItem(',
       ),
       inRepository('quantity = cart_item.quantity + excluded.quantity,', 'quantity = excluded.quantity,'),
       inRepository('WHERE cart_item.quantity + excluded.quantity <=', 'WHERE excluded.quantity <='),
@@ -53,20 +54,12 @@ export const bugs: readonly Bug[] = [
   {
     name: 'If-Match is compared before the transaction',
     edits: [
-      inRoutes(
-        `(request) => request.transaction(function* () {
-          const { id } = request.params;
-          yield* request.ifMatch(() => showItem(request.caller, id));
-          return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
-        }));`,
-        `async (request) => {
-          const { id } = request.params;
-          const item = await database.snapshot(() => showItem(request.caller, id));
-          return request.transaction(function* () {
-            yield* request.ifMatch(function* () { return item; });
-            return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
-          });
-        });`,
+      edited('host', 'dist/requests/transaction.js')(
+        `const checked = function* () {
+          yield* assertUnchanged(request);`,
+        `if (!claimed) await database.transaction(() => assertUnchanged(request));
+        const checked = function* () {
+          if (claimed) yield* assertUnchanged(request);`,
       ),
     ],
   },
@@ -74,25 +67,29 @@ export const bugs: readonly Bug[] = [
     name: 'a change counts on from a version read before its transaction',
     edits: [
       inRoutes(
-        `(request) => request.transaction(function* () {
-          const { id } = request.params;
-          yield* request.ifMatch(() => showItem(request.caller, id));
-          return answer(200, yield* changeItem(request.caller, id, request.body.quantity));
-        }));`,
+        `(request) => request.transaction(() =>
+          changeItem(request.caller, request.params.id, request.body.quantity)));`,
         `async (request) => {
           const { id } = request.params;
           const { version } = await database.snapshot(() => showItem(request.caller, id));
-          return request.transaction(function* () {
-            yield* request.ifMatch(() => showItem(request.caller, id));
-            return answer(200, yield* changeItem(request.caller, id, request.body.quantity, version));
-          });
+          return request.transaction(() => changeItem(request.caller, id, request.body.quantity, version));
         });`,
       ),
       inService(
         'changeItem(caller, id, quantity, now = Date.now()) {',
         'changeItem(caller, id, quantity, version, now = Date.now()) {',
       ),
-      inService('quantity, version: item.version + 1,', 'quantity, version: version + 1,'),
+      inService(
+        'const changed = yield* repository.setQuantity(item, quantity, now);',
+        'const changed = yield* repository.setQuantity({ id, version }, quantity, now);',
+      ),
+      inRepository('setQuantity = ({ id }, quantity, now)', 'setQuantity = ({ id, version }, quantity, now)'),
+      inRepository(
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+        'SET quantity = ${quantity}, version = version + 1,',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+        'SET quantity = ${quantity}, version = ${version + 1},',
+      ),
     ],
   },
   {
@@ -132,51 +129,59 @@ export const bugs: readonly Bug[] = [
     name: 'clearing leaves the line that was added last',
     edits: [
       inRepository(
-        'deleteItems(owner, now) { return yield* run(sql ` DELETE FROM cart_item WHERE',
-        `deleteItems(owner, now) { return yield* run(sql \`
+        'deleteItems = (owner, now) => run(sql `DELETE FROM cart_item WHERE',
+        `deleteItems = (owner, now) => run(sql \`
         DELETE FROM cart_item WHERE since_version < (SELECT version FROM cart WHERE owner = \${owner}) AND`,
       ),
     ],
   },
   {
     name: 'removing does nothing and says it did',
-    edits: [inRoutes('yield* removeItem(request.caller, id);', '')],
+    edits: [
+      inRoutes(
+        'request.transaction(() => removeItem(request.caller, request.params.id))',
+        'request.transaction(function* () { return { id: request.params.id, deleted: true }; })',
+      ),
+    ],
   },
   {
     name: 'a second line of a product that is there',
     edits: [
       inRepository(
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        '${added.product}, ${added.quantity}, 1,',
+        '${product}, ${quantity}, 1,',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code
-        "${added.product + '#' + added.id}, ${added.quantity}, 1,",
+        "${product + '#' + newId('item')}, ${quantity}, 1,",
       ),
-      inService('product: row.product,', "product: row.product.split('#')[0],"),
+      inService(
+        'return { id, product, quantity, ...priced',
+        "return { id, product: product.split('#')[0], quantity, ...priced",
+      ),
     ],
   },
   {
     name: 'a cart is remembered for 20 ms',
     edits: [
       inService(
-        'const found = await repository.findCart(database, caller.id, now);',
+        'const rows = await repository.findCart(database, caller.id, now);',
         `const carts = (globalThis.carts ??= new Map());
         if (!(now - carts.get(caller.id)?.now < 20)) {
-          carts.set(caller.id, { found: await repository.findCart(database, caller.id, now), now });
+          carts.set(caller.id, { rows: await repository.findCart(database, caller.id, now), now });
         }
-        const { found } = carts.get(caller.id);`,
+        const { rows } = carts.get(caller.id);`,
       ),
     ],
   },
   {
     name: 'a cart and its lines are read at two moments',
     edits: [
-      inRepository('const lines = await database.many(sql `', 'const read = () => database.many(sql `'),
-      inRepository(
-        'const [first] = lines;',
-        `const [first] = await read();
+      inService(
+        'const rows = await repository.findCart(database, caller.id, now);',
+        `const [cart] = await repository.findCart(database, caller.id, now);
         await new Promise((resolve) => setTimeout(resolve, 2));
-        const lines = await read();`,
+        const rows = await repository.findCart(database, caller.id, now);`,
       ),
+      inService('const [cart] = rows;', ''),
     ],
   },
   {
@@ -202,8 +207,8 @@ export const bugs: readonly Bug[] = [
       ),
       // Whoever reads sees what is not committed, so that nothing but a kill tells.
       edited('storage', 'dist/sqlite/sqlite-storage.js')(
-        'new Reads(options.reader)',
-        'new Reads(options.writer)',
+        'new Reads(options.reader, options.outbox)',
+        'new Reads(options.writer, options.outbox)',
       ),
       inReads('connection.begin();', ''),
       inReads('return connection.inTransaction && !isLong;', 'return !isLong;'),

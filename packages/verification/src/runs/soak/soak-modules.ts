@@ -116,6 +116,8 @@ export async function writeChangingModule(
 const failsInTheHost = "if (process.env.APP_LOG_LEVEL) throw new Error('on purpose')"
 
 const changingSource = (id: string, version: string, fault: Fault | undefined) => `
+import { defineModule, sql } from '@mortise/module-sdk'
+import { Type } from '@sinclair/typebox'
 const Answer = Type.Object({ version: Type.String(), mark: Type.Integer(), notes: Type.Integer() })
 export default defineModule('${id}').plugin(async (app, { settings, database }) => {
   ${fault === 'throws' ? "throw new Error('on purpose')" : ''}

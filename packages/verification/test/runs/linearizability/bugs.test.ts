@@ -6,7 +6,7 @@ import { bugs } from '../../../src/runs/linearizability/bugs.ts'
 import { replaceOnce } from '../../../src/runs/linearizability/inject-bug.ts'
 
 const folders = Object.fromEntries(
-  ['api-cart', 'host'].map((name) => [
+  ['api-cart', 'host', 'storage'].map((name) => [
     name,
     dirname(fileURLToPath(import.meta.resolve(`@mortise/${name}/package.json`))),
   ]),
