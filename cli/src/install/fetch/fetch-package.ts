@@ -131,7 +131,7 @@ async function download(
     .join(' ')
   if (!integrity) throw noIntegrity({ target: spec })
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
-    throw refused(spec, `its registry sends to ${resolved}, which is no web address`)
+    throw unsafeAnswer({ target: spec, reason: `its registry sends to ${resolved}, which is no web address` })
   }
   const fetched = await fromCache(spec, options, integrity).catch((error) => {
     if (error.code !== 'ENOTCACHED') throw error
@@ -206,10 +206,6 @@ function integrityOf(data: Buffer): string {
 
 function tooLarge(what: string): Failure {
   return packageTooLarge({ target: what, most: largestTarball / 1024 / 1024 })
-}
-
-function refused(what: string, reason: string): Failure {
-  return unsafeAnswer({ target: what, reason })
 }
 
 /** What an error of npm's library means. */
