@@ -10,7 +10,7 @@ const file = new URL('../docs/errors.md', import.meta.url)
 const packages = new URL('../packages/', import.meta.url)
 
 const before = await readFile(file, 'utf8')
-let page = withTable(before, 'The host', (advice) => problemTable(hostProblems, advice))
+let page = withTable(before, 'The host, and all modules', (advice) => problemTable(hostProblems, advice))
 for (const name of (await readdir(packages)).filter((name) => name.startsWith('api-')).sort()) {
   const { default: plugin } = await import(new URL(`${name}/src/index.ts`, packages).href)
   const definitions = declarationOf(plugin).problems
@@ -38,12 +38,16 @@ function problemTable({ module, definitions }, rows) {
   )
   return table(
     ['Status', 'Code', 'Title', 'What to do'],
-    Object.entries(definitions).map(([code, { status, title }]) => {
+    byStatus(definitions).map(([code, { status, title }]) => {
       if (!advice.has(code))
         throw new Error(`docs/errors.md does not say what to do about ${code} of ${module}`)
       return [status, `\`${code}\``, title, advice.get(code)]
     }),
   )
+}
+
+function byStatus(definitions) {
+  return Object.entries(definitions).sort(([, a], [, b]) => a.status - b.status)
 }
 
 function failureTable() {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
 import { assertUsable, writtenFolders } from '../application/writable-folders.ts'
-import { Failure } from '../failures/index.ts'
+import { busy, type Failure, lockFileInUse } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
 /** How the command that was called waits for the lock of another. */
@@ -53,7 +53,7 @@ export async function busyWith(directory: string): Promise<Failure | undefined> 
   if (!existsSync(lockOf(directory))) return undefined
   try {
     const lock = take(directory)
-    if (lock === undefined) return await busy(directory)
+    if (lock === undefined) return await busyFailure(directory)
     lock.release()
   } catch {
     // Where the lock cannot be taken at all, nobody changes anything.
@@ -75,7 +75,7 @@ async function acquire(directory: string): Promise<Taken> {
     const lock = take(directory)
     if (lock !== undefined) return lock
     const left = end - performance.now()
-    const failure = await busy(directory)
+    const failure = await busyFailure(directory)
     if (left <= 0) throw failure
     if (attempt === 2) note(`${failure.message} Waiting for it.`)
     await sleep(Math.min(attempt === 1 ? GLANCE : PAUSE, left))
@@ -90,13 +90,7 @@ function take(directory: string): Taken | undefined {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN)/.test(code)) throw error
-    throw new Failure(
-      'usage',
-      'file-unreadable',
-      `${file} is not the empty file that it should be.`,
-      `Nothing is lost with it: rm -r ${file}, then run the command again.`,
-      { cause: error },
-    )
+    throw lockFileInUse({ file, cause: error })
   }
 }
 
@@ -107,13 +101,8 @@ export async function assertCommandLockFile(directory: string): Promise<void> {
 
 const ownerOf = (directory: string) => `${lockOf(directory)}.owner`
 
-async function busy(directory: string): Promise<Failure> {
-  return new Failure(
-    'busy',
-    'busy',
-    `Another command is changing this application: ${await readOwner(ownerOf(directory))}.`,
-    'Wait until it is done, then try again, or add --wait.',
-  )
+async function busyFailure(directory: string): Promise<Failure> {
+  return busy({ owner: await readOwner(ownerOf(directory)) })
 }
 
 async function readOwner(file: string): Promise<string> {

@@ -7,7 +7,7 @@ import {
   readGenerations,
   readLockFile,
 } from '@mortise/host'
-import { Failure } from '../failures/index.ts'
+import { lockChanged } from '../failures/index.ts'
 import { changesBetween } from './changes-between.ts'
 
 // What is in force is the last generation on record. modules.lock.json names something else after `git pull`, say: it
@@ -54,10 +54,5 @@ export function externalChanges(lock: Lock, present: Generation | undefined): st
 export async function assertCurrent(directory: string): Promise<void> {
   if (await isCurrent(directory)) return
   const [lock, present] = [await readLockFile(directory), await inForce(directory)]
-  throw new Failure(
-    'refused',
-    'lock-changed',
-    `Nothing was changed: modules.lock.json is not what generation ${present?.generation} has, which is in force here. Somebody changed it without a command, by git pull for example: ${externalChanges(lock, present)}.`,
-    'Run "app module-install" first, which puts it in force; or go back: app module-rollback',
-  )
+  throw lockChanged({ generation: present?.generation ?? 0, changes: externalChanges(lock, present) })
 }

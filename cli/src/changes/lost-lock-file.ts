@@ -12,19 +12,14 @@ import {
   writeLockFile,
 } from '@mortise/host'
 import { unusedPath } from '../application/unused-path.ts'
-import { Failure } from '../failures/index.ts'
+import { type Failure, lockLost, lockLostRecordLeft } from '../failures/index.ts'
 
 /** Why a command refuses an application whose lock is missing or broken, and the way back. */
 export async function lostLockFile({ directory, message }: LockFileError): Promise<Failure> {
   const newest = await newestGeneration(directory)
-  return new Failure(
-    'usage',
-    'lock-lost',
-    `${message}. What is installed here is unknown, so nothing was changed.`,
-    newest === undefined
-      ? 'No record of it is left in .app/generations: restore the file from version control, or a backup with "app restore".'
-      : `Run "app doctor --fix": it restores ${describe(newest)}. Or restore the file from version control.`,
-  )
+  return newest === undefined
+    ? lockLost({ problem: message })
+    : lockLostRecordLeft({ problem: message, record: describe(newest) })
 }
 
 /**

@@ -12,9 +12,8 @@ import {
   secretFile,
 } from '@mortise/host'
 import { busyWith } from '../changes/command-lock.ts'
-import { interrupted } from '../changes/interrupted.ts'
 import { readJournal } from '../changes/journal.ts'
-import { noSecretToBackUp } from '../failures/index.ts'
+import { interrupted, noSecretToBackUp } from '../failures/index.ts'
 import { whileBackingUp } from '../store/staging.ts'
 import { CONFIG, DATA, LOCK, SECRET } from './archive-manifest.ts'
 import { isRestorationLeft, readRestoration } from './restore-journal.ts'

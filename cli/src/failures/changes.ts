@@ -1,4 +1,5 @@
 import { defineFailure } from './define-failure.ts'
+import { exitCodes, Failure } from './failure.ts'
 
 export const busy = defineFailure(
   'busy',
@@ -372,3 +373,25 @@ export const newerHostServes = defineFailure(
   'Generation {generation} has a former host, and the tables of a newer one are needed until that ends: {hosts}.',
   'Nothing was changed. Stop it, run the command again, then start the application. One that was killed counts for half a minute.',
 )
+
+/** What an older generation had cannot be fetched: `cause` says why, and its code stays. */
+export function formerNotFetched(cause: Failure, generation: number, kept: number): Failure {
+  return new Failure(
+    cause.exitCode === exitCodes.refused ? 'refused' : 'notFound',
+    cause.code,
+    `The application cannot go back to generation ${generation}: the store no longer has all of it, and it cannot be fetched again. ${cause.message}`,
+    `Put back what it came from, or install another version. The store keeps the last ${kept} generations.`,
+    { cause },
+  )
+}
+
+/** A lock that came from outside is refused: `cause` says why, and its code stays. */
+export function formerStays(cause: Failure, generation: number): Failure {
+  return new Failure(
+    cause.exitCode === exitCodes.activation ? 'activation' : 'refused',
+    cause.code,
+    `${cause.message} Generation ${generation} stays in force.`,
+    `${cause.hint} modules.lock.json is left as it is, and the next start would run it: restore the former file (git checkout), or go back with "app module-rollback".`,
+    { cause },
+  )
+}

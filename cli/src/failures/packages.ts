@@ -214,7 +214,7 @@ export const unsafeAnswer = defineFailure(
   'refused',
   'unsafe-package',
   'The package {target} is refused: {reason}.',
-  'Nothing was changed. Tell whoever runs the registry.',
+  'Nothing was changed. Tell the operator of the registry.',
 )
 
 export const packageTooLarge = defineFailure(

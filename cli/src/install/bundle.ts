@@ -5,7 +5,7 @@ import { type Lock, lockedPackages, lockFilePath, readLockFile, storedModule, sy
 import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
-import { Failure } from '../failures/index.ts'
+import { fileExists, nothingToBundle, storeIncomplete } from '../failures/index.ts'
 import { hostEntry, lockEntry, moduleEntry } from '../store/bundle-file.ts'
 import { holds } from '../store/staging.ts'
 
@@ -30,7 +30,7 @@ export interface Bundled {
  */
 export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
   await assertFolder(file)
-  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw taken(file)
+  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw fileExists({ file })
   const lock = await readLockFile(directory)
   const names = await namesOf(directory, lock)
   const temporary = `${file}.${process.pid}.tmp`
@@ -52,7 +52,7 @@ export async function bundleApplication(directory: string, file: string): Promis
     await syncPath(temporary)
     const data = await readFile(temporary)
     const unchanged = existsSync(file)
-    if (unchanged && !(await readFile(file)).equals(data)) throw taken(file)
+    if (unchanged && !(await readFile(file)).equals(data)) throw fileExists({ file })
     if (!unchanged) {
       await rename(temporary, file)
       await syncPath(dirname(file))
@@ -70,24 +70,17 @@ export async function bundleApplication(directory: string, file: string): Promis
 async function namesOf(directory: string, lock: Lock): Promise<Map<string, string>> {
   const packages = lockedPackages(lock)
   if (packages.size === 0) {
-    throw new Failure(
-      'notFound',
-      'nothing-installed',
-      'There is nothing to bundle: nothing is installed.',
-      'Install something first: app module-install api-cart',
-    )
+    throw nothingToBundle()
   }
   const names = new Map([[relative(directory, lockFilePath(directory)), lockEntry]])
   for (const [name, locked] of packages) {
     const entry = locked === lock.host ? hostEntry : moduleEntry(name)
     const place = storedModule(directory, locked)
     if (!(await holds(place, locked.tree))) {
-      throw new Failure(
-        'refused',
-        'store-incomplete',
-        `${name} ${locked.version} is not in the store as it was installed.`,
-        'Run "app module-install" without a name first: it brings the store in line with the lock.',
-      )
+      throw storeIncomplete({
+        name: `${name} ${locked.version}`,
+        reason: 'it is missing, or its files differ',
+      })
     }
     const entries = await readdir(place, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
@@ -96,13 +89,4 @@ async function namesOf(directory: string, lock: Lock): Promise<Map<string, strin
     }
   }
   return names
-}
-
-function taken(file: string): Failure {
-  return new Failure(
-    'refused',
-    'file-exists',
-    `${file} is there already, and is something else.`,
-    'Choose another name, or remove it first.',
-  )
 }

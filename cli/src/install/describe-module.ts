@@ -1,5 +1,5 @@
 import { emptyLockFile, inTemporaryFolder, type LockedModule, readConfig, readLockFile } from '@mortise/host'
-import { Failure } from '../failures/index.ts'
+import { moduleNotInstalled } from '../failures/index.ts'
 import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { readPackageJson } from '../store/package-json.ts'
 import { measure } from '../store/staging.ts'
@@ -44,13 +44,7 @@ export async function describeModule(
     )
   }
   if (isBare(text)) {
-    const name = indexedPackage(text) ?? aliases[text]
-    throw new Failure(
-      'notFound',
-      'not-installed',
-      `The module ${text} is not installed.`,
-      `To see what it would bring: app module-info ${name}. To install it: app module-install ${text}`,
-    )
+    throw moduleNotInstalled({ name: text, source: indexedPackage(text) ?? aliases[text] ?? text })
   }
   return await changeApplication(directory, `module-info ${text}`, terminal, () =>
     describeSource(resolved, directory, terminal),

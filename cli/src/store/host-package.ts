@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hostVersion, type Lock, readLockFile, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../application/pinned-host.ts'
-import { Failure } from '../failures/index.ts'
+import { hostAltered, hostMissing } from '../failures/index.ts'
 import { holds } from './staging.ts'
 
 /** What a host is installed and pinned as: the command, which has the host of the same version as a dependency. */
@@ -59,12 +59,7 @@ function packageFrom(folder: string, name: string): string | undefined {
 export function requireHost(lock: Lock, directory: string): HostPackage {
   const host = hostPackageOf(lock, directory)
   if (existsSync(host.directory)) return host
-  throw new Failure(
-    'refused',
-    'host-incomplete',
-    `The host ${host.version} that modules.lock.json names is missing in the store, so nothing can be held against it.`,
-    'Run "app module-install" without a name first: it brings the store in line with the lock.',
-  )
+  throw hostMissing({ version: host.version })
 }
 
 /** The host that runs this is, where it is the pinned one, what was installed, to the byte. @throws {Failure} */
@@ -73,10 +68,5 @@ export async function assertIntact(directory: string): Promise<void> {
   if (host === undefined) return
   const place = storedModule(directory, host)
   if (!existsSync(place) || realpathSync(place) !== ownFolder || (await holds(place, host.tree))) return
-  throw new Failure(
-    'refused',
-    'host-incomplete',
-    `The host ${host.version} in the store is not what was installed: its files differ.`,
-    'Run "app module-install" without a name: it brings the store in line with the lock.',
-  )
+  throw hostAltered({ version: host.version })
 }

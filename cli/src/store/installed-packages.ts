@@ -1,5 +1,5 @@
 import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '@mortise/host'
-import { Failure } from '../failures/index.ts'
+import { nothingInstalled, notInstalled, storeIncomplete } from '../failures/index.ts'
 
 /** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
 export const KEPT = 5
@@ -20,12 +20,9 @@ export function requireInstalled(lock: Lock, name: string): string {
   const id = installedId(lock, name)
   if (id !== undefined) return id
   const installed = Object.keys(lock.modules)
-  throw new Failure(
-    'notFound',
-    'not-installed',
-    `${name} is not installed.`,
-    installed.length > 0 ? `Installed are ${installed.join(', ')}.` : 'Nothing is installed.',
-  )
+  throw installed.length > 0
+    ? notInstalled({ name, installed: installed.join(', ') })
+    : nothingInstalled({ name })
 }
 
 /** Reads an installed package from the store. @throws {Failure} where the store has it not */
@@ -37,12 +34,6 @@ export async function readInstalled(
   try {
     return await readPackage(storedModule(directory, locked))
   } catch (error) {
-    throw new Failure(
-      'refused',
-      'store-incomplete',
-      `The module ${id} is installed, but the store does not have it: ${(error as Error).message}`,
-      'Run "app module-install" without a name: it brings the store in line with the lock.',
-      { cause: error },
-    )
+    throw storeIncomplete({ name: `the module ${id}`, reason: (error as Error).message, cause: error })
   }
 }

@@ -1,6 +1,6 @@
 import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
-import { Failure } from '../failures/index.ts'
+import { type Failure, otherBytes } from '../failures/index.ts'
 import type { PinnedDependencies } from './package-json.ts'
 
 // One version has one content: what the lock, or a recorded generation, has as `x@1.0.0` is never replaced by another
@@ -31,10 +31,10 @@ export async function checkSameBytes(directory: string, fresh: readonly Bytes[])
   const recorded = await recordedBytes(directory)
   for (const bytes of fresh) {
     const other = recorded.find((former) => differ(bytes, former) && !isWorkedOn(bytes, former))
-    if (other) throw otherBytes(bytes, other)
+    if (other) throw bytesDiffer(bytes, other)
     for (const dependency of bytesOf(bytes.dependencies)) {
       const other = recorded.find((former) => differ(dependency, former))
-      if (other) throw otherBytes(dependency, other)
+      if (other) throw bytesDiffer(dependency, other)
     }
   }
 }
@@ -103,12 +103,7 @@ function bytesOf(dependencies: PinnedDependencies = {}): Omit<Bytes, 'source'>[]
   })
 }
 
-function otherBytes(fresh: Omit<Bytes, 'source'>, former: RecordedBytes): Failure {
+function bytesDiffer(fresh: Omit<Bytes, 'source'>, former: RecordedBytes): Failure {
   const what = `${fresh.package}@${fresh.version}`
-  return new Failure(
-    'refused',
-    'integrity',
-    `The package ${what} is refused: it is not the ${what} that ${former.where} has. Its integrity is ${fresh.integrity}, not ${former.integrity}.`,
-    'Nothing was changed. One version has one content: raise the version of the package if it is yours, else ask its author why it differs.',
-  )
+  return otherBytes({ target: what, where: former.where, found: fresh.integrity, expected: former.integrity })
 }

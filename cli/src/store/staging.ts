@@ -14,7 +14,7 @@ import {
 } from '@mortise/host'
 import { isSnapshot, snapshotsFolder } from '../application/snapshots.ts'
 import { assertUsable } from '../application/writable-folders.ts'
-import { Failure } from '../failures/index.ts'
+import { type Failure, unsafePackage } from '../failures/index.ts'
 
 // What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
 // what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
@@ -190,10 +190,5 @@ export const treeTooLarge = (what: string) =>
   tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
 
 function tooMuch(what: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Correct the package if it is yours, or tell its author.',
-  )
+  return unsafePackage({ target: what, reason })
 }

@@ -144,7 +144,12 @@ t.test('what has left the store is fetched again; where that cannot be, nothing 
   await rename(v1, `${v1}.away`)
   t.match(await run('module-rollback', '1'), {
     exitCode: 3,
-    json: { error: { message: /^Generation 1 cannot be gone back to.*note-1\.0\.0\.tgz/, hint: /last 5/ } },
+    json: {
+      error: {
+        message: /^The application cannot go back to generation 1: .*note-1\.0\.0\.tgz/,
+        hint: /last 5/,
+      },
+    },
   })
   await copyFile(v2, v1)
   t.match(await run('module-rollback', '1'), { exitCode: 4, json: { error: { code: 'integrity' } } })

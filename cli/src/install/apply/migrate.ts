@@ -1,5 +1,10 @@
 import { callApplication, HostRefusedError, type Lock } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import {
+  type Failure,
+  hostFailedToMigrate,
+  hostRefusedMigration,
+  noRoomToMigrate,
+} from '../../failures/index.ts'
 
 /** Applies the migrations of modules: the running host does, or the command itself if none runs. */
 export async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
@@ -13,19 +18,9 @@ export async function migrate(directory: string, modules: Lock['modules']): Prom
 
 function notMigrated({ status, reason }: HostRefusedError): Failure {
   if (status === 507) {
-    return new Failure(
-      'refused',
-      'disk-full',
-      `The running host has no room to migrate its database: ${reason}.`,
-      'The former modules stay in use, and reads go on. Make room on its disk, then repeat the command.',
-    )
+    return noRoomToMigrate({ reason })
   }
-  return new Failure(
-    status === 409 ? 'refused' : 'unexpected',
-    'migration-failed',
-    `The running host could not migrate the database: ${reason}.`,
-    'The former modules stay in use. The migration has to be corrected by whoever wrote the module.',
-  )
+  return status === 409 ? hostRefusedMigration({ reason }) : hostFailedToMigrate({ reason })
 }
 
 export type Applied = readonly { module: string; name: string }[]

@@ -1,7 +1,7 @@
 import { type Lock, recordGeneration, writeLockFile } from '@mortise/host'
 import { closeJournal, type Journal } from '../../changes/journal.ts'
 import { restoreCommand } from '../../data/archives.ts'
-import { Failure } from '../../failures/index.ts'
+import { activationFailed, type Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 import type { Applied } from './migrate.ts'
 import { undoMigrations } from './undo-migrations.ts'
@@ -24,12 +24,7 @@ export async function takeBack(
   await closeJournal(directory, journal, 'taken back')
   const where =
     outcome === 'served' ? 'The former modules are back and serving.' : 'The lock is back as it was.'
-  return new Failure(
-    'activation',
-    'activation-failed',
-    `The running host could not take up the change: ${reason}. ${where}`,
-    `Correct what it says, then try again. ${schema}`,
-  )
+  return activationFailed({ reason, where, schema })
 }
 
 /** The lock that a change is taken back to. */
@@ -46,12 +41,7 @@ export async function leaveLock(
 ): Promise<Failure> {
   const schema = await undoneOrSaid(directory, journal.former, migrated)
   await closeJournal(directory, journal, 'taken back')
-  return new Failure(
-    'activation',
-    'activation-failed',
-    `The running host could not take up the change: ${reason}. It goes on serving the former modules.`,
-    `Correct what it says, then try again. ${schema}`,
-  )
+  return activationFailed({ reason, where: 'It goes on serving the former modules.', schema })
 }
 
 async function undoneOrSaid(directory: string, former: Lock, migrated: Applied): Promise<string> {

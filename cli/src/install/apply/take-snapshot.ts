@@ -1,7 +1,7 @@
 import { callApplication, type Lock, makeFolder, readConfig } from '@mortise/host'
 import { snapshotFile, snapshotsFolder } from '../../application/snapshots.ts'
 import { assertRoom, sizeOfDatabase } from '../../data/disk-room.ts'
-import { Failure } from '../../failures/index.ts'
+import { snapshotFailed } from '../../failures/index.ts'
 import { isPending, migrationNames, readLedger } from '../../store/applied-migrations.ts'
 
 /**
@@ -28,13 +28,7 @@ export async function takeSnapshot(
     if (databaseFile !== undefined) await assertRoom(folder, await sizeOfDatabase(databaseFile))
     await callApplication(directory, 'backup', { file })
   } catch (error) {
-    throw new Failure(
-      'refused',
-      'snapshot-failed',
-      `The database would be migrated, and the snapshot that goes before cannot be taken: ${(error as Error).message}`,
-      'Nothing was changed. A snapshot is as large as the database: make room for it, then try again.',
-      { cause: error },
-    )
+    throw snapshotFailed({ reason: (error as Error).message, cause: error })
   }
   return true
 }

@@ -1,6 +1,6 @@
 import { readLockFile } from '@mortise/host'
 import { inForce, isExternalChange } from '../../changes/current-generation.ts'
-import { Failure } from '../../failures/index.ts'
+import { restoredNotTakenUp } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 
 /**
@@ -18,10 +18,5 @@ export async function activateRestored(
   const outcome = await activate(directory, { again: true })
   if (outcome === 'no host') return undefined
   if (outcome === 'served') return true
-  throw new Failure(
-    'activation',
-    'activation-failed',
-    `The store is in line with the lock again, but the running host could not take that up: ${outcome.reason}. It serves as before.`,
-    'Correct what it says, then restart the host.',
-  )
+  throw restoredNotTakenUp({ reason: outcome.reason })
 }

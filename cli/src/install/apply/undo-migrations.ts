@@ -8,7 +8,7 @@ import {
 } from '@mortise/host'
 import { freeArchive } from '../../data/archives.ts'
 import { backUp } from '../../data/back-up.ts'
-import { Failure } from '../../failures/index.ts'
+import { undoFailed } from '../../failures/index.ts'
 import { isOfHost, readLedger } from '../../store/applied-migrations.ts'
 
 // A `down` drops what nobody may have wanted to lose, so an archive of the whole database is on the disk before it.
@@ -47,13 +47,7 @@ export async function undoMigrations(
   } catch (error) {
     if (error instanceof StillNeededError) return { stays: error.message }
     if (error instanceof HostEndedError) throw error
-    throw new Failure(
-      'unexpected',
-      'undo-failed',
-      `The former modules are back, but migrations could not be undone: ${(error as Error).message}`,
-      'The schema stays ahead of them, which does no harm. The next command that changes the application tries again.',
-      { cause: error },
-    )
+    throw undoFailed({ reason: (error as Error).message, cause: error })
   }
 }
 

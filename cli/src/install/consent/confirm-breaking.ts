@@ -1,4 +1,4 @@
-import { Failure } from '../../failures/index.ts'
+import { installNotConfirmed } from '../../failures/index.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { namesOfBreaking } from '../plan/breaking/refuse-breaking.ts'
 import type { Plan } from '../plan/module-plan.ts'
@@ -18,10 +18,5 @@ export async function confirmBreaking(
   if (yes || !terminal.interactive)
     return terminal.note(`Goes on although ${names} breaks what is listed above.`)
   if (await terminal.confirm(`${names} breaks what is listed above. Install all the same?`)) return
-  throw new Failure(
-    'refused',
-    'declined',
-    'Nothing was installed: it was not confirmed.',
-    'Answer y, or add --yes.',
-  )
+  throw installNotConfirmed()
 }

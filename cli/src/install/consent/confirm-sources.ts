@@ -1,5 +1,5 @@
 import type { LockedModule } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { installNotConfirmed } from '../../failures/index.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 
@@ -26,12 +26,7 @@ export async function confirmSources(
   terminal.note('A module runs with all the rights of the application.')
   if (await terminal.confirm(`${names} is not an origin of anything installed now. Install from there?`))
     return
-  throw new Failure(
-    'refused',
-    'declined',
-    'Nothing was installed: it was not confirmed.',
-    'Answer y, or add --yes.',
-  )
+  throw installNotConfirmed()
 }
 
 /** A registry package is of one origin in every version; files and folders are their own. */

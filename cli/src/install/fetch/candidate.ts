@@ -1,6 +1,6 @@
 import { join, sep } from 'node:path'
 import { ManifestError, type ModulePackage, readPackage } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { noManifest, noManifestOfYours, wrongManifest, wrongManifestOfYours } from '../../failures/index.ts'
 import { indexedNames } from '../resolve/module-index.ts'
 import { isOwnFolder, type Source } from '../resolve/source.ts'
 import { checkContents } from './contents.ts'
@@ -34,23 +34,13 @@ async function readManifest(source: Source, directory: string): Promise<ModulePa
     const { message } = error
     const own = isOwnFolder(source)
     if (message.includes('is no Mortise module')) {
-      throw new Failure(
-        'refused',
-        'invalid-manifest',
-        `The package ${message}`,
-        own
-          ? 'Add it: "mortise": { "id": …, "host": …, "routes": […] }.'
-          : `Nothing was changed. Modules are packages that have one: ${indexedNames.join(', ')}, a folder or .tgz file of yours, or packages of a registry that were written for Mortise.`,
-        { cause: error },
-      )
+      throw own
+        ? noManifestOfYours({ reason: message, cause: error })
+        : noManifest({ reason: message, indexed: indexedNames.join(', '), cause: error })
     }
     const what = directory === source.target ? message : message.replaceAll(join(directory, sep), '')
-    throw new Failure(
-      'refused',
-      'invalid-manifest',
-      `The package ${source.target} is refused: ${what}`,
-      own ? 'Correct it there, then try again.' : 'Nothing was changed. Tell the author of the module.',
-      { cause: error },
-    )
+    throw own
+      ? wrongManifestOfYours({ target: source.target, reason: what, cause: error })
+      : wrongManifest({ target: source.target, reason: what, cause: error })
   }
 }

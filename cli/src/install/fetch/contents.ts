@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, normalize } from 'node:path'
 import npa from 'npm-package-arg'
-import { Failure } from '../../failures/index.ts'
+import { unsafePackage } from '../../failures/index.ts'
 import { duplicateKey } from './duplicate-key.ts'
 
 /** Far above what any package says of itself, in bytes. */
@@ -23,7 +23,7 @@ const lent = ['@mortise/module-sdk', 'fastify']
 export async function checkContents(directory: string, what: string): Promise<void> {
   const json = await checkDescription(directory, what)
   const reason = await reasonAgainst(directory, json)
-  if (reason !== undefined) throw refused(what, reason)
+  if (reason !== undefined) throw unsafePackage({ target: what, reason })
 }
 
 /**
@@ -32,22 +32,14 @@ export async function checkContents(directory: string, what: string): Promise<vo
  */
 export async function checkDescription(directory: string, what: string): Promise<Description> {
   const json = await readDescription(directory, 'package.json')
-  if (typeof json === 'string') throw refused(what, json)
+  if (typeof json === 'string') throw unsafePackage({ target: what, reason: json })
   const { name } = json
-  if (!isPackageName(name)) throw refused(what, `${JSON.stringify(name)} is no name of an npm package`)
+  if (!isPackageName(name))
+    throw unsafePackage({ target: what, reason: `${JSON.stringify(name)} is no name of an npm package` })
   return { ...json, name }
 }
 
 type Description = Record<string, unknown> & { readonly name: string }
-
-function refused(what: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Tell its author.',
-  )
-}
 
 async function reasonAgainst(
   directory: string,

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type Arborist from '@npmcli/arborist'
-import { Failure } from '../../failures/index.ts'
+import {
+  alteredDependency,
+  dependenciesOffline,
+  dependenciesUnreachable,
+  Failure,
+  refusedDependency,
+} from '../../failures/index.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
 import { largestTree, treeTooLarge } from '../../store/staging.ts'
 import { fetchVersion } from './fetch-package.ts'
@@ -128,37 +134,13 @@ function dependencyFailure(error: Error & { code?: string }, what: string): Fail
   if (error instanceof Failure) return error
   const code = error.code ?? ''
   if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') {
-    return new Failure(
-      'refused',
-      'refused-dependency',
-      `The package ${what} is refused: it depends on something that is not on a registry: ${error.message}`,
-      'Nothing was changed. Dependencies come from a registry or are bundled, not from git, a URL or a file.',
-      { cause: error },
-    )
+    return refusedDependency({ target: what, reason: error.message, cause: error })
   }
   if (code === 'EINTEGRITY') {
-    return new Failure(
-      'refused',
-      'integrity',
-      `The package ${what} is refused: one of its dependencies is not what its registry says: ${error.message}`,
-      'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
-      { cause: error },
-    )
+    return alteredDependency({ target: what, reason: error.message, cause: error })
   }
   if (code === 'ENOTCACHED') {
-    return new Failure(
-      'notFound',
-      'offline',
-      `The dependencies of ${what} cannot be had with --offline: npm's cache does not have them.`,
-      'Nothing was changed. Install a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
-      { cause: error },
-    )
+    return dependenciesOffline({ target: what, cause: error })
   }
-  return new Failure(
-    'notFound',
-    'unreachable',
-    `The dependencies of ${what} cannot be fetched: ${error.message}`,
-    'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
-    { cause: error },
-  )
+  return dependenciesUnreachable({ target: what, reason: error.message, cause: error })
 }

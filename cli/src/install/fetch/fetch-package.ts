@@ -2,7 +2,20 @@ import { readFile, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import semver from 'semver'
 import ssri from 'ssri'
-import { Failure } from '../../failures/index.ts'
+import {
+  alteredPackage,
+  Failure,
+  noIntegrity,
+  noSuchVersion,
+  offline,
+  otherFolderThanLocked,
+  otherPackageThanLocked,
+  packageTooLarge,
+  unauthorized,
+  unreachable,
+  unsafeAnswer,
+  wrongSignature,
+} from '../../failures/index.ts'
 import type { Source } from '../resolve/source.ts'
 import { originOf } from './local-registry.ts'
 import { loadArborist, loadCacache, loadPacote } from './npm-libraries.ts'
@@ -35,14 +48,14 @@ export async function fetchPackage(
 ): Promise<FetchedPackage> {
   const fetched = await fetchFrom[source.kind](source, options, expected)
   if (expected !== undefined && fetched.integrity !== expected) {
-    throw new Failure(
-      'refused',
-      'integrity',
-      `The package ${fetched.from} is not what modules.lock.json has: its integrity is ${fetched.integrity}, not ${expected}.`,
-      source.kind === 'folder' && !source.indexed
-        ? `Put the former files back there, or install these on purpose: app module-install ${source.target}`
-        : 'Put the former package back there, or install another version of it.',
-    )
+    throw source.kind === 'folder' && !source.indexed
+      ? otherFolderThanLocked({
+          from: fetched.from,
+          found: fetched.integrity,
+          expected,
+          target: source.target,
+        })
+      : otherPackageThanLocked({ from: fetched.from, found: fetched.integrity, expected })
   }
   return fetched
 }
@@ -116,9 +129,9 @@ async function download(
     .parse(expected ?? published ?? '')
     ?.sha512?.map(String)
     .join(' ')
-  if (!integrity) throw noIntegrity(spec)
+  if (!integrity) throw noIntegrity({ target: spec })
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
-    throw refused(spec, `its registry sends to ${resolved}, which is no web address`)
+    throw unsafeAnswer({ target: spec, reason: `its registry sends to ${resolved}, which is no web address` })
   }
   const fetched = await fromCache(spec, options, integrity).catch((error) => {
     if (error.code !== 'ENOTCACHED') throw error
@@ -192,85 +205,26 @@ function integrityOf(data: Buffer): string {
 }
 
 function tooLarge(what: string): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `The package ${what} is refused: its tarball is larger than ${largestTarball / 1024 / 1024} MiB.`,
-    'Nothing was changed. If the package is yours, name in its "files" only what it needs; else tell its author.',
-  )
-}
-
-function refused(what: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Tell whoever runs the registry.',
-  )
-}
-
-function noIntegrity(what: string): Failure {
-  return new Failure(
-    'refused',
-    'integrity',
-    `The package ${what} is refused: its registry publishes no SHA-512 integrity of it, so it cannot be verified.`,
-    'Use a registry that publishes one, or install a .tgz file that you trust.',
-  )
+  return packageTooLarge({ target: what, most: largestTarball / 1024 / 1024 })
 }
 
 /** What an error of npm's library means. */
 export function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
   if (error.code === 'EINTEGRITY') {
-    return new Failure(
-      'refused',
-      'integrity',
-      `The package ${target} is refused: what came is not what its registry (or the lock) says: ${error.message}`,
-      'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
-      { cause: error },
-    )
+    return alteredPackage({ target, reason: error.message, cause: error })
   }
   if (isSignatureError(error)) {
-    return new Failure(
-      'refused',
-      'signature',
-      `The package ${target} is refused: its signature or provenance is wrong: ${error.message}`,
-      'Nothing was changed. Somebody may have altered the package: ask its author.',
-      { cause: error },
-    )
+    return wrongSignature({ target, reason: error.message, cause: error })
   }
   if (error.code === 'E401' || error.code === 'E403') {
-    return new Failure(
-      'notFound',
-      'unauthorized',
-      `${target} cannot be fetched: its registry does not accept the credentials (${error.message}).`,
-      'Nothing was changed. Correct the token in .npmrc: //registry.example/:_authToken=…',
-      { cause: error },
-    )
+    return unauthorized({ target, reason: error.message, cause: error })
   }
   if (error.code === 'ENOTCACHED') {
-    return new Failure(
-      'notFound',
-      'offline',
-      `${target} cannot be had with --offline: npm's cache does not have it.`,
-      'Install a folder, a .tgz file or a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
-      { cause: error },
-    )
+    return offline({ target, cause: error })
   }
   if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
-    return new Failure(
-      'notFound',
-      'no-such-version',
-      `The registry has no ${target}.`,
-      'Check the name and the range; a private registry belongs into .npmrc.',
-      { cause: error },
-    )
+    return noSuchVersion({ target, cause: error })
   }
-  return new Failure(
-    'notFound',
-    'unreachable',
-    `The package ${target} cannot be fetched: ${error.message}`,
-    'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
-    { cause: error },
-  )
+  return unreachable({ target, reason: error.message, cause: error })
 }

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { Failure } from '../../failures/index.ts'
+import { noRegistryFolder } from '../../failures/index.ts'
 import { npmCacheOf } from '../../store/staging.ts'
 import { serveDirectories } from './local-registry.ts'
 import { loadRegistryFetch } from './npm-libraries.ts'
@@ -95,12 +95,7 @@ async function withDirectories(
   const folders = local.map((key) => resolve(directory, String(options[key]).slice('file:'.length)))
   for (const folder of folders) {
     if ((await stat(folder).catch(() => undefined))?.isDirectory()) continue
-    throw new Failure(
-      'notFound',
-      'no-such-file',
-      `The registry "file:${folder}" of .npmrc is no folder.`,
-      'Correct the path: it is relative to the application folder.',
-    )
+    throw noRegistryFolder({ folder })
   }
   // Offline, what is no directory has nothing: its requests stay here too.
   const addresses = await serveDirectories(folders)

@@ -1,5 +1,5 @@
 import { differenceOf, type Lock, type LockedPackage, lockedPackages, storedModule } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { lockDiffers, otherTree, otherTreeOfHost } from '../../failures/index.ts'
 import { holds, moveToStore } from '../../store/staging.ts'
 import { lockedSource } from '../resolve/source.ts'
 import { type Candidate, stage } from './candidate.ts'
@@ -57,22 +57,12 @@ export async function stageLocked(
     const { version } = candidate.package
     const difference = differenceOf(locked, { name: locked.package, version })
     if (difference !== undefined) {
-      throw new Failure(
-        'refused',
-        'lock-differs',
-        `${difference}.`,
-        'Restore modules.lock.json from version control or from a backup.',
-      )
+      throw lockDiffers({ difference })
     }
     if (candidate.tree !== locked.tree) {
-      throw new Failure(
-        'refused',
-        'integrity',
-        `${locked.package} ${locked.version} was fetched, but with its dependencies it is not what was installed: they may differ on this kind of machine.`,
-        locked === lock.host
-          ? `Install it on purpose to accept them: app host-upgrade ${locked.version}`
-          : `Install it on purpose to accept them: app module-remove ${name}, then app module-install ${locked.spec}`,
-      )
+      throw locked === lock.host
+        ? otherTreeOfHost({ name: locked.package, version: locked.version })
+        : otherTree({ name: locked.package, version: locked.version, id: name, spec: locked.spec })
     }
     staged.push({ name, locked, ...found })
   }

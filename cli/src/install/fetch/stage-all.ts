@@ -1,5 +1,5 @@
 import { MANIFEST } from '../../data/archive-manifest.ts'
-import { Failure } from '../../failures/index.ts'
+import { backupIsNoPackage, type Failure, namedTwice } from '../../failures/index.ts'
 import { beginsWith, isBundle } from '../../store/bundle-file.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { Source } from '../resolve/source.ts'
@@ -42,12 +42,7 @@ function checkSame(
   { from, integrity }: Pick<Candidate, 'from' | 'integrity'>,
 ): void {
   if (former === undefined || former.integrity === integrity) return
-  throw new Failure(
-    'usage',
-    'usage',
-    `The ${what} is named twice: ${former.from} and ${from}.`,
-    'Name it once.',
-  )
+  throw namedTwice({ what, first: former.from, second: from })
 }
 
 /**
@@ -63,10 +58,5 @@ async function stageSource(source: Source, options: StageOptions): Promise<Stage
 }
 
 function ofData(file: string): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `${file} cannot be installed: it is a backup, or the archive of a module that was purged, and no package.`,
-    `Nothing was changed. Put it back: app restore ${file}`,
-  )
+  return backupIsNoPackage({ file })
 }

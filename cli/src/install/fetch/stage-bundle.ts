@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Lock, type LockedModule, type LockedPackage, readLockFile, readPackage } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { otherFilesInBundle, unsafeBundle } from '../../failures/index.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { makeStaging, seal } from '../../store/staging.ts'
 import type { Source } from '../resolve/source.ts'
@@ -30,7 +30,7 @@ export interface StagedSource {
 export async function stageBundle(source: Source, directory: string): Promise<StagedSource> {
   const { target } = source
   if ((await stat(target)).size > largestBundle) {
-    throw refused(target, 'unsafe-package', `it is larger than ${largestBundle / 1024 / 1024} MiB`)
+    throw unsafeBundle({ file: target, reason: `it is larger than ${largestBundle / 1024 / 1024} MiB` })
   }
   const staging = await makeStaging(directory)
   await unpack(await readFile(target), staging, target, bundleLimits)
@@ -52,7 +52,7 @@ async function readBundledLock(staging: string, what: string): Promise<Lock> {
   try {
     return await readLockFile(staging)
   } catch (error) {
-    throw refused(what, 'unsafe-package', (error as Error).message.replaceAll(`${staging}/`, ''))
+    throw unsafeBundle({ file: what, reason: (error as Error).message.replaceAll(`${staging}/`, '') })
   }
 }
 
@@ -63,11 +63,11 @@ async function checkNames(staging: string, { host, modules }: Lock, what: string
     present.toSorted().join('/') === expected.toSorted().join('/')
   const wrong = ids.find((id) => !/^[a-z][a-z0-9-]*$/.test(id))
   if (wrong !== undefined)
-    throw refused(what, 'unsafe-package', `${JSON.stringify(wrong)} is no id of a module`)
+    throw unsafeBundle({ file: what, reason: `${JSON.stringify(wrong)} is no id of a module` })
   const inside = await readdir(join(staging, 'modules')).catch(() => [])
   const around = ['modules.lock.json', ...(ids.length > 0 ? ['modules'] : []), ...(host ? ['host'] : [])]
   if (isRight(await readdir(staging), around) && isRight(inside, ids)) return
-  throw refused(what, 'unsafe-package', 'it holds other packages than its lock names')
+  throw unsafeBundle({ file: what, reason: 'it holds other packages than its lock names' })
 }
 
 async function candidateOf(
@@ -79,7 +79,7 @@ async function candidateOf(
   const what = `${id} in ${source.target}`
   await checkContents(place, what)
   const found = await readPackage(place)
-  if (found.manifest.id !== id) throw otherFiles(what)
+  if (found.manifest.id !== id) throw otherFilesInBundle({ file: what })
   return { ...(await stagedAs(locked, place, what, source)), enabled: locked.enabled, package: found }
 }
 
@@ -102,7 +102,7 @@ async function stagedAs(
   const sealed = await seal(place, what)
   const isSame =
     json.name === locked.package && json.version === locked.version && sealed.tree === locked.tree
-  if (!isSame) throw otherFiles(what)
+  if (!isSame) throw otherFilesInBundle({ file: what })
   return {
     source: { ...source, package: json.name, record: () => spec },
     from: source.target,
@@ -112,16 +112,4 @@ async function stagedAs(
     dependencies,
     ...sealed,
   }
-}
-
-const otherFiles = (what: string) =>
-  refused(what, 'integrity', 'its files are not those that the lock of the bundle names')
-
-function refused(what: string, code: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    code,
-    `The bundle ${what} is refused: ${reason}.`,
-    'Nothing was changed. Make the bundle again where it comes from: app bundle <file>',
-  )
 }

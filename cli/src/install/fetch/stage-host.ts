@@ -1,6 +1,6 @@
 import type { LockedPackage } from '@mortise/host'
 import { valid } from 'semver'
-import { Failure } from '../../failures/index.ts'
+import { type Failure, noHost } from '../../failures/index.ts'
 import { type HostPackage, hostPackageName, versionInside } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { Source } from '../resolve/source.ts'
@@ -54,10 +54,5 @@ export function lockedHost(candidate: HostCandidate): LockedPackage {
 }
 
 function refused(what: string, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'no-host',
-    `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Name a version of the host, or a folder or .tgz file that holds one.',
-  )
+  return noHost({ target: what, reason })
 }

@@ -1,5 +1,5 @@
 import semver from 'semver'
-import { Failure } from '../../failures/index.ts'
+import { otherName, otherVersion } from '../../failures/index.ts'
 import { type PackageJson, type PinnedDependencies, readPackageJson } from '../../store/package-json.ts'
 import { type FinalizedPackage, makeStaging, seal } from '../../store/staging.ts'
 import type { Source } from '../resolve/source.ts'
@@ -60,19 +60,9 @@ export async function stagePackage<Package>(
 /** A registry answers by name and version; the package itself must say the same. */
 function checkIdentity({ name, version }: PackageJson, { package: expected, range, target }: Source): void {
   if (expected !== undefined && name !== expected) {
-    throw new Failure(
-      'refused',
-      'integrity',
-      `The package ${target} is refused: it calls itself ${name}, not ${expected}.`,
-      'Nothing was changed. Tell the author of the module.',
-    )
+    throw otherName({ target, name, expected })
   }
   if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
-    throw new Failure(
-      'notFound',
-      'no-such-version',
-      `There is no ${name}@${range} at ${target}: what is there is version ${version}.`,
-      'Ask for a version that is there.',
-    )
+    throw otherVersion({ name, range, target, version })
   }
 }

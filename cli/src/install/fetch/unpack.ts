@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
-import { Failure } from '../../failures/index.ts'
+import { Failure, unsafePackage } from '../../failures/index.ts'
 
 /** The largest tarball of a package that is taken, in bytes. */
 export const largestTarball = 64 * 1024 * 1024
@@ -187,11 +187,5 @@ function printable(path: string): string {
 }
 
 function unsafe(what: string, reason: string, cause?: Error): Failure {
-  return new Failure(
-    'refused',
-    'unsafe-package',
-    `The package ${what} is refused: ${reason}.`,
-    'Nothing was changed. Correct the package if it is yours, or tell its author.',
-    cause ? { cause } : {},
-  )
+  return unsafePackage({ target: what, reason, ...(cause ? { cause } : {}) })
 }

@@ -10,7 +10,7 @@ import {
   type Storage,
 } from '@mortise/host'
 import { sql } from '@mortise/module-sdk'
-import { Failure } from '../../failures/index.ts'
+import { notUndoable } from '../../failures/index.ts'
 
 /** What undoing migrations drops. */
 export interface Drop {
@@ -50,7 +50,7 @@ export async function planUndo(
     const { rows } = await readContents(databaseAddress(await readConfig(directory)))
     return dropped(before, after).map((drop) => ({ ...drop, rows: Number(rows[drop.table] ?? 0) }))
   } catch (error) {
-    if (error instanceof MigrationError) throw notUndoable(error)
+    if (error instanceof MigrationError) throw notUndoable({ reason: error.message, cause: error })
     throw error
   } finally {
     await storage.close()
@@ -82,16 +82,6 @@ function dropped(before: Columns, after: Columns): Omit<Drop, 'rows'>[] {
     if (left === undefined) return [{ table, column: null }]
     return [...columns].filter((column) => !left.has(column)).map((column) => ({ table, column }))
   })
-}
-
-function notUndoable(cause: MigrationError): Failure {
-  return new Failure(
-    'refused',
-    'not-undoable',
-    `It cannot be gone back: ${cause.message}`,
-    'Nothing was changed. Go on with a newer version of the module, or restore a backup: app restore',
-    { cause },
-  )
 }
 
 function rethrow(error: Error): never {

@@ -6,7 +6,7 @@ import {
   moduleMigrations,
   type Table,
 } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { wrongMigration, wrongMigrationOfYours } from '../../failures/index.ts'
 
 /**
  * The tables that a module's migrations make. They run on an empty database in memory; nothing of the module's
@@ -23,14 +23,8 @@ export async function tablesOf(found: ModulePackage, own = false): Promise<reado
     if (!(error instanceof MigrationError)) throw error
     // It lies in staging, and will not any more when somebody looks.
     const reason = error.message.replaceAll(join(found.directory, sep), '')
-    throw new Failure(
-      'refused',
-      'migration-failed',
-      `The module ${found.manifest.id} is refused: ${reason}`,
-      own
-        ? 'Nothing was changed. Correct it in its folder, then install it again.'
-        : 'Nothing was changed. Tell the author of the module.',
-      { cause: error },
-    )
+    throw own
+      ? wrongMigrationOfYours({ id: found.manifest.id, reason, cause: error })
+      : wrongMigration({ id: found.manifest.id, reason, cause: error })
   }
 }

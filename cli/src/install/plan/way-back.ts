@@ -3,7 +3,12 @@ import { changesBetween } from '../../changes/changes-between.ts'
 import { isSame } from '../../changes/current-generation.ts'
 import { assertArchivable } from '../../data/archives.ts'
 import { findSnapshot, planSnapshot, type SnapshotPlan } from '../../data/restore-snapshot.ts'
-import { Failure } from '../../failures/index.ts'
+import {
+  type Failure,
+  irreversible,
+  irreversibleSnapshotLeft,
+  newerHostServes,
+} from '../../failures/index.ts'
 import {
   isOfHost,
   lockMigrationNames,
@@ -45,7 +50,7 @@ export async function planBack({ input, former, target, back, staging }: Verifie
     return { ...nothing, snapshot }
   }
   const stuck = undo.find(({ down }) => down === null)
-  if (stuck) throw await irreversible(directory, to, stuck, names)
+  if (stuck) throw await noWayBack(directory, to, stuck, names)
   if (undo.some(isOfHost)) await assertStopped(directory, to)
   const migrations = undo.map(({ module, name }) => ({ module, name }))
   const drops = await planUndo(directory, migrations, await makeStaging(staging))
@@ -57,22 +62,18 @@ export async function planBack({ input, former, target, back, staging }: Verifie
   return { to, plan, migrations }
 }
 
-async function irreversible(
+async function noWayBack(
   directory: string,
   to: number,
-  { module, name }: AppliedMigration,
+  { module, name: migration }: AppliedMigration,
   names: MigrationNames,
 ): Promise<Failure> {
   // One that cannot be read is no way back to offer.
   const snapshot = await findSnapshot(directory, names).catch(() => undefined)
-  return new Failure(
-    'refused',
-    'irreversible',
-    `Generation ${to} cannot be gone back to: the migration ${name} of ${module} cannot be undone.`,
-    snapshot === undefined
-      ? `Nothing was changed. Go on with a newer version of ${module} instead, or restore a backup that was made before it.`
-      : `Nothing was changed. Go on with a newer version of ${module} instead, or lose what was written since ${snapshot.at}: app module-rollback ${to} --restore-snapshot`,
-  )
+  const stuck = { generation: to, migration, module }
+  return snapshot === undefined
+    ? irreversible(stuck)
+    : irreversibleSnapshotLeft({ ...stuck, at: snapshot.at })
 }
 
 /** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
@@ -81,10 +82,5 @@ async function assertStopped(directory: string, to: number): Promise<void> {
   const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(hostLabel)
   if (!isRunning && others.length === 0) return
   const who = isRunning ? 'the running one' : others.join(', ')
-  throw new Failure(
-    'refused',
-    'host-running',
-    `Generation ${to} has a former host, and the tables of a newer one are needed until that ends: ${who}.`,
-    'Nothing was changed. Stop it, run the command again, then start the application. One that was killed counts for half a minute.',
-  )
+  throw newerHostServes({ generation: to, hosts: who })
 }

@@ -8,7 +8,13 @@ import {
   type ProbeReport,
   probe,
 } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import {
+  breaksFormer,
+  breaksFormerOfYours,
+  type Failure,
+  probeFailed,
+  probeOfYoursFailed,
+} from '../../failures/index.ts'
 
 export interface ProbedChange {
   /** What serves once the change is made. */
@@ -74,7 +80,7 @@ async function probeFormer(
   while (former.length > 0) {
     const found = await probeAll(tried, [...others, ...former], { ask: former, upgrades: fresh })
     if (!(found instanceof ModuleError)) {
-      if (found.unfit) throw breaksFormer(found.unfit, former, fresh, own)
+      if (found.unfit) throw formerFails(found.unfit, former, fresh, own)
       return found
     }
     const [length, { module }] = [others.length + former.length, found]
@@ -109,7 +115,7 @@ async function probeAll(
   }
 }
 
-function breaksFormer(
+function formerFails(
   unfit: ModuleError,
   former: readonly ModulePackage[],
   fresh: readonly ModulePackage[],
@@ -117,27 +123,12 @@ function breaksFormer(
 ): Failure {
   const { module, message } = unfit
   const versionIn = (packages: readonly ModulePackage[]) =>
-    packages.find(({ manifest }) => manifest.id === module)?.version
+    packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
   const [old, next] = [versionIn(former), versionIn(fresh)]
-  return new Failure(
-    'refused',
-    'breaks-former',
-    `The upgrade of ${module} to ${next} is refused: on the schema that its migrations make, version ${old} fails: ${message}. Requests would fail until the switch, and after a rollback.`,
-    own.has(module)
-      ? `Nothing was changed. Leave what ${old} uses in place in this version, and take it away in a later one.`
-      : `Nothing was changed. Tell the author of the module: what ${old} uses stays in this version, and goes in a later one.`,
-    { cause: unfit },
-  )
+  const values = { module, next, former: old, reason: message, cause: unfit }
+  return own.has(module) ? breaksFormerOfYours(values) : breaksFormer(values)
 }
 
 function refused(message: string, cause: Error, own = false): Failure {
-  return new Failure(
-    'refused',
-    'probe-failed',
-    message,
-    own
-      ? 'Nothing was changed. Correct it in its folder, then install it again; --verbose shows where it comes from.'
-      : 'Nothing was changed. Tell the author of the module, or correct its settings in app.config.json.',
-    { cause },
-  )
+  return own ? probeOfYoursFailed({ problem: message, cause }) : probeFailed({ problem: message, cause })
 }

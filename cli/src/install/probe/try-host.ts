@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { callApplication, type DatabaseSchema, type ModulePackage } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { hostTrialFailed } from '../../failures/index.ts'
 import type { HostPackage } from '../../store/host-package.ts'
 
 /** What a host is asked to try, as JSON on its standard input: a contract between versions. */
@@ -31,12 +31,7 @@ export async function tryHost(
   }
   const answer = await ask(host, directory, trial)
   if (answer === undefined) return undefined
-  throw new Failure(
-    'refused',
-    'host-refused',
-    `The host ${host.version} is refused: ${answer}`,
-    'Nothing was changed. Mend what it says; a module that stands in its way can be upgraded or switched off first (app module-disable).',
-  )
+  throw hostTrialFailed({ version: host.version, reason: answer })
 }
 
 /** @returns why it cannot */

@@ -1,6 +1,6 @@
 import type { Generation, Generations, Lock } from '@mortise/host'
 import { isSame } from '../../changes/current-generation.ts'
-import { Failure } from '../../failures/index.ts'
+import { generationUnreadable, noFormerGeneration, noSuchGeneration } from '../../failures/index.ts'
 import { asFailure } from '../../terminal/explain.ts'
 
 /** Without a number: the last generation that had something else installed, and served. */
@@ -17,19 +17,7 @@ export function formerGeneration(
   if (found) return found
   const broken = unreadable.find(({ generation }) => generation === number)
   if (broken) {
-    throw new Failure(
-      'notFound',
-      'generation-unreadable',
-      `Generation ${number} cannot be gone back to: ${asFailure(broken.error).message}`,
-      'Put the file back from a backup of the folder, or go back to another one: app module-history',
-    )
+    throw generationUnreadable({ generation: broken.generation, reason: asFailure(broken.error).message })
   }
-  throw new Failure(
-    'notFound',
-    'no-such-generation',
-    number === undefined
-      ? 'There is no former generation to go back to.'
-      : `There is no generation ${number}.`,
-    'See what there was: app module-history',
-  )
+  throw number === undefined ? noFormerGeneration() : noSuchGeneration({ generation: number })
 }

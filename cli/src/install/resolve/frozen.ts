@@ -1,4 +1,4 @@
-import { Failure } from '../../failures/index.ts'
+import { frozen } from '../../failures/index.ts'
 import { type Lookup, resolveSpec } from './source.ts'
 
 /**
@@ -7,14 +7,5 @@ import { type Lookup, resolveSpec } from './source.ts'
  */
 export function checkFrozen(specs: readonly string[], lookup: Lookup): void {
   const other = specs.find((spec) => !('installed' in resolveSpec(spec, lookup)))
-  if (other !== undefined) throw frozen(`modules.lock.json does not name "${other}"`)
-}
-
-function frozen(reason: string): Failure {
-  return new Failure(
-    'refused',
-    'frozen',
-    `Nothing was installed: ${reason}, and --frozen installs exactly what it names.`,
-    'Install it where the lock may change, commit modules.lock.json, then try again.',
-  )
+  if (other !== undefined) throw frozen({ reason: `modules.lock.json does not name "${other}"` })
 }

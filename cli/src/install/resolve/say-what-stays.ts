@@ -1,5 +1,5 @@
 import { externalChanges } from '../../changes/current-generation.ts'
-import { exitCodes, Failure } from '../../failures/index.ts'
+import { exitCodes, Failure, formerStays } from '../../failures/index.ts'
 import type { Resolved } from './resolve.ts'
 
 /** Does `work`. Of a lock that came from outside, says what it changes, and what stays in force where it is refused. */
@@ -16,14 +16,7 @@ export async function sayWhatStays<Result>(
     return await work()
   } catch (error) {
     if (!(error instanceof Failure) || present === undefined) throw error
-    const kind = error.exitCode === exitCodes.activation ? 'activation' : 'refused'
-    if (error.exitCode !== exitCodes[kind]) throw error
-    throw new Failure(
-      kind,
-      error.code,
-      `${error.message} Generation ${present.generation} stays in force.`,
-      `${error.hint} modules.lock.json is left as it is, and the next start would run it: restore the former file (git checkout), or go back with "app module-rollback".`,
-      { cause: error },
-    )
+    if (error.exitCode !== exitCodes.activation && error.exitCode !== exitCodes.refused) throw error
+    throw formerStays(error, present.generation)
   }
 }

@@ -3,7 +3,19 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type Lock, type LockedPackage, nearest } from '@mortise/host'
 import npa from 'npm-package-arg'
 import semver from 'semver'
-import { Failure } from '../../failures/index.ts'
+import {
+  bareAlias,
+  type Failure,
+  fileOfPackage,
+  invalidSpec,
+  misspeltModule,
+  noPackageInFolder,
+  noSuchPath,
+  notBuilt,
+  refusedPath,
+  refusedSource,
+  unknownModule,
+} from '../../failures/index.ts'
 import { hostPackageName } from '../../store/host-package.ts'
 import { installedId } from '../../store/installed-packages.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
@@ -103,66 +115,38 @@ function parse(text: string, cwd: string): Parsed {
   try {
     spec = npa(words, cwd)
   } catch (error) {
-    throw invalidSpec(text, (error as Error).message, error)
+    throw noSpec(text, (error as Error).message, error)
   }
   if (!consent && (spec.type === 'file' || spec.type === 'directory')) {
     const path = resolve(cwd, spec.fetchSpec as string)
     return { name: '', range: undefined, consent, local: { kind: localKind(path, text), path } }
   }
   if (!['version', 'range', 'tag'].includes(spec.type)) throw refusedKind(text, cwd)
-  if (!spec.name) throw invalidSpec(text, 'it names no package')
+  if (!spec.name) throw noSpec(text, 'it names no package')
   const range = words.length > spec.name.length ? words.slice(spec.name.length + 1) : undefined
   return { name: spec.name, range: range === '' ? undefined : range, consent }
 }
 
-function invalidSpec(text: string, why: string, cause?: unknown): Failure {
-  return new Failure(
-    'usage',
-    'invalid-spec',
-    `"${text}" is no module: ${why}.`,
-    'Write a name, a folder (./my-module), a .tgz file, @scope/name@range or npm:name@range.',
-    { cause },
-  )
+function noSpec(text: string, why: string, cause?: unknown): Failure {
+  return invalidSpec({ text, reason: why, cause })
 }
 
 function refusedKind(text: string, cwd: string): Failure {
   const isPath = existsSync(resolve(cwd, text))
-  return new Failure(
-    'refused',
-    'refused-source',
-    `"${text}" is refused: modules are not installed from git, from a URL or under another name.`,
-    isPath
-      ? `For the folder or file of that name write ./${text}.`
-      : 'Publish the package, or pack it with "npm pack" and install the .tgz file.',
-  )
+  return isPath ? refusedPath({ text }) : refusedSource({ text })
 }
 
 function localKind(path: string, text: string): 'folder' | 'tarball' {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) {
-    throw new Failure(
-      'notFound',
-      'no-such-file',
-      `"${text}" is not there: ${path} does not exist.`,
-      'Check the path.',
-    )
+    throw noSuchPath({ text, path })
   }
   if (found.isFile() && basename(path) === 'package.json') {
-    throw new Failure(
-      'usage',
-      'invalid-spec',
-      `"${text}" is a file of a package, not the package.`,
-      `Name the folder that it lies in: ${dirname(path)}`,
-    )
+    throw fileOfPackage({ text, folder: dirname(path) })
   }
   if (!found.isDirectory()) return 'tarball'
   if (existsSync(join(path, 'package.json'))) return 'folder'
-  throw new Failure(
-    'notFound',
-    'no-such-file',
-    `"${text}" is no package: ${path} holds no package.json.`,
-    'Name the folder that holds the package.json of the module.',
-  )
+  throw noPackageInFolder({ text, path })
 }
 
 function localSource(kind: 'folder' | 'tarball', path: string, directory: string): Source {
@@ -187,12 +171,7 @@ function indexSource(packageName: string, range: string | undefined): Source {
   const folder = workspaceFolder(packageName)
   if (folder === undefined) return source
   if (!existsSync(join(folder, 'dist'))) {
-    throw new Failure(
-      'notFound',
-      'not-built',
-      `The package ${packageName} is a folder of this checkout that is not built: ${folder} has no dist.`,
-      'Run "npm run build" in the checkout, then try again.',
-    )
+    throw notBuilt({ name: packageName, folder })
   }
   return { ...source, kind: 'folder', target: folder }
 }
@@ -208,23 +187,13 @@ function aliasSource(name: string, range: string | undefined, lookup: Lookup): S
   const indexed = indexedPackage(spec.name)
   if (indexed !== undefined) return indexSource(indexed, wanted)
   if (spec.name.startsWith('@')) return registrySource(spec.name, wanted, false)
-  throw new Failure(
-    'refused',
-    'refused-source',
-    `The alias "${name}" in app.config.json means "${target}", itself a bare name.`,
-    `Write "npm:${target}" there, if you mean the package of that name on the registry.`,
-  )
+  throw bareAlias({ name, target })
 }
 
 function unknownName(name: string, { lock, aliases }: Lookup): Failure {
   const known = [...indexedNames, ...Object.keys(aliases), ...Object.keys(lock.modules)]
   const near = nearest(name, known)
-  return new Failure(
-    'notFound',
-    'unknown-module',
-    `There is no module "${name}": it is not installed, no alias in app.config.json and not in the index.`,
-    near.length > 0
-      ? `Did you mean ${near.join(' or ')}?`
-      : `Known are ${[...new Set(known)].join(', ')}. For a package of the npm registry write npm:${name}.`,
-  )
+  return near.length > 0
+    ? misspeltModule({ name, near: near.join(' or ') })
+    : unknownModule({ name, known: [...new Set(known)].join(', ') })
 }

@@ -1,6 +1,6 @@
 import { emptyLockFile, type Lock } from '@mortise/host'
 import { valid } from 'semver'
-import { Failure } from '../../failures/index.ts'
+import { localModule, noVersion } from '../../failures/index.ts'
 import { requireInstalled } from '../../store/installed-packages.ts'
 import { resolveSpec, type Source } from './source.ts'
 
@@ -17,14 +17,7 @@ export function upgradeSource(
   const { spec, package: packageName } = lock.modules[id] as Lock['modules'][string]
   const isLocal = spec.startsWith('file:')
   if (version !== undefined && (isLocal || valid(version) === null)) {
-    throw new Failure(
-      'usage',
-      'usage',
-      isLocal
-        ? `${id} was installed from ${spec}, which has no other versions.`
-        : `"${version}" is no version.`,
-      isLocal ? 'Install the other folder or file: app module-install <path>' : 'Write name@1.2.3.',
-    )
+    throw isLocal ? localModule({ id, spec }) : noVersion({ text: version })
   }
   const consent = spec.startsWith('npm:') ? 'npm:' : ''
   const target = version === undefined ? spec : `${consent}${packageName}@${version}`

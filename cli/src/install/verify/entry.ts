@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure } from '../../failures/index.ts'
+import { entryNotBuilt, entryNotPacked, noEntry } from '../../failures/index.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import { isOwnFolder } from '../resolve/source.ts'
 
@@ -13,16 +13,11 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
     key === undefined
       ? 'it has no index.js, and its package.json neither "exports" nor "main"'
       : `its "${key}" in package.json names ${file}, which is not in the package`
-  throw new Failure(
-    'refused',
-    'no-entry',
-    `The module ${manifest.id} is refused: ${why}.`,
-    !isOwnFolder(source)
-      ? 'Nothing was changed. Tell the author of the module.'
-      : existsSync(join(source.target, file))
-        ? 'It is in the folder, but not packed: name it in "files" of package.json.'
-        : 'Build it first, and check "files" in its package.json.',
-  )
+  throw !isOwnFolder(source)
+    ? noEntry({ id: manifest.id, reason: why })
+    : existsSync(join(source.target, file))
+      ? entryNotPacked({ id: manifest.id, reason: why })
+      : entryNotBuilt({ id: manifest.id, reason: why })
 }
 
 /** What `import` takes of a package, as Node resolves it; undefined where that is not a plain file. */

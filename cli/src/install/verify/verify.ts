@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Lock, type LockedModule, type ModulePackage, storedModule } from '@mortise/host'
-import { Failure } from '../../failures/index.ts'
+import { idTaken } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { checkSameBytes } from '../../store/same-bytes.ts'
@@ -85,12 +85,7 @@ async function isInstalled(candidate: Candidate, lock: Lock, directory: string):
   const locked = lockedModule(lock, manifest.id)
   if (locked === undefined) return false
   if (locked.package !== name) {
-    throw new Failure(
-      'refused',
-      'id-taken',
-      `The package ${name} is refused: the module "${manifest.id}" is installed already, from the package ${locked.package}.`,
-      `Remove it first, if this one is to take its place: app module-remove ${manifest.id}`,
-    )
+    throw idTaken({ name, id: manifest.id, installed: locked.package })
   }
   if (locked.version !== version || locked.integrity !== candidate.integrity) return false
   return await holds(storedModule(directory, locked), locked.tree)

@@ -1,4 +1,4 @@
-import { Failure } from '../../../failures/index.ts'
+import { breaking } from '../../../failures/index.ts'
 import type { Plan } from '../module-plan.ts'
 
 /**
@@ -8,12 +8,7 @@ import type { Plan } from '../module-plan.ts'
 export function refuseBreaking(plans: readonly Plan[]): void {
   const names = namesOfBreaking(plans)
   if (names === '') return
-  throw new Failure(
-    'refused',
-    'breaking',
-    `${names} is refused, since it breaks what is listed above, and --fail-on-breaking was given.`,
-    'Nothing was changed. Adapt the callers and modules that rely on it, then install it without --fail-on-breaking.',
-  )
+  throw breaking({ names })
 }
 
 /** `api-cart 1.1.0 and api-purchase 2.0.0`; empty where nothing breaks. */

@@ -1,5 +1,5 @@
 import { type Config, type ModulePackage, moduleSettings } from '@mortise/host'
-import { Failure } from '../../../failures/index.ts'
+import { invalidSettings } from '../../../failures/index.ts'
 import { type HostPackage, ownHost } from '../../../store/host-package.ts'
 import type { PackageJson } from '../../../store/package-json.ts'
 import { checkConflicts } from './conflicts.ts'
@@ -29,12 +29,6 @@ function checkSettings({ manifest, settingsSchema }: ModulePackage, config: Conf
   try {
     moduleSettings(config, manifest.id, settingsSchema)
   } catch (error) {
-    throw new Failure(
-      'refused',
-      'invalid-settings',
-      `The module ${manifest.id} is refused: ${(error as Error).message}.`,
-      'Correct the settings in app.config.json first.',
-      { cause: error },
-    )
+    throw invalidSettings({ id: manifest.id, reason: (error as Error).message, cause: error })
   }
 }

@@ -1,10 +1,10 @@
 import type { ModulePackage } from '@mortise/host'
-import { Failure } from '../../../failures/index.ts'
+import { conflict, type Failure } from '../../../failures/index.ts'
 
 /** What modules that serve together may not share. */
 export function checkConflicts(fresh: readonly ModulePackage[], all: readonly ModulePackage[]): void {
   for (const module of fresh) {
-    if (module.manifest.id === 'host') throw conflict(module, 'its id is what the host calls itself')
+    if (module.manifest.id === 'host') throw conflictOf(module, 'its id is what the host calls itself')
     for (const route of module.manifest.routes) checkRoute(module, route, all)
     checkTables(module, all)
   }
@@ -16,12 +16,12 @@ const hostPaths = ['/', '/docs', '/guest', '/health', '/idempotency', '/metrics'
 function checkRoute(module: ModulePackage, route: string, all: readonly ModulePackage[]): void {
   const path = route.slice(route.indexOf(' ') + 1)
   const reserved = hostPaths.find((own) => path === own || (own !== '/' && path.startsWith(`${own}/`)))
-  if (reserved !== undefined) throw conflict(module, `its route ${route} belongs to the host`)
+  if (reserved !== undefined) throw conflictOf(module, `its route ${route} belongs to the host`)
   for (const other of all) {
     if (other.manifest.id === module.manifest.id) continue
     const same = other.manifest.routes.find((theirs) => shapeOf(theirs) === shapeOf(route))
     if (same !== undefined) {
-      throw conflict(module, `its route ${route} conflicts with ${same} of ${other.manifest.id}`)
+      throw conflictOf(module, `its route ${route} conflicts with ${same} of ${other.manifest.id}`)
     }
   }
 }
@@ -38,12 +38,12 @@ function checkTables(module: ModulePackage, all: readonly ModulePackage[]): void
   if (tables === undefined) return
   const reserved = hostTables.find((own) => overlap(tables, own))
   if (reserved !== undefined) {
-    throw conflict(module, `its tables "${tables}" conflict with those of the host ("${reserved}")`)
+    throw conflictOf(module, `its tables "${tables}" conflict with those of the host ("${reserved}")`)
   }
   for (const { manifest } of all) {
     if (manifest.id === module.manifest.id || manifest.tables === undefined) continue
     if (overlap(tables, manifest.tables)) {
-      throw conflict(module, `its tables "${tables}" conflict with "${manifest.tables}" of ${manifest.id}`)
+      throw conflictOf(module, `its tables "${tables}" conflict with "${manifest.tables}" of ${manifest.id}`)
     }
   }
 }
@@ -53,11 +53,6 @@ function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}_`) || b.startsWith(`${a}_`)
 }
 
-function conflict({ manifest }: ModulePackage, reason: string): Failure {
-  return new Failure(
-    'refused',
-    'conflict',
-    `The module ${manifest.id} is refused: ${reason}.`,
-    'Remove the other module first ("app module-remove"), or leave this one out.',
-  )
+function conflictOf({ manifest }: ModulePackage, reason: string): Failure {
+  return conflict({ id: manifest.id, reason })
 }

@@ -1,6 +1,11 @@
 import { inContractOrder, ModuleError, type ModulePackage } from '@mortise/host'
 import semver from 'semver'
-import { Failure } from '../../../failures/index.ts'
+import {
+  contractConflict,
+  contractMissing,
+  contractOutOfRange,
+  type Failure,
+} from '../../../failures/index.ts'
 
 /** A contract that a module requires and nobody among `all` provides. */
 export interface MissingContract {
@@ -34,24 +39,13 @@ export function checkContracts(all: readonly ModulePackage[]): void {
     inContractOrder(all)
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error
-    throw new Failure(
-      'refused',
-      'contract-conflict',
-      `The module ${error.module} is refused: ${error.message}.`,
-      'Leave one of the modules out, or remove it first ("app module-remove").',
-      { cause: error },
-    )
+    throw contractConflict({ id: error.module, reason: error.message, cause: error })
   }
 }
 
 function missingFailure({ module, contract, range, others }: MissingContract): Failure {
   const who = others.length > 0 ? `only ${others.join(', ')} provides it` : 'no module provides it'
-  return new Failure(
-    'refused',
-    'contract-missing',
-    `The module ${module} requires the contract "${contract}" (${range}), and ${who}.`,
-    others.length > 0
-      ? `Install a version of ${others.join(' or ')} that provides ${contract} ${range} in the same command.`
-      : 'Install a module whose "provides" names it, in the same command or before.',
-  )
+  return others.length > 0
+    ? contractOutOfRange({ module, contract, range, reason: who, others: others.join(' or ') })
+    : contractMissing({ module, contract, range, reason: who })
 }

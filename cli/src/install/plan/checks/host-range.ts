@@ -1,18 +1,13 @@
 import { isInHostRange, type ModulePackage, providedPackages } from '@mortise/host'
 import semver from 'semver'
-import { Failure } from '../../../failures/index.ts'
+import { hostRange, peerMissing, peerRange } from '../../../failures/index.ts'
 import { type HostPackage, ownHost, providedVersion } from '../../../store/host-package.ts'
 import type { PackageJson } from '../../../store/package-json.ts'
 
 /** The host is one that the module runs on. */
 export function checkHostRange({ manifest }: ModulePackage, { version }: HostPackage = ownHost): void {
   if (isInHostRange(manifest.host, version)) return
-  throw new Failure(
-    'refused',
-    'host-range',
-    `The module ${manifest.id} is refused: it runs on hosts ${manifest.host}, and this one is ${version}.`,
-    'Install a version of the module that is made for this host.',
-  )
+  throw hostRange({ id: manifest.id, range: manifest.host, version })
 }
 
 /** A peer dependency of a module. */
@@ -36,20 +31,10 @@ export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] 
 export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
   for (const { name, range, lent } of peersOf(json, host)) {
     if (lent === null) {
-      throw new Failure(
-        'refused',
-        'peer-missing',
-        `The package ${json.name} is refused: its peer dependency ${name} is not among what the host lends (${providedPackages.join(', ')}).`,
-        'Nothing was changed. The module has to name it among its dependencies instead.',
-      )
+      throw peerMissing({ target: json.name, peer: name, lent: providedPackages.join(', ') })
     }
     if (!semver.satisfies(lent, range)) {
-      throw new Failure(
-        'refused',
-        'peer-range',
-        `The package ${json.name} is refused: it needs ${name} ${range}, and the host lends ${lent}.`,
-        'Install a version of the module that is made for this host.',
-      )
+      throw peerRange({ target: json.name, peer: name, range, lent })
     }
   }
 }

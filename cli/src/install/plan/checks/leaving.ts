@@ -1,5 +1,5 @@
 import type { Lock } from '@mortise/host'
-import { Failure } from '../../../failures/index.ts'
+import { hostLeavesModules } from '../../../failures/index.ts'
 import type { HostPlan } from '../host-plan.ts'
 import { checkNotRequired } from './not-required.ts'
 
@@ -13,12 +13,7 @@ export async function modulesToDisable(
   const ids = outside.map(({ id }) => id)
   if (ids.length > 0 && !disableIncompatible) {
     const needs = outside.map((module) => `${module.id} ${module.version} needs ${module.needs}`)
-    throw new Failure(
-      'refused',
-      'host-range',
-      `The host ${to} is refused: ${needs.join(', ')}.`,
-      `Upgrade them first (app module-upgrade ${ids.join(' ')}), or switch them off: in the same change with "app host-upgrade --disable-incompatible", or before it with "app module-disable".`,
-    )
+    throw hostLeavesModules({ version: to, needs: needs.join(', '), ids: ids.join(' ') })
   }
   await checkNotRequired(directory, lock, ids, 'disabled')
   return ids

@@ -1,5 +1,5 @@
 import type { Lock } from '@mortise/host'
-import { Failure } from '../../../failures/index.ts'
+import { required } from '../../../failures/index.ts'
 import { readInstalled } from '../../../store/installed-packages.ts'
 import { missingContracts } from './contracts.ts'
 
@@ -31,12 +31,7 @@ export async function checkNotRequired(
       !missingBefore.some((former) => former.module === module && former.contract === contract),
   )
   if (!caused) return
-  throw new Failure(
-    'refused',
-    'required',
-    `${going.join(', ')} cannot be ${what}: ${caused.module} requires the contract "${caused.contract}" of it.`,
-    `Nothing was changed. Name ${caused.module} in the same command, or do it to that one before.`,
-  )
+  throw required({ names: going.join(', '), what, module: caused.module, contract: caused.contract })
 }
 
 /** A module whose folder is gone from the store cannot serve, so it requires nothing. */
