@@ -96,7 +96,7 @@ async function installCommand(root: string): Promise<void> {
     if (/^(\.|@mortise$)/.test(name)) continue
     await symlink(join(checkout, 'node_modules', name), join(modules, name))
   }
-  for (const name of ['module-sdk', 'host', 'cli']) {
+  for (const name of ['module-sdk', 'storage', 'host', 'cli']) {
     const folder = join(modules, '@mortise', name)
     await mkdir(folder, { recursive: true })
     await extract({ file: join(packages, `mortise-${name}-1.0.0.tgz`), cwd: folder, strip: 1 })
