@@ -54,20 +54,35 @@ import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
 import type { Tracing } from './telemetry/tracing.ts'
 
-/** How long requests in flight may take to finish once the application stops, in milliseconds. */
+/** How long requests in progress may take after a stop, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000
-/** How long after the lock has changed on disk the host takes it up by itself: who changed it asks sooner. */
+/**
+ * How long after a change of the lock file on disk the host adopts it, in milliseconds; a command
+ * asks for it sooner.
+ */
 const WATCH_DELAY = 500
-/** How often the lock is looked at where its changes are not told: those that another machine makes in a shared folder. */
+/**
+ * How often the lock file is polled, in milliseconds: a shared folder does not report changes from
+ * other machines.
+ */
 const LOOK_INTERVAL = 5_000
-/** How long connections that wait for a request are kept, once a process leaves: longer than they are at all times. */
+/**
+ * How long idle connections stay open when a process leaves, in milliseconds: longer than their
+ * usual limit.
+ */
 const LEAVE_TIMEOUT = 15_000
-/** The same after a drain: what has just been sent on one is still answered. In milliseconds. */
+/** The same after a drain, in milliseconds: requests just sent still get a response. */
 const LAST_REQUESTS = 1_000
 
-/** How many connections may wait to be accepted; Node's own 511 drops those of a crowd, which try again a second later. */
+/**
+ * Length of the accept queue. Node's own 511 drops connections of a crowd, which retry a second
+ * later.
+ */
 const BACKLOG = 4_096
-/** How large the write-ahead log may be while it cannot be written back: from here on the host is not ready. In bytes. */
+/**
+ * The size of the write-ahead log, in bytes, from which on the host is not ready if checkpoints
+ * fail.
+ */
 const WAL_LIMIT = 64 * 1024 * 1024
 
 const MOVED = 'its data have moved to another database, and it waits for its restart'
@@ -75,22 +90,22 @@ const MOVED = 'its data have moved to another database, and it waits for its res
 export interface ApplicationOptions {
   /** The application folder. */
   readonly directory: string
-  /** Instead of the configured ones; port 0 is any free one. */
+  /** Overrides the configured port; 0 means any free one. */
   readonly port?: number | undefined
   readonly host?: string | undefined
   readonly environment?: Environment | undefined
   /**
-   * Whether the process is the application's alone. Modules are then kept from ending it, and `closed` rejects
-   * for an error that nobody caught.
+   * The process belongs to the application alone. Then modules cannot end it, and `closed` rejects
+   * for an uncaught error.
    */
   readonly ownsProcess?: boolean
-  /** The process is one of several of a parent, who has the control socket and asks it by `answer`. */
+  /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
-  /** Ends the start, as long as nothing is served yet; afterwards it has no effect. */
+  /** Cancels the start until something is served; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What counts, and what tells, across generations. */
+/** Counters and reporters that outlive generations. */
 interface Outliving {
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
@@ -100,8 +115,8 @@ interface Outliving {
 }
 
 /**
- * A running application: one process with one HTTP server, one database, one control socket, and the
- * modules that modules.lock.json names. All but the modules lives as long as the process.
+ * A running application: one process with one HTTP server, one database, one control socket, and
+ * the modules of modules.lock.json. All but the modules live as long as the process.
  */
 export class Application {
   readonly installed: InstalledModules
@@ -126,7 +141,7 @@ export class Application {
   readonly #stopTelling: () => void
   readonly #rollCall: HostHeartbeats | undefined
   readonly #watch: ChangeWatch
-  /** How many processes of its parent are silent, as that one has last told. */
+  /** The number of silent processes in the parent's last message. */
   silentWorkers = 0
   #url = ''
   #cut = 0
@@ -183,12 +198,13 @@ export class Application {
   }
 
   /**
-   * Starts the host of an application folder. A module that cannot be activated is failed: its routes answer
-   * 503, the others serve.
+   * Starts the host of an application folder. A module that cannot be activated is failed: its
+   * routes respond with 503, the others serve.
    *
-   * @throws {ConfigError} where a setting or the lock is wrong
-   * @throws {IdentityError} where database or secret are missing or not the application's own
-   * @throws {StorageBusyError} where another process has the database, or runs the application in this folder
+   * @throws {ConfigError} if a setting or the lock file is invalid
+   * @throws {IdentityError} if database or secret are missing or not the application's own
+   * @throws {StorageBusyError} if another process has the database, or serves the application in
+   * this folder
    * @throws {Error} EADDRINUSE and the like, of the port
    * @throws the reason of `signal`
    */
@@ -294,7 +310,8 @@ export class Application {
       if (!isWorker) await openControlSocket(application.#control, directory)
       await installed.react()
       application.#watchLock()
-      // Only now: who leaves a record later finds the control socket, and asks for it to be taken in.
+      // After the control socket opens: a later record's author finds the socket and asks for the
+      // import.
       await importPendingRecords(directory, storage).catch((error) =>
         logger.warn(error, 'what commands have left for the audit trail could not be taken in; it is kept'),
       )
@@ -308,30 +325,30 @@ export class Application {
     }
   }
 
-  /** The address it serves on, base path included. */
+  /** The URL that it serves on, base path included. */
   get url(): string {
     return this.#url
   }
 
   /**
-   * Resolves when the application has stopped. Rejects where it has to: with a BrokenStorageError where the disk
-   * cannot be trusted any more, with any other error that nobody caught. End the process then.
+   * Resolves when the application has stopped. Rejects if it must stop: with a BrokenStorageError
+   * if the disk cannot be trusted any more, or with an uncaught error. End the process then.
    */
   get closed(): Promise<void> {
     return this.#closed.promise
   }
 
-  /** Whether the configuration names another database by now, to which a restart leads. */
+  /** The configuration names another database, which a restart would use. */
   get hasMoved(): boolean {
     return this.#hold.hasMoved
   }
 
-  /** Why writes are refused now; undefined while they are taken. */
+  /** The reason why writes are refused now; undefined otherwise. */
   get refusal(): string | undefined {
     return this.hasMoved ? MOVED : this.#storage.refusal
   }
 
-  /** How many writes were refused so. */
+  /** Writes refused for that reason. */
   get refused(): number {
     return this.#storage.refused
   }
@@ -356,7 +373,7 @@ export class Application {
     }
   }
 
-  /** What this process has counted. */
+  /** The metrics of this process. */
   async metrics(): Promise<MetricFamily[]> {
     const state = this.state()
     const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
@@ -370,13 +387,13 @@ export class Application {
     ]
   }
 
-  /** As the other hosts of the database see it. */
+  /** This host as the other hosts of the database see it. */
   #self(): ServingHost {
     const { generation, served: modules } = this.installed
     return { machine: hostname(), pid: process.pid, url: this.url, version: hostVersion, generation, modules }
   }
 
-  /** As operations have it. */
+  /** The application as operations see it. */
   #controlled(): RunningApplication {
     const self = () => this.#self()
     return {
@@ -398,7 +415,7 @@ export class Application {
     }
   }
 
-  /** What the control socket would answer. */
+  /** The response of the control socket. */
   async answer({ method, path, body }: ControlRequest): Promise<ControlResponse> {
     const { statusCode, payload } = await this.#control.inject({
       method,
@@ -409,8 +426,8 @@ export class Application {
   }
 
   /**
-   * Leaves the port to others. Like `close`, but a connection that waits for a request is not cut while one may be on
-   * its way: it ends with its next answer, or when it has been idle for as long as any may be.
+   * Leaves the port to other processes. Like `close`, but it does not cut idle connections while a
+   * request may be on its way: a connection ends after its next response, or at the idle limit.
    */
   async leave(): Promise<void> {
     await this.#hangUp(LEAVE_TIMEOUT)
@@ -418,21 +435,25 @@ export class Application {
   }
 
   /**
-   * Stops as a service does: `/health/ready` answers 503 at once, while requests are taken for so many seconds more, so
-   * that a load balancer sends them elsewhere. Then as `close`. What is called first decides.
-   * @param why for the log: the signal, say
+   * Stops as a service: `/health/ready` responds with 503 at once, while requests are accepted for
+   * `drainSeconds`, so that a load balancer sends them elsewhere. Then like `close`. The first call
+   * decides.
+   * @param why for the log, for example the signal
    */
   stop(why: string, drainSeconds = drainSecondsOf(this.#config)): Promise<void> {
     return this.#finish(() => this.#drain(why, drainSeconds))
   }
 
-  /** Stops accepting, finishes what is in flight (10 s at most), closes the database. Ends a drain. */
+  /**
+   * Stops accepting, finishes requests in progress (10 s at most), closes the database. Ends a
+   * drain.
+   */
   close(): Promise<void> {
     this.#drained.abort()
     return this.#finish(async () => void (await this.#end()))
   }
 
-  /** As `close`, and cuts off what is in flight. */
+  /** Like `close`, and cuts off requests in progress. */
   cut(): Promise<void> {
     this.#cut += this.installed.inFlight
     const closed = this.close()
@@ -451,7 +472,10 @@ export class Application {
     return this.#stopping
   }
 
-  /** Ends since the database cannot be trusted any more. What is in flight, or on its way, has a moment to be told. */
+  /**
+   * Stops because the database cannot be trusted any more. Requests in progress get a moment for
+   * their response.
+   */
   #fail(error: Error): void {
     this.#failure = error
     this.#drained.abort()
@@ -459,7 +483,7 @@ export class Application {
       await this.#hangUp(LAST_REQUESTS)
       await this.#end()
     }
-    this.#finish(end).catch(() => {}) // `closed` tells
+    this.#finish(end).catch(() => {}) // `closed` reports it
   }
 
   async #listen(port: number, host: string): Promise<void> {
@@ -472,8 +496,8 @@ export class Application {
   }
 
   /**
-   * Takes up a lock that changes without a word on the control socket: by `git pull`, say. One with migrations is left to
-   * a command, which takes a snapshot first.
+   * Adopts a lock file that changes without a command, for example by `git pull`. A lock with
+   * migrations is left to a command, which takes a snapshot first.
    */
   #watchLock(): void {
     const { directory } = this.#config
@@ -497,7 +521,7 @@ export class Application {
       })
       watcher.on('error', () => {})
     } catch {
-      // The system gives no more watches (EMFILE, ENOSPC): the file is looked at all the same.
+      // The system has no more watches (EMFILE, ENOSPC): polls the file instead.
     }
     watchFile(lockFilePath(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
     signal.addEventListener('abort', () => unwatchFile(lockFilePath(directory), takeUp))
@@ -516,18 +540,18 @@ export class Application {
   }
 
   /**
-   * Stops accepting. Each connection ends with its next answer; those on which none is due within so many milliseconds
-   * are left open.
+   * Stops accepting. Each connection ends after its next response; idle ones stay open for up to
+   * `timeout` milliseconds.
    */
   async #hangUp(timeout: number): Promise<void> {
     const { promise: emptied, resolve } = Promise.withResolvers<void>()
-    // http's own would close connections that wait for a request.
+    // http's own `close` would close idle connections.
     NetServer.prototype.close.call(this.#server, () => resolve())
     this.installed.dismiss()
     await settlesWithin(timeout, emptied)
   }
 
-  /** @returns how many requests were cut off */
+  /** @returns the number of requests that were cut off */
   async #end(): Promise<number> {
     try {
       return await this.#endServing()
@@ -560,7 +584,7 @@ export class Application {
 const walMessage = (file: string) =>
   `the write-ahead log cannot be written back into ${file}. What was acknowledged is safe in ${file}-wal, which grows, and the next start finds it there. Check the disk`
 
-/** What all processes of the application in `directory` have counted: their parent asks each. */
+/** The metrics of all processes of the application in `directory`, collected by their parent. */
 async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {
   const families = await callRunningHost(directory, 'metrics')
   if (families !== undefined) return families

@@ -8,16 +8,19 @@ import {
 import { type DatabaseId, findDatabaseId } from './config/database-id.ts'
 import { deadLetters, hasFailedEventTable } from './events/dead-reactions.ts'
 
-/** What a host wants to know of a database. */
+/** The host's part of an inspection. */
 interface Own {
   readonly databaseId: DatabaseId
-  /** Modules that have failed on events for the last time, and on how many. */
+  /** Modules with dead letters, and their number. */
   readonly dead: readonly { readonly module: string; readonly dead: number }[]
 }
 
 export type DatabaseInspection = Omit<Inspection, 'own'> & Own
 
-/** See `inspectDatabase` of `@mortise/storage`. Of a damaged file neither the id is known nor who has failed. */
+/**
+ * See `inspectDatabase` of `@mortise/storage`. For a damaged file the id and the dead letters stay
+ * unknown.
+ */
 export async function inspectDatabase(
   place: DatabaseAddress,
   sets: readonly MigrationSet[],

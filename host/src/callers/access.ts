@@ -1,20 +1,20 @@
 import type { Access } from '@mortise/module-sdk'
 import fp from 'fastify-plugin'
 
-// Default-deny: a route that does not say who may use it is not registered, and neither is one that says it
-// with nothing (an empty string, an empty list) or in words that nobody checks.
+// Default-deny: a route that does not declare its access is not registered. Neither is one with an
+// empty string, an empty list or an unknown form.
 
 const scope = /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/
 
-/** Whether `access` is one of the forms that the host enforces. */
+/** Whether `access` is a form that the host enforces. */
 export function isAccess(access: unknown): access is Access {
   if (typeof access !== 'string') return false
   return access === 'public' || access === 'caller' || access === 'admin' || scope.test(access)
 }
 
 /**
- * Refuses every route without a valid `config.access`, by throwing out of the call that registers it:
- * within a module that fails the module's load. The HEAD that comes with a GET has the GET's access.
+ * Refuses every route without a valid `config.access` by throwing from its registration, which
+ * fails the module's load. The HEAD of a GET has the access of the GET.
  */
 export const accessRules = fp(
   async (app) => {

@@ -1,12 +1,12 @@
 import type { Problem, ProblemOptions } from '@mortise/module-sdk'
 import { hostProblems } from '../http/problems.ts'
 
-// Bearer tokens in a request and in the challenges that refuse them (RFC 6750). What goes into a
-// challenge is constant or configured, never a part of the token.
+// Bearer tokens in requests and in the challenges that refuse them (RFC 6750). A challenge contains
+// only constant or configured text, never a part of the token.
 
 /**
  * The token of an `Authorization` header.
- * @throws {Problem} 401 for another scheme, and for anything that is no token
+ * @throws {Problem} 401 for another scheme or a malformed token
  */
 export function bearerToken(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)
@@ -14,7 +14,10 @@ export function bearerToken(authorization: string): string {
   return authorization.slice(scheme[0].length)
 }
 
-/** 401: a token that is no proof of anything. @param description without quotes and backslashes (RFC 6750 §3) */
+/**
+ * 401: an invalid token.
+ * @param description without quotes and backslashes (RFC 6750 §3)
+ */
 export function invalidToken(description: string, options?: Pick<ProblemOptions, 'cause'>): Problem {
   return hostProblems.create(
     'unauthorized',
@@ -26,7 +29,7 @@ export function invalidToken(description: string, options?: Pick<ProblemOptions,
   )
 }
 
-/** 401: a route for signed-in callers, called by somebody who is not. */
+/** 401: a route for signed-in callers without a signed-in caller. */
 export function signInNeeded(scope?: string): Problem {
   const token = scope === undefined ? 'a token' : `a token with the scope ${scope}`
   return hostProblems.create(
@@ -36,7 +39,7 @@ export function signInNeeded(scope?: string): Problem {
   )
 }
 
-/** 403: signed in, without the scope. */
+/** 403: signed in without the scope. */
 export function insufficientScope(scope: string): Problem {
   return hostProblems.create('insufficient-scope', `This needs a token with the scope ${scope}.`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },

@@ -13,10 +13,10 @@ import { ScopeRecordingUser } from './scope-recording-user.ts'
 import type { TokenVerifier } from './tokens.ts'
 import type { User } from './user.ts'
 
-// Who is calling is decided once, before anything of the request's body is read. Credentials that are
-// there and do not hold are refused, never overlooked; the guest cookie is the one exception, since a
-// browser cannot drop it by itself. Nobody becomes somebody else: a caller with several identities is the
-// user of the token, else the guest of the header, else that of the cookie.
+// The caller is decided once, before any of the request's body is read. Invalid credentials are
+// refused, never ignored; the guest cookie is the only exception, because a browser cannot drop it
+// by itself. A caller's identity never changes: with several identities it is the user of the
+// token, else the guest of the header, else the guest of the cookie.
 
 export interface GuestOptions {
   readonly guests: Guests
@@ -29,7 +29,7 @@ export interface CallersOptions extends GuestOptions {
 
 const kCaller = Symbol('caller')
 
-/** Answers `request.caller` and holds every route to its `config.access`. */
+/** Provides `request.caller` and enforces every route's `config.access`. */
 export const callers = fp<CallersOptions>(
   async (app, options) => {
     await app.register(cookies, { hook: false })
@@ -40,7 +40,7 @@ export const callers = fp<CallersOptions>(
       return holds(this, options)
     })
 
-    // Not async: a token that is known is settled without giving up the turn.
+    // Not async: a known token is handled in the same turn.
     app.addHook('onRequest', (request, reply, done) => {
       if (request.is404) return done()
       const { access, url } = request.routeOptions.config
@@ -55,7 +55,8 @@ export const callers = fp<CallersOptions>(
       identified.then((caller) => settle(request, caller, access)).then(() => done(), done)
     })
 
-    // A claim between the look at the token and that at what the guest has would show an emptiness that never was.
+    // A claim between the check of the token and the read of the guest's data would show data that
+    // seems empty.
     app.addHook('onSend', (request, reply, payload, done) => {
       const guest = guestOf(request)
       const isShown = reply.statusCode < 400 || reply.statusCode === 404
@@ -70,13 +71,13 @@ export const callers = fp<CallersOptions>(
   { name: 'callers', fastify: '5.x', dependencies: ['access-rules'] },
 )
 
-/** The guest who is calling, undefined for a user and on a public route. */
+/** The guest of the request; undefined for a user and on a public route. */
 export function guestOf(request: FastifyRequest): Guest | undefined {
   const caller = (request as WithCaller)[kCaller]
   return caller instanceof Guest ? caller : undefined
 }
 
-/** The id of a caller who has shown credentials; undefined for somebody new, and on a public route. */
+/** The id of a caller with credentials; undefined for a new guest and on a public route. */
 export function verifiedId(request: FastifyRequest): string | undefined {
   const caller = (request as WithCaller)[kCaller]
   return caller instanceof Guest && caller.origin === 'new' ? undefined : caller?.id
@@ -88,7 +89,7 @@ export function recordingUserOf(request: FastifyRequest): ScopeRecordingUser | u
   return caller instanceof ScopeRecordingUser ? caller : undefined
 }
 
-/** 401: a guest token is no guest's, or not any more. */
+/** 401: the token of no guest, or no longer one. */
 export function unknownGuest(): Problem {
   return hostProblems.create(
     'unauthorized',
@@ -125,7 +126,7 @@ function identify(
   if (access !== 'caller') throw signInNeeded(access)
   if (header !== undefined) {
     const token = String(header)
-    // What is read is shown only to who is a guest still once it has been read.
+    // A read is checked again before it is shown: the caller must still be a guest after it.
     return (isRead(request.method) && guests.remember(token, 'header')) || guestOfHeader(token, guests)
   }
   const values = cookie.read(request)
@@ -151,8 +152,8 @@ async function guestOfCookie(
 }
 
 /**
- * A token is verified again, which is a look-up until it expires; a guest is one read.
- * @throws {Problem} 503 where nobody can tell now
+ * Verifies a token again, from the cache until it expires; a guest costs one read.
+ * @throws {Problem} 503 if the answer is unknown now
  */
 async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions): Promise<boolean> {
   const { authorization } = request.headers
@@ -174,7 +175,9 @@ function settle(request: FastifyRequest, caller: User | Guest, access: Access): 
   ;(request as WithCaller)[kCaller] = isNoted ? new ScopeRecordingUser(caller) : caller
 }
 
-/** Node keeps the first of several Authorization headers; a proxy in front may have judged by the last. */
+/**
+ * Node keeps the first of several Authorization headers; a proxy in front may have used the last.
+ */
 function hasTwo(rawHeaders: readonly string[], name: string): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

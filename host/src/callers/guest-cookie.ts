@@ -6,7 +6,10 @@ import { GUEST_LIFETIME } from './guests.ts'
 
 /** The cookie that carries a guest's token in a browser. */
 export class GuestCookie {
-  /** With https the `__Host-` prefix: browsers then take it from this host alone, never from a sibling domain. */
+  /**
+   * With https it has the `__Host-` prefix: browsers then accept it from this host alone, never
+   * from a sibling domain.
+   */
   readonly name: 'guest' | '__Host-guest'
   readonly #attributes: CookieSerializeOptions
   readonly #ownSite: OwnSite
@@ -18,7 +21,7 @@ export class GuestCookie {
     this.#attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure }
   }
 
-  /** The values that the request has under the cookie's name, each once: a sibling domain can plant more of them. */
+  /** The distinct values of the cookie in the request: a sibling domain can plant more of them. */
   read({ headers: { cookie } }: FastifyRequest): readonly string[] {
     if (!cookie?.includes(this.name)) return []
     const values = new Set<string>()
@@ -31,9 +34,9 @@ export class GuestCookie {
   }
 
   /**
-   * To be asked before anything is done for which the cookie is written, or that of a guest who is known is cleared: a
-   * form on another site would put a new guest in the place of the one that the browser has, whose cart and purchases
-   * nobody could reach any more.
+   * Call it before the work of a request that sets the cookie, or that clears the cookie of a known
+   * guest: a form on another site could otherwise replace the browser's guest, whose cart and
+   * purchases would then be out of reach.
    *
    * @throws {Problem} `cross-site`
    */

@@ -11,16 +11,16 @@ import {
 } from '@mortise/module-sdk'
 import { LRUCache } from 'lru-cache'
 
-/** Since its last write. */
+/** Counted from the last write, in milliseconds. */
 export const GUEST_LIFETIME = 30 * DAY
-/** Guests who are remembered by their tokens. */
+/** Size of the cache of guests by token. */
 const MOST_KNOWN = 10_000
-/** Guests who are deleted in one transaction at most. */
+/** Guests deleted per transaction at most. */
 const FORGOTTEN_AT_ONCE = 200
 
 /**
- * A caller without an account: whoever holds its token. Its caller id is `guest:` and a TypeID, so that it is
- * never a user's. A new one exists in memory only, until its first write stores it.
+ * A caller without an account, identified by a token. Its caller id is `guest:` and a TypeID, so it
+ * never equals a user's. A new guest exists in memory only, until its first write stores it.
  */
 export class Guest implements Caller {
   readonly id: string
@@ -37,7 +37,7 @@ export class Guest implements Caller {
     this.#token = token
   }
 
-  /** The secret that makes somebody this guest. A method, so that no logger prints it. */
+  /** The guest's secret. A method, so that no logger prints it. */
   revealToken(): string {
     return this.#token
   }
@@ -47,37 +47,38 @@ export class Guest implements Caller {
   }
 }
 
-/** Guests as the database knows them: by the SHA-256 of their tokens. */
+/** The guests in the database, found by the SHA-256 of their tokens. */
 export class Guests {
   readonly #database: Database
-  /** Those whom tokens have proved, the latest. */
+  /** The guests of the latest verified tokens. */
   readonly #known = new LRUCache<string, string>({ max: MOST_KNOWN })
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  /** Somebody new, with 256 bits nobody else has. */
+  /** Creates a guest with 256 random bits. */
   create(): Guest {
     return new Guest(newId('guest'), randomBytes(32).toString('base64url'), 'new')
   }
 
-  /** The guest whom `token` proves, undefined for a token that is malformed, unknown, expired or claimed. One read. */
+  /** The guest of `token`; undefined for a malformed, unknown, expired or claimed one. One read. */
   async find(token: string, origin: 'header' | 'cookie'): Promise<Guest | undefined> {
     if (!isToken(token)) return undefined
     const hash = hashOf(token)
     const row = await this.#database.maybeOne<{ id: string; token_hash: string }>(sql`
       SELECT id, token_hash FROM mortise_guest
       WHERE token_hash = ${hash} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
-    // The index compares byte by byte, but hashes: what its timing tells is of no use in guessing a token.
+    // The index compares byte by byte, but it compares hashes: their timing does not help to guess
+    // a token.
     if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
     this.#known.set(token, row.id)
     return new Guest(row.id, token, origin)
   }
 
   /**
-   * The first guest whom the values of a cookie prove, undefined where none of them does. At most one read for each
-   * value that could be a token; the head of a request, of 8 KiB, has room for 160.
+   * The guest of the first valid value of a cookie; undefined without one. At most one read per
+   * value that could be a token; a request head of 8 KiB has room for 160.
    */
   async findFirst(tokens: readonly string[]): Promise<Guest | undefined> {
     for (const token of tokens) {
@@ -87,13 +88,16 @@ export class Guests {
     return undefined
   }
 
-  /** The guest whom `token` has proved before, who may have expired or been claimed since: look by `isStill`. No read. */
+  /**
+   * The guest that `token` identified before; it may have expired or been claimed since, so check
+   * with `isStill`. No read.
+   */
   remember(token: string, origin: 'header' | 'cookie'): Guest | undefined {
     const key = this.#known.get(token)
     return key === undefined ? undefined : new Guest(key, token, origin)
   }
 
-  /** Whether this guest has not expired, and nobody has claimed it. One read. */
+  /** Whether this guest is neither expired nor claimed. One read. */
   async isStill(guest: Guest): Promise<boolean> {
     const row = await this.#database.maybeOne(
       sql`SELECT 1 AS still FROM mortise_guest WHERE id = ${guest.key} AND expires_at > ${Date.now()} AND claimed_by IS NULL`,
@@ -103,9 +107,9 @@ export class Guests {
   }
 
   /**
-   * Makes the guest of `token` one whom `user` has claimed: nobody is this guest any more. `now` tells whether it
-   * happened now; undefined where no such guest is the user's to claim. Kept for as long as a guest, to tell
-   * the same again.
+   * Marks the guest of `token` as claimed by `user` and so ends it. `now` is true if this call did
+   * it; undefined if there is no such guest for the user to claim. The mark stays for a guest's
+   * lifetime, so a repeated claim has the same result.
    *
    * @param user a caller id
    */
@@ -118,7 +122,7 @@ export class Guests {
     if (!row || (row.claimedBy !== null && row.claimedBy !== user)) return undefined
     if (row.claimedBy === null) {
       const expires = now + GUEST_LIFETIME
-      // A write of this guest at the same time renews this very row, so that one of the two comes first.
+      // A concurrent write of this guest renews the same row, so the two run one after the other.
       yield* run(sql`
         UPDATE mortise_guest
         SET claimed_by = ${user}, expires_at = ${expires}, expiry_day = ${dayOf(expires)} WHERE id = ${row.id}`)
@@ -126,7 +130,10 @@ export class Guests {
     return { id: callerId(row.id), now: row.claimedBy === null }
   }
 
-  /** Remembers a new guest. @returns when it expires, in epoch milliseconds */
+  /**
+   * Stores a new guest.
+   * @returns its expiry in epoch milliseconds
+   */
   *store(guest: Guest): Transaction<number> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
@@ -137,7 +144,10 @@ export class Guests {
     return expires
   }
 
-  /** Has a known guest expire later, since it writes. False where it has expired or been claimed meanwhile. */
+  /**
+   * Extends the lifetime of a known guest after a write. False if it has expired or been claimed
+   * meanwhile.
+   */
   *renew(guest: Guest): Transaction<boolean> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
@@ -148,7 +158,10 @@ export class Guests {
     return changes > 0
   }
 
-  /** Deletes some of those who expired before today (UTC); answers whether there may be more of them. */
+  /**
+   * Deletes some guests that expired before today (UTC).
+   * @returns whether there may be more
+   */
   *forgetExpired(now = Date.now()): Transaction<boolean> {
     const forgotten = yield* run(sql`
       DELETE FROM mortise_guest WHERE id IN (

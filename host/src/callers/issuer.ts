@@ -12,28 +12,34 @@ import { assertTokenType } from './token-type.ts'
 import { userOf } from './token-user.ts'
 import type { User } from './user.ts'
 
-/** Clocks differ; a token's `exp` and `nbf` are taken this many seconds leniently. */
+/** Tolerance for `exp` and `nbf` in seconds, since clocks differ. */
 const CLOCK_TOLERANCE = 30
 
-/** Between two lines about a key that is of no use, in milliseconds: anybody can name it. */
+/**
+ * Shortest time between two lines about an unusable key, in milliseconds, because any client can
+ * name one.
+ */
 const SILENCE = 60_000
 
-/** Verifies the tokens of one issuer: its own keys, and the one set of algorithms that fits them. */
+/** Verifies the tokens of one issuer with its own keys and the algorithms that fit them. */
 export interface IssuerVerifier {
-  /** How long, in milliseconds, a verdict holds at most. */
+  /** How long a verdict is valid at most, in milliseconds. */
   readonly maxAge: number
-  /** Checks type, signature and claims. Rejects with jose's errors, or a Problem: 503 where the keys cannot be had. */
+  /**
+   * Checks type, signature and claims. Rejects with jose's errors, or with a Problem: 503 if the
+   * keys are unavailable.
+   */
   verify(token: string): Promise<VerifiedToken>
 }
 
 export interface VerifiedToken {
   readonly user: User
-  /** When it expires, leniently, in epoch milliseconds. */
+  /** The token's expiry plus the tolerance, in epoch milliseconds. */
   readonly expires: number
 }
 
 /**
- * @param config one of those that `assertIssuers` lets pass
+ * @param config an issuer that passed `assertIssuers`
  * @throws {TypeError} for a secret that is too short
  */
 export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
@@ -44,7 +50,7 @@ export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): Is
     return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
   }
   const { audience } = config
-  // RFC 9864 has renamed what signs with Ed25519.
+  // RFC 9864 renames the algorithm for Ed25519.
   const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
   const source = keySource(config)
   const { find } = new IssuerKeys(source, log)
@@ -67,7 +73,7 @@ function verifier(
     requiredClaims: config.claims?.subject === undefined ? ['exp', 'sub'] : ['exp'],
     clockTolerance: CLOCK_TOLERANCE,
   }
-  // Before a key is looked for: jose has seen to the algorithm by then.
+  // Runs before the key look-up, after jose has checked the algorithm.
   const key: JWTVerifyGetKey = (header, token) => {
     assertTokenType(header.typ, config.typ)
     return find(header, token)
@@ -76,7 +82,7 @@ function verifier(
     maxAge,
     async verify(token) {
       const { payload } = await jwtVerify(token, key, options)
-      // A logout token (OpenID Connect Back-Channel Logout 1.0) need not have a typ that says so.
+      // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
       if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
       const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
       return { user: userOf(payload, config), expires }
@@ -84,7 +90,10 @@ function verifier(
   }
 }
 
-/** jose throws an error of its own for a wrong token, and others for a key that is of no use: RSA below 2048 bits, or a private one. */
+/**
+ * jose throws its own errors for a wrong token, and others for an unusable key: RSA below 2048
+ * bits, or a private one.
+ */
 function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {
   let silentUntil = 0
   return (error) => {

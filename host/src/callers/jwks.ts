@@ -7,20 +7,27 @@ import { LRUCache } from 'lru-cache'
 import { hostProblems } from '../http/problems.ts'
 import type { KeySource } from './published-keys.ts'
 
-/** Between two looks at an issuer, whatever they are for: an attacker's tokens make no more of them. */
+/**
+ * Shortest time between two requests to an issuer, in milliseconds, so that an attacker's tokens
+ * cannot cause more.
+ */
 const PAUSE = 5_000
-/** From here on keys are read again, while the old ones serve. */
+/** From this age, in milliseconds, keys are fetched again while the old ones serve. */
 const REFRESH_AGE = 300_000
-/** How long keys serve, and a verdict by them holds: a withdrawn key twice as long at most. */
+/**
+ * How long keys and verdicts are valid, in milliseconds: a withdrawn key serves twice as long at
+ * most.
+ */
 export const KEYS_MAX_AGE = 600_000
-/** Characters of the names of absent keys that are remembered. */
+/** Size of the cache of absent key names, in characters. */
 const ABSENT_SIZE = 256 * 1024
 
 /**
- * The keys that an issuer publishes: read when first needed, again when old, and when a token names a key
- * that is not among them. A key is absent only if it is not in a set that was read after a token named it:
- * until then nobody knows, so that a new key is never refused for the keys that others make up. It is absent only
- * until the next look is due: an issuer, or a cache in front of it, may publish a key after it has signed with it.
+ * The keys that an issuer publishes. They are fetched when first needed, when old, and when a token
+ * names an unknown key. A key counts as absent only if a set fetched after a token named it does
+ * not contain it; until then its absence is unknown, so made-up keys never cause the refusal of a
+ * new key. It stays absent only until the next fetch is due: an issuer, or a cache in front of it,
+ * may publish a key after its first use.
  *
  * All times are those of `performance`, which never jumps.
  */
@@ -28,15 +35,18 @@ export class IssuerKeys {
   readonly #source: KeySource
   readonly #log: FastifyBaseLogger | undefined
   #find: JWTVerifyGetKey = () => Promise.reject(new errors.JWKSNoMatchingKey())
-  /** The look that brought the keys; looks are counted as they begin. */
+  /** The number of the fetch that brought the keys; fetches are numbered at their start. */
   #keysOf = 0
   #looks = 0
-  /** When that look began. */
+  /** The start of that fetch. */
   #asked = Number.NEGATIVE_INFINITY
   #nextLook = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
   #isAway = false
-  /** By the name of a key that was not here, the looks that had begun then: a later one tells whether it is there. */
+  /**
+   * By the name of an absent key, the number of fetches at the time; a later fetch tells whether
+   * the key exists.
+   */
   readonly #absent = new LRUCache<string, number>({
     maxSize: ABSENT_SIZE,
     maxEntrySize: 1024,
@@ -49,8 +59,8 @@ export class IssuerKeys {
   }
 
   /**
-   * The key that `header` names. Throws jose's errors where the token is at fault, and a 503 Problem where
-   * nobody can tell yet: the token may be good, and "401" would tell a client to throw it away.
+   * The key that `header` names. Throws jose's errors for a bad token, and a 503 Problem while the
+   * answer is unknown: the token may be valid, and a 401 would make the client discard it.
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     const looks = this.#looks
@@ -84,7 +94,10 @@ export class IssuerKeys {
     return named ?? looks
   }
 
-  /** One look at a time, which serves all who wait. @throws {Problem} 503 where it fails or is not due */
+  /**
+   * Runs one fetch at a time for all waiting callers.
+   * @throws {Problem} 503 if it fails or is not due
+   */
   async #look(): Promise<void> {
     if (!this.#looking && performance.now() < this.#nextLook) throw this.#unavailable()
     this.#looking ??= this.#read().finally(() => {
@@ -118,7 +131,10 @@ export class IssuerKeys {
   }
 }
 
-/** 503: the token may be good, but there is no key here to tell. @param wait milliseconds until it is worth another try */
+/**
+ * 503: the token may be valid, but its key is unavailable.
+ * @param wait milliseconds until the next try makes sense
+ */
 export function keysUnavailable(wait = PAUSE, cause?: unknown): Problem {
   const seconds = Math.max(1, Math.ceil(wait / 1000))
   return hostProblems.create(

@@ -6,7 +6,7 @@ import { mintToken } from './mint-token.ts'
 export interface ApplicationToken {
   readonly directory: string
   readonly subject: string
-  /** Scopes with spaces between. */
+  /** Scopes separated by spaces. */
   readonly scope?: string | undefined
   /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
   readonly expiresIn: string
@@ -15,8 +15,8 @@ export interface ApplicationToken {
 
 /**
  * Signs a JWT with the application's own secret.
- * @throws {IdentityError} where it is another one than that of the last start
- * @throws {ConfigError} where it has none; TypeError for a wrong value
+ * @throws {IdentityError} if the secret differs from that of the last start
+ * @throws {ConfigError} if there is no secret; TypeError for a wrong value
  */
 export async function mintApplicationToken(token: ApplicationToken): Promise<string> {
   const config = await readConfig(token.directory, token.environment)

@@ -4,13 +4,16 @@ import { isSubject, subjectRule } from './subject.ts'
 
 export interface TokenToMint extends OwnIssuer {
   readonly subject: string
-  /** Scopes with spaces between. */
+  /** Scopes separated by spaces. */
   readonly scope?: string | undefined
   /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
   readonly expiresIn: string
 }
 
-/** Signs a JWT of the application itself. @throws {TypeError} saying which value is wrong */
+/**
+ * Signs a JWT of the application itself.
+ * @throws {TypeError} that names the wrong value
+ */
 export async function mintToken({ issuer, secret, subject, scope, expiresIn }: TokenToMint): Promise<string> {
   if (!isSubject(subject)) throw new TypeError(`the subject must have ${subjectRule}`)
   if (scope !== undefined && !/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) {

@@ -1,20 +1,23 @@
 import type { JSONWebKeySet } from 'jose'
 import { isKeyUrl, type RemoteIssuer } from '../config/token-issuer.ts'
 
-/** For all that one look at an issuer takes. */
+/** Limit for a whole fetch, in milliseconds. */
 const TIMEOUT = 5_000
-/** Bytes of a document, decompressed: some hundred keys with their certificates. */
+/** Bytes of a decompressed document: some hundred keys with their certificates. */
 const DOCUMENT_SIZE = 256 * 1024
 
 /** Where an issuer publishes its keys. */
 export interface KeySource {
-  /** What is asked first, for the log. */
+  /** The URL requested first, for the log. */
   readonly url: string
-  /** Reads the keys; what it resolves with is not checked. Rejects with what to tell the operator. */
+  /** Reads the keys without a check of the result. Rejects with a message for the operator. */
   read(): Promise<JSONWebKeySet>
 }
 
-/** `jwksUri`, or what the issuer's metadata name (OpenID Connect Discovery 1.0 §4); nothing that a token says. */
+/**
+ * Uses `jwksUri` or the issuer's metadata (OpenID Connect Discovery 1.0 §4), and nothing from a
+ * token.
+ */
 export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jwksUri'>): KeySource {
   if (jwksUri !== undefined)
     return { url: jwksUri, read: () => readJson(jwksUri, AbortSignal.timeout(TIMEOUT)) }
@@ -26,7 +29,7 @@ export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jw
       const metadata = await readJson<{ issuer?: unknown; jwks_uri?: unknown } | null>(url, signal)
       if (metadata?.issuer !== issuer) throw new Error(`${url} is not the metadata of the issuer "${issuer}"`)
       const found = metadata.jwks_uri
-      // Nobody but an issuer on loopback sends us to loopback.
+      // Only an issuer on loopback may redirect to loopback.
       if (typeof found !== 'string' || !isKeyUrl(found) || (isHttp(found) && !isHttp(issuer)))
         throw new Error(`${url} has no jwks_uri with https`)
       return readJson(found, signal)

@@ -2,7 +2,7 @@ import type { Caller } from '@mortise/module-sdk'
 import { insufficientScope } from './bearer.ts'
 import type { User } from './user.ts'
 
-/** A user in one request, with notes of the scopes that they were found to have: its answer may depend on these. */
+/** A user in one request. It records the scopes found, because the response may depend on them. */
 export class ScopeRecordingUser implements Caller {
   readonly kind = 'user'
   readonly id: string
@@ -21,7 +21,7 @@ export class ScopeRecordingUser implements Caller {
     return isFound
   }
 
-  /** The scopes that were asked for and found so far. */
+  /** The requested scopes that the user has. */
   found(): readonly string[] {
     return [...this.#found]
   }

@@ -1,11 +1,14 @@
 import { invalidToken } from './bearer.ts'
 
-/** `JWT`, since many issuers send no other (RFC 9068 has `at+jwt`); none, since it may be left out. */
+/**
+ * `JWT`, because many issuers send no other (RFC 9068 has `at+jwt`), or none, because it is
+ * optional.
+ */
 const usual: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
 
 /**
- * Refuses a token that says it is something else: a logout token, a DPoP proof (RFC 8725 §3.11).
- * @param demanded the one type that is accepted, if its issuer has one
+ * Refuses a token of another type: a logout token, a DPoP proof (RFC 8725 §3.11).
+ * @param demanded the only accepted type, if its issuer has one
  * @throws {Problem} 401
  */
 export function assertTokenType(typ: unknown, demanded?: string): void {
@@ -14,7 +17,7 @@ export function assertTokenType(typ: unknown, demanded?: string): void {
   throw invalidToken('its typ is not that of an access token of its issuer')
 }
 
-/** RFC 7515 §4.1.9: case is nothing, and `application/` may be left out. */
+/** RFC 7515 §4.1.9: case does not matter, and `application/` is optional. */
 function mediaType(typ: unknown): unknown {
   return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '') : typ
 }

@@ -7,8 +7,9 @@ import { User } from './user.ts'
 type ClaimsRule = Pick<RemoteIssuer, 'issuer' | 'claims' | 'scopes'>
 
 /**
- * The user that verified claims name. Scopes are in `scope`, else in `scp`, where the issuer's rule names no other claim.
- * @throws {Problem} 401 for claims that name nobody
+ * The user of verified claims. Scopes are in `scope`, else in `scp`, unless the issuer's rule names
+ * another claim.
+ * @throws {Problem} 401 for claims without a subject
  */
 export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes }: ClaimsRule): User {
   const subject = place.subject === undefined ? claims.sub : claimAt(claims, place.subject)
@@ -22,7 +23,7 @@ export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes 
   return new User(issuer, subject, own ? values.flatMap((value) => own.get(value) ?? []) : values)
 }
 
-/** One string with blanks between (RFC 8693 §4.2), or a list as some issuers send. */
+/** One space-separated string (RFC 8693 §4.2), or a list as some issuers send. */
 function valuesOf(claim: unknown): readonly string[] {
   if (claim === undefined) return []
   if (typeof claim === 'string') return claim.split(' ').filter(Boolean)
@@ -30,7 +31,7 @@ function valuesOf(claim: unknown): readonly string[] {
   throw invalidToken('its claim scope must be a string or a list of strings')
 }
 
-/** The claim of that name, or what a JSON Pointer leads to. */
+/** The claim with that name, or the value at a JSON Pointer. */
 function claimAt(claims: JWTPayload, place: string): unknown {
   if (!place.startsWith('/')) return own(claims, place)
   const path = place.slice(1).split('/')

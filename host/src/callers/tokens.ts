@@ -9,35 +9,41 @@ import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './issue
 import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096
-/** Characters of verified tokens that are remembered: some ten thousand tokens of usual length. */
+/** Cache size in characters of verified tokens: some ten thousand tokens of usual length. */
 const CACHE_SIZE = 8 * 1024 * 1024
 
-/** Verifies JWTs, each one once: a token that was verified costs a look-up until it expires. */
+/** Verifies each JWT once: a verified token costs a cache look-up until it expires. */
 export interface TokenVerifier {
-  /** The caller that `token` proves, at once where it is known. @throws {Problem} 401; 503 where keys cannot be had */
+  /**
+   * The caller of `token`, synchronously if cached.
+   * @throws {Problem} 401; 503 if keys are unavailable
+   */
   verify(token: string): User | Promise<User>
 }
 
 interface Verdict extends VerifiedToken {
-  /** When it is checked again, on the clock of `performance`, which never jumps. */
+  /** The time of the next check, on the clock of `performance`, which never jumps. */
   readonly until: number
 }
 
 export interface TokenVerifierOptions {
-  /** Each with an `iss` and keys of its own: a token is only ever checked against the issuer it names. */
+  /**
+   * Each has an `iss` and keys of its own. A token is only checked against the issuer that it
+   * names.
+   */
   readonly issuers: readonly TokenIssuer[]
-  /** Hears of issuers whose keys cannot be had. */
+  /** Logs issuers with unavailable keys. */
   readonly log?: FastifyBaseLogger
 }
 
-/** @throws {TypeError} for a configuration that cannot be safe */
+/** @throws {TypeError} for an unsafe configuration */
 export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): TokenVerifier {
   assertIssuers(issuers)
   const verifiers = new Map<unknown, IssuerVerifier>(
     issuers.map((config) => [config.issuer, issuerVerifier(config, log)]),
   )
 
-  // Only tokens that hold are remembered, so what a stranger makes up takes no room.
+  // Caches valid tokens only, so made-up tokens take no memory.
   const verdicts = new LRUCache<string, Verdict>({
     maxSize: CACHE_SIZE,
     sizeCalculation: (_verdict, token) => token.length,
@@ -59,11 +65,11 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
   return {
     verify(token) {
       const verdict = verdicts.get(token)
-      // Its issuer need not be asked, and may be away.
+      // Does not ask its issuer, which may be unreachable.
       if (verdict && Date.now() >= verdict.expires) throw invalidToken('it has expired')
       if (verdict && performance.now() < verdict.until) return verdict.user
       if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
-      // jose overlooks blanks in base64, so that one token could be written, and remembered, in many ways.
+      // jose ignores spaces in base64, so one token could be written, and cached, in many ways.
       if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is no well-formed JWT')
       const twin = running.get(token)
       if (twin) return twin
@@ -74,7 +80,7 @@ export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): Tok
   }
 }
 
-/** Why jose refused a token. Its messages have quotes, which a challenge may not. */
+/** jose's reason for a refusal. Its messages contain quotes, which a challenge may not. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is missing or wrong`

@@ -1,9 +1,10 @@
 import type { Caller } from '@mortise/module-sdk'
 
 /**
- * A signed-in caller. Its id is `user:`, the issuer as encodeURIComponent writes it, `:` and the subject as
- * it is: the first two colons delimit, since an encoded issuer has none, so no two users share an id, and no
- * user has a guest's. One instance serves every request with the same token, hence frozen.
+ * A signed-in caller. Its id is `user:`, the issuer encoded by encodeURIComponent, `:` and the
+ * subject. The first two colons delimit, since an encoded issuer contains none, so no two users
+ * share an id and no user has a guest's id. One frozen instance serves every request with the same
+ * token.
  */
 export class User implements Caller {
   readonly id: string

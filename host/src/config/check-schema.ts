@@ -1,12 +1,15 @@
 import { Ajv } from 'ajv'
 import { clauseOf, schemaErrors } from './schema-errors.ts'
 
-/** What validators are made with, once `checkSchema` has looked at their schemas: each would compile the schema of schemas for itself. */
+/**
+ * Options of validators whose schemas `checkSchema` has checked: otherwise each would compile the
+ * meta-schema for itself.
+ */
 export const checkedSchemas = { validateSchema: false, meta: false } as const
 
 let ajv: Ajv | undefined
 
-/** @throws {Error} where `schema` is no JSON Schema (draft 7), saying what is wrong */
+/** @throws {Error} with the fault if `schema` is no JSON Schema (draft 7) */
 export function checkSchema(schema: object): void {
   ajv ??= new Ajv({ verbose: true })
   if (ajv.validateSchema(schema)) return

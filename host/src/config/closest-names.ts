@@ -1,4 +1,7 @@
-/** Those of `known` that `name` may be a slip of, nearest first: a few edits apart, or one within the other. */
+/**
+ * The names in `known` that `name` may be a typo of, nearest first: a few edits apart, or one
+ * within the other.
+ */
 export function nearest(name: string, known: Iterable<string>): string[] {
   return [...new Set(known)]
     .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
@@ -12,7 +15,7 @@ function distanceOf(name: string, candidate: string): number {
   return editDistance(name, candidate)
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements that make `b` of `a`. */
+/** Levenshtein distance: insertions, deletions and replacements from `a` to `b`. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -19,16 +19,19 @@ import { assertIssuers, type OwnIssuer, type TokenIssuer } from './token-issuer.
 
 // The only reader of app.config.json and of the environment.
 
-/** app.config.json with its defaults, the environment's overrides, and what is derived from both. */
+/**
+ * app.config.json with its defaults, the overrides of the environment, and values derived from
+ * both.
+ */
 export interface Config extends Static<typeof configSchema> {
   /** The application folder, absolute. */
   readonly directory: string
-  /** The SQLite file, absolute; undefined where the database is a PostgreSQL. */
+  /** The SQLite file, absolute; undefined for PostgreSQL. */
   readonly databaseFile: string | undefined
-  /** Signs and verifies the application's own JWTs; undefined where `app init` has made none. */
+  /** Signs and verifies the application's own JWTs; undefined if `app init` has made none. */
   readonly secret: Uint8Array | undefined
   readonly environment: Environment
-  /** Variables that begin with APP_ and are no settings: misspelled, or somebody else's. */
+  /** Variables that begin with APP_ and are no settings: misspelled, or of another program. */
   readonly unknownVariables: readonly string[]
 }
 
@@ -38,7 +41,7 @@ export const secretFile = (directory: string) => join(directory, '.app', 'secret
 /** Read elsewhere: by `readSecret` below, and by the test suites. */
 const otherVariables = ['APP_SECRET', 'APP_TEST_DATABASE_URL']
 
-/** @throws {ConfigError} naming the key that is wrong */
+/** @throws {ConfigError} that names the wrong key */
 export async function readConfig(directory: string, environment: Environment = process.env): Promise<Config> {
   const file = configFile(directory)
   const settings = parseObject((await readOptionalText(file)) ?? '{}', file)
@@ -62,7 +65,7 @@ export async function readConfig(directory: string, environment: Environment = p
   }
 }
 
-/** What `openStorage` opens. */
+/** The argument of `openStorage`. */
 export function databaseAddress({
   database,
   databaseFile,
@@ -70,11 +73,11 @@ export function databaseAddress({
   return databaseFile === undefined ? { url: database } : { file: databaseFile }
 }
 
-/** The database, for people: no password. */
+/** A label of the database without its password. */
 export const nameOfDatabase = ({ database, databaseFile }: Pick<Config, 'database' | 'databaseFile'>) =>
   databaseFile ?? nameOfDatabaseSetting(database)
 
-/** The setting "database", for people: no password. */
+/** A label of the setting "database" without its password. */
 export function nameOfDatabaseSetting(database: string): string {
   if (!isPostgresUrl(database)) return database
   try {
@@ -84,7 +87,10 @@ export function nameOfDatabaseSetting(database: string): string {
   }
 }
 
-/** The setting `envFile`, which is read before all else; undefined where it is not set or the configuration is broken. */
+/**
+ * The setting `envFile`, which is read before everything else; undefined if it is not set or the
+ * configuration is broken.
+ */
 export async function readEnvFileSetting(
   directory: string,
   { APP_ENV_FILE }: Environment = process.env,
@@ -99,14 +105,14 @@ export async function readEnvFileSetting(
   }
 }
 
-/** Where the secret is looked for. */
+/** Where the secret is expected. */
 export const nameOfSecret = ({ directory, environment }: Pick<Config, 'directory' | 'environment'>) =>
   environment.APP_SECRET === undefined ? secretFile(directory) : 'APP_SECRET'
 
 /**
- * The settings of one module: `modules.<id>` of the config, overridden by APP_MODULES_<ID>_…, checked
- * against the module's own schema.
- * @throws {ConfigError} naming the key that is wrong
+ * The settings of one module: `modules.<id>` of the config with overrides from APP_MODULES_<ID>_…,
+ * checked against the module's own schema.
+ * @throws {ConfigError} that names the wrong key
  */
 export function moduleSettings(
   config: Pick<Config, 'modules' | 'environment'>,
@@ -124,20 +130,20 @@ export function moduleSettings(
   return settings
 }
 
-/** The application as an issuer of tokens, where `app init` has given it a name and a secret. */
+/** The application as a token issuer, if `app init` has given it a name and a secret. */
 export function ownIssuer({ auth, secret }: Pick<Config, 'auth' | 'secret'>): OwnIssuer | undefined {
   return auth.issuer !== undefined && secret !== undefined ? { issuer: auth.issuer, secret } : undefined
 }
 
-/** Everybody whose tokens are accepted. */
+/** All accepted token issuers. */
 export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssuer[] {
   const own = ownIssuer(config)
   return own ? [own, ...config.auth.issuers] : config.auth.issuers
 }
 
 /**
- * Checks what no schema says of settings that are otherwise right.
- * @throws {ConfigError} without the URL of the database, which may hold a password
+ * Checks rules for host settings beyond the schema.
+ * @throws {ConfigError} without the URL of the database, which may contain a password
  */
 export function assertHostSettings(
   { database, auth }: Pick<Static<typeof configSchema>, 'database' | 'auth'>,
@@ -163,8 +169,8 @@ function assertSetting(name: string, check: () => void): void {
 }
 
 /**
- * The text of APP_SECRET or of `.app/secret`: at least 32 bytes, used as they are.
- * @returns undefined where neither is there
+ * The text of APP_SECRET or `.app/secret`: at least 32 bytes, used as they are.
+ * @returns undefined without either
  */
 async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
   const text = environment.APP_SECRET ?? (await readOptionalText(secretFile(directory)))?.trim()

@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs'
 import { many, maybeOne, run, sql, type Transaction } from '@mortise/module-sdk'
 import { type AppliedMigration, changeDatabaseFile, readDatabaseFile, type Storage } from '@mortise/storage'
 
-/** The id of a database; null where it has none yet, undefined where no application is in it. */
+/** The id of a database; null without an id, undefined without an application in it. */
 export type DatabaseId = string | null | undefined
 
-/** The tables that each database has rows of its own in: these go nowhere with other data. */
+/** Tables with rows that belong to one database and never move with other data. */
 export const keptTables = ['mortise_identity']
 
 export const recordedId = sql`SELECT id FROM mortise_identity`
 
-/** @param applied what the ledger has */
+/** @param applied the migrations in the ledger */
 export function* findDatabaseId(applied: readonly AppliedMigration[]): Transaction<DatabaseId> {
   if (applied.length === 0) return undefined
   const canHave = applied.some(({ module, name }) => module === 'host' && name === '010-identity')
@@ -23,13 +23,14 @@ export async function readDatabaseId(storage: Storage): Promise<DatabaseId> {
   return await storage.snapshot(() => findDatabaseId(applied))
 }
 
-/** The id of a SQLite file that others may have open; undefined also where there is no file. */
+/** The id of a SQLite file that other processes may have open; undefined also without a file. */
 export const readFileId = (file: string): DatabaseId =>
   existsSync(file) ? readDatabaseFile(file, findDatabaseId) : undefined
 
 /**
- * Takes the id out of a database file, unless it is `own`: data that come from elsewhere are a database of their own.
- * @returns whether it is
+ * Removes the id from a database file, unless it is `own`: data from elsewhere form a database of
+ * their own.
+ * @returns whether it is `own`
  */
 export function removeIdentity(file: string, own: string | undefined): boolean {
   return changeDatabaseFile(file, function* () {

@@ -1,9 +1,9 @@
-/** The part of JSON Schema that is put into words. */
+/** The part of JSON Schema that can be described. */
 interface Described {
   readonly [keyword: string]: unknown
 }
 
-/** What a schema asks for, to stand after "must be": `an integer from 1 to 9999`. */
+/** A description of a schema, to follow "must be": `an integer from 1 to 9999`. */
 export function describeSchema(schema: Described): string {
   if ('const' in schema) return JSON.stringify(schema.const)
   if (Array.isArray(schema.enum)) return oneOf(schema.enum.map((value) => JSON.stringify(value)))

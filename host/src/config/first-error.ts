@@ -3,18 +3,18 @@ import addFormats from 'ajv-formats'
 import { checkedSchemas } from './check-schema.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
 
-/** Of each schema, compiled when it is first needed. */
+/** By schema, compiled on first use. */
 const validators = new WeakMap<object, ValidateFunction>()
 let ajv: Ajv | undefined
 
-/** The first place of `value` that `schema`, a JSON Schema, refuses; undefined where there is none. */
+/** The first place of `value` that violates `schema`, a JSON Schema; undefined if valid. */
 export function firstError(schema: object, value: unknown): SchemaError | undefined {
   let validate = validators.get(schema)
   if (validate === undefined) {
     const options = { ...checkedSchemas, strict: false, verbose: true, addUsedSchema: false }
     ajv ??= addFormats.default(new Ajv(options))
     validate = ajv.compile(schema)
-    // The compiler keeps every schema that it has seen, and modules come and go.
+    // The compiler keeps every schema, but modules come and go.
     ajv.removeSchema(schema)
     validators.set(schema, validate)
   }

@@ -9,11 +9,12 @@ import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
 import { type DatabaseId, recordedId } from './database-id.ts'
 import { ConfigError } from './settings.ts'
 
-// An application remembers in `.app/identity.json` which database is its own, by an id that the database has too, and
-// which secret it signs with. Each start compares both. So a lost or another database is never taken for a new one.
+// An application stores in `.app/identity.json` the id of its database, which the database has too,
+// and a hash of its signing secret. Each start compares both, so a lost or another database is
+// never taken for a new one.
 //
-// Without `database`, in a fresh clone and after `app restore`, the next start takes the database that is there.
-// With `database: null`, after `app init` and `--new-database`, it also makes a new one.
+// Without `database`, in a fresh clone and after `app restore`, the next start adopts the existing
+// database. With `database: null`, after `app init` and `--new-database`, it also makes a new one.
 // A database without an id gets one then.
 
 const Identity = Type.Object({
@@ -24,10 +25,10 @@ export type Identity = Static<typeof Identity>
 
 export const newIdentity: Identity = { database: null, secret: null }
 
-/** What can be wrong with database and secret. */
+/** The possible problems with database and secret. */
 export const identityProblems = ['database-lost', 'other-database', 'secret-lost', 'other-secret'] as const
 
-/** The database or the secret is not the application's own; the message names both. */
+/** The database or the secret does not belong to the application; the message names both. */
 export class IdentityError extends ConfigError {
   override readonly name = 'IdentityError'
   readonly code: (typeof identityProblems)[number]
@@ -42,7 +43,10 @@ export class IdentityError extends ConfigError {
 
 export const identityFile = (directory: string) => join(directory, '.app', 'identity.json')
 
-/** @returns undefined where nothing is remembered. @throws {ConfigError} where the file is broken */
+/**
+ * @returns undefined without a stored identity
+ * @throws {ConfigError} if the file is broken
+ */
 export async function readIdentity(directory: string): Promise<Identity | undefined> {
   const file = identityFile(directory)
   let value: unknown
@@ -65,15 +69,18 @@ export async function writeIdentity(directory: string, identity: Identity): Prom
 }
 
 /**
- * The next start takes the database that it finds.
- * @param isEmpty whether no application is in it yet: then it may also be made
+ * Lets the next start adopt the database that it finds.
+ * @param isEmpty no application is in it yet: then it may also be made
  */
 export async function removeDatabaseIdentity(directory: string, isEmpty = false): Promise<void> {
   const { secret = null } = (await readIdentity(directory)) ?? {}
   await writeIdentity(directory, { ...(isEmpty && { database: null }), secret })
 }
 
-/** @param found the id of the database that the configuration names. @throws {IdentityError} */
+/**
+ * @param found the id of the configured database
+ * @throws {IdentityError}
+ */
 export function assertOwnDatabase(config: Config, identity: Identity | undefined, found: DatabaseId): void {
   const { directory } = config
   const name = nameOfDatabase(config)
@@ -106,7 +113,7 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   )
 }
 
-/** @throws {IdentityError} where the secret is not the one that the application last served with */
+/** @throws {IdentityError} if the secret differs from that of the application's last start */
 export function assertOwnSecret(config: Config, identity: Identity | undefined): void {
   const own = identity?.secret
   if (!own || fingerprintOf(config) === own.fingerprint) return
@@ -126,10 +133,10 @@ export function assertOwnSecret(config: Config, identity: Identity | undefined):
   )
 }
 
-/** Gives the database an id where it has none, and remembers it together with the secret. */
+/** Gives the database an id if it has none, and stores it together with the secret. */
 export async function remember(config: Config, storage: Storage): Promise<void> {
   const claim = () => storage.transaction(() => claimId(randomUUID()))
-  // Once more where it is not known whether the first time was committed: both leave the same id.
+  // Repeated if the outcome of the first commit is unknown: both leave the same id.
   const { id } = await claim().catch((error) => {
     if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return claim()
     throw error
@@ -140,7 +147,7 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
     secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
   }
   if (Value.Equal(await readIdentity(config.directory), identity)) {
-    // A former start may have failed to sync it.
+    // A previous start may have failed to sync it.
     await syncPath(dirname(identityFile(config.directory)))
   } else {
     await writeIdentity(config.directory, identity)
@@ -153,7 +160,7 @@ function* claimId(id: string): Transaction<{ id: string }> {
   return yield* one<{ id: string }>(recordedId)
 }
 
-/** Stays true where the folder is moved. */
+/** Stays valid if the folder is moved. */
 function locationOf(config: Config): string {
   const { databaseFile, directory } = config
   const inside = databaseFile && relative(directory, databaseFile)

@@ -1,6 +1,6 @@
 import { ConfigError } from './settings.ts'
 
-/** The application was taken on by a newer host than this one, which cannot know what that has written. */
+/** A newer host has changed the application in ways that this one does not know. */
 export class NewerHostError extends ConfigError {
   override readonly name = 'NewerHostError'
 }

@@ -1,26 +1,26 @@
 import type { ErrorObject } from 'ajv'
 import { describeSchema } from './describe-schema.ts'
 
-/** A place of a value that its schema refuses. */
+/** A place of a value that violates its schema. */
 export interface SchemaError {
   /** The names and positions that lead to it. */
   readonly path: readonly string[]
-  /** What is wrong, to stand after its name. */
+  /** What is wrong, to follow its name. */
   readonly reason: string
-  /** Where the schema does not know the place: the names that it knows there. */
+  /** For an unknown name: the names that the schema knows there. */
   readonly known?: readonly string[]
 }
 
 export interface Wording {
-  /** What a property is called: `field` by default. */
+  /** The word for a property: `field` by default. */
   readonly noun?: string
-  /** Whether a description stands for its pattern: callers of an API read no regular expressions. */
+  /** Replaces patterns by their descriptions: callers of an API cannot read regular expressions. */
   readonly hidesPatterns?: boolean
-  /** What is said of strings that have not the form that they should, by its name. */
+  /** The reason for strings with a wrong format, by the format's name. */
   readonly formats?: Readonly<Record<string, { readonly reason: string }>>
 }
 
-/** What a schema refuses, in words. The validator must be `verbose`. */
+/** The violations of a schema, in words. The validator must be `verbose`. */
 export function schemaErrors(
   errors: readonly ErrorObject[] | null | undefined,
   wording: Wording = {},
@@ -29,7 +29,7 @@ export function schemaErrors(
   const unions = all.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   return (
     all
-      // What each branch of a union lacks says less than the union itself.
+      // The union itself says more than the errors of its branches.
       .filter(({ schemaPath }) => unions.every((union) => !schemaPath.startsWith(`${union.schemaPath}/`)))
       .map((error) => ({ path: pathOf(error), ...reasonOf(error, wording) }))
   )
@@ -80,7 +80,7 @@ function reasonOf(
   }
 }
 
-/** One of them as a clause: `"server.port" must be an integer`. */
+/** One error as a clause: `"server.port" must be an integer`. */
 export function clauseOf({ path, reason }: SchemaError, below: readonly string[] = []): string {
   const key = [...below, ...path].join('.')
   return key === '' ? `it ${reason}` : `"${key}" ${reason}`

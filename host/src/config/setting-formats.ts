@@ -1,14 +1,14 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { isKeyUrl } from './token-issuer.ts'
 
-/** Whether it is an address, or one with as many bits as it may have. */
+/** Whether it is an address, or a range with a valid number of bits. */
 function isRange(text: string): boolean {
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1
   return Number(bits ?? 0) <= longest
 }
 
-/** The forms of strings that settings have. What is wrong with a `database` is told by who reads it. */
+/** The string formats of settings. The reader of `database` reports its errors. */
 export const settingFormats = {
   origin: {
     test: (text: string) => URL.canParse(text) && new URL(text).origin === text,

@@ -5,13 +5,13 @@ import { nearest } from './closest-names.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
 import { settingFormats } from './setting-formats.ts'
 
-/** Text by name, as process.env. */
+/** Text by name, like process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting that is wrong; the message names its key and says why. */
+/** An invalid setting; the message names its key and the reason. */
 export class ConfigError extends Error {
   override readonly name: string = 'ConfigError'
-  /** What is wrong, a clause for each; each begins with its key in quotes where there is one. */
+  /** One clause for each error; each begins with its key in quotes if there is one. */
   readonly wrong: readonly string[]
 
   constructor(message: string, wrong: readonly string[] = [message], options?: ErrorOptions) {
@@ -21,11 +21,11 @@ export class ConfigError extends Error {
 }
 
 /**
- * Overrides settings from the environment, in place: `server.maxConnections` by APP_SERVER_MAX_CONNECTIONS.
- * Strings are taken as they are, everything else is JSON.
+ * Overrides settings from the environment, in place: `server.maxConnections` by
+ * APP_SERVER_MAX_CONNECTIONS. Strings are taken as they are, everything else is JSON.
  *
- * @param path where `target` lies in app.config.json
- * @returns the variables that were used
+ * @param path the place of `target` in app.config.json
+ * @returns the used variables
  */
 export function overrideFromEnvironment(
   target: Record<string, unknown>,
@@ -56,17 +56,17 @@ export function variableOf(path: readonly string[]): string {
 }
 
 export interface SettingsOrigin {
-  /** Where `target` lies in app.config.json. */
+  /** The place of `target` in app.config.json. */
   readonly path?: readonly string[]
-  /** The variables that overrode something in it. */
+  /** The variables that overrode settings in it. */
   readonly variables?: readonly string[]
-  /** Where all the rest comes from. */
+  /** The file with all other settings. */
   readonly file?: string
 }
 
 /**
  * Checks settings against their JSON Schema and fills in its defaults, in place.
- * @throws {ConfigError} naming every key that is wrong, and the variable or file that it comes from
+ * @throws {ConfigError} that names every wrong key and its variable or file
  */
 export function checkSettings(
   target: Record<string, unknown>,
@@ -91,7 +91,7 @@ export function checkSettings(
   throw new ConfigError(wrong.join('; '), [...ofVariables, ...ofFile])
 }
 
-/** The configuration is read several times in one command. */
+/** One command reads the configuration several times. */
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
 function validatorOf(schema: TSchema): ValidateFunction {
@@ -111,7 +111,7 @@ function validatorOf(schema: TSchema): ValidateFunction {
   return validate
 }
 
-/** Why, and which one is meant where it is unknown. */
+/** The reason, with the closest known names for an unknown one. */
 function reasonOf({ path, reason, known }: SchemaError): string {
   const [near] = known === undefined ? [] : nearest(path.at(-1) as string, known)
   return near === undefined ? reason : `${reason}: did you mean "${near}"?`

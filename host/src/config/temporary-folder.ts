@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { acquireFileLock } from '@mortise/storage'
 
-/** What such a folder in an application's `.app` begins with. One whose `lock` nobody holds was left by a killed process. */
+/**
+ * The prefix of such a folder in an application's `.app`. If nobody holds its `lock`, a killed
+ * process has left it.
+ */
 export const temporaryPrefix = '.temporary-'
 
 /**
- * Does `work` in an empty folder for this user alone, which is gone afterwards: in the system's temporary folder, or in
- * `.app` of the application where that cannot be written.
- * @throws {NodeJS.ErrnoException} where neither can
+ * Runs `work` in an empty folder for this user alone, and removes the folder afterwards. It lies in
+ * the system's temporary folder, or in `.app` if that is not writable.
+ * @throws {NodeJS.ErrnoException} if neither is writable
  */
 export async function inTemporaryFolder<Result>(
   application: string | undefined,
@@ -41,7 +44,7 @@ async function inOwnFolder<Result>(
     `${temporaryPrefix}${randomBytes(8).toString('hex')}`,
   )
   const inside = join(folder, 'empty')
-  // With the lock, at once: a folder without one was left.
+  // With its lock at once: a folder without one counts as left over.
   mkdirSync(inside, { recursive: true, mode: 0o700 })
   let lock: ReturnType<typeof acquireFileLock>
   try {

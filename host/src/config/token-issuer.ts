@@ -1,30 +1,36 @@
 /** The application itself, which signs with its own secret (HS256). */
 export interface OwnIssuer {
-  /** The exact `iss` of its tokens, as of every issuer. */
+  /** The exact `iss` of its tokens, as for every issuer. */
   readonly issuer: string
   /** At least 32 bytes. */
   readonly secret: Uint8Array
 }
 
-/** Somebody else, who signs with keys that are published. */
+/** Another issuer, which publishes its keys. */
 export interface RemoteIssuer {
   readonly issuer: string
-  /** Where its keys are; without it, its OpenID configuration says so. */
+  /** The URL of its keys; without it, its OpenID configuration names it. */
   readonly jwksUri?: string
-  /** The `aud` that its tokens for this application carry. */
+  /** The `aud` of its tokens for this application. */
   readonly audience: string
   readonly algorithms: readonly SigningAlgorithm[]
-  /** The one `typ` that its tokens must have. */
+  /** The required `typ` of its tokens. */
   readonly typ?: string
-  /** Where a token has what: the name of a claim, or a JSON Pointer (RFC 6901) into the claims. */
+  /**
+   * The place of subject and scope in its tokens: the name of a claim, or a JSON Pointer (RFC 6901)
+   * into the claims.
+   */
   readonly claims?: { readonly subject?: string; readonly scope?: string }
-  /** The scopes that each value of the issuer stands for; other values stand for none. */
+  /** The scopes for each value of the issuer; other values stand for none. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>
 }
 
 export type TokenIssuer = OwnIssuer | RemoteIssuer
 
-/** What a remote issuer may sign with: public keys only, or a public key would be a secret that everybody knows. */
+/**
+ * The algorithms of remote issuers: asymmetric only, since otherwise the published key would be the
+ * secret.
+ */
 export const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
@@ -33,14 +39,20 @@ const ISSUER_LENGTH = 500
 
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/** Whether keys may be read from there: over anything but https (http on loopback) they could be forged on the way. */
+/**
+ * Whether keys may be read from this URL: without https (http on loopback) they could be forged on
+ * the way.
+ */
 export function isKeyUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || (protocol === 'http:' && loopback.has(hostname))
 }
 
-/** @throws {TypeError} for issuers that cannot be safe together; its message may stand after the name of a setting */
+/**
+ * @throws {TypeError} for an unsafe combination of issuers; its message may follow the name of a
+ * setting
+ */
 export function assertIssuers(issuers: readonly (TokenIssuer | Pick<OwnIssuer, 'issuer'>)[]): void {
   const names = new Set<string>()
   for (const config of issuers) {

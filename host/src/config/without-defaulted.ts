@@ -1,6 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 
-/** A schema for whoever writes the object: what has a default may be left out; only code that reads it finds it always there. */
+/**
+ * The schema for an author of the object, who may omit properties with a default; code that reads
+ * it always finds them.
+ */
 export function withoutDefaulted(schema: TSchema): TSchema {
   const { required, properties } = schema
   if (!Array.isArray(required)) return schema

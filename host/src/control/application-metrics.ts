@@ -3,9 +3,9 @@ import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/met
 import type { ApplicationState } from './application-state.ts'
 
 /**
- * What runs, as figures.
- * @param inFlight requests that are being answered
- * @param shed requests that were refused, since there were too many
+ * Metrics of the running application.
+ * @param inFlight requests in progress
+ * @param shed requests refused because there were too many
  */
 export function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,

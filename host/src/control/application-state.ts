@@ -1,18 +1,18 @@
 import type { Engine } from '@mortise/storage'
 import type { RegisteredModule } from '../modules/host-module.ts'
 
-/** What runs, for the `app` command. */
+/** The state of a running application, for the `app` command. */
 export interface ApplicationState {
   readonly pid: number
   /** The version of the host. */
   readonly host: string
   readonly url: string
-  /** Of the database that it began with. */
+  /** Of the database at its start. */
   readonly engine: Engine
   readonly generation: number
-  /** How often another generation has taken over since the start. */
+  /** Switches since the start. */
   readonly switches: number
-  /** Packages whose code was loaded since the start; that of replaced ones stays in memory until the end. */
+  /** Packages loaded since the start; replaced ones stay in memory until the end. */
   readonly loadedPackages: number
   readonly modules: readonly {
     readonly id: string
@@ -20,16 +20,17 @@ export interface ApplicationState {
     readonly state: RegisteredModule['state']
     readonly reason?: string
   }[]
-  /** The processes that serve, where `pid` is their parent; absent where one serves alone. */
+  /** The processes that serve, if `pid` is their parent; absent for a single process. */
   readonly workers?: readonly { readonly pid: number; readonly host: string; readonly generation: number }[]
-  /** Those that do not answer now; absent where all do. */
+  /** The workers that do not respond now; absent if all do. */
   readonly silentWorkers?: readonly number[]
 }
 
 /**
- * The state of an application that several processes serve: what is worst of each module, the oldest generation.
- * @param states one at least
- * @param silent the processes that have none, since they do not answer
+ * The state of an application with several processes: the worst state of each module, the oldest
+ * generation.
+ * @param states at least one
+ * @param silent the processes without a state, since they do not respond
  */
 export function mergeStates(
   states: readonly ApplicationState[],

@@ -4,7 +4,8 @@ import type { DatabaseOperationName, InputArgument, OutputOf } from './operation
 import { runAlone } from './run-alone.ts'
 
 /**
- * Has the running host do an operation on the database, which is its own; where none runs, does it itself.
+ * Runs an operation on the application's database: in the running host, or without one in this
+ * process.
  * @throws as `callRunningHost` or `runAlone`
  */
 export async function callApplication<Name extends DatabaseOperationName>(
@@ -18,7 +19,7 @@ export async function callApplication<Name extends DatabaseOperationName>(
     return await runAlone(directory, name, ...input)
   } catch (error) {
     if (!(error instanceof StorageBusyError)) throw error
-    // A host that was started a moment ago.
+    // A host has started in the meantime.
     const second = await callRunningHost(directory, name, ...input)
     if (second === undefined) throw error
     return second

@@ -11,14 +11,14 @@ import { type InputArgument, type OperationName, type OutputOf, operations } fro
 import { ResponseDeadline } from './response-deadline.ts'
 
 /**
- * Has the host that runs the application in `directory` do an operation; undefined where none does, or where all its
- * processes have just ended and are about to be replaced. A host does nothing for a request that was given up before
- * it came to it.
- * @throws {HostSilentError} where it gives no sign of life
+ * Calls an operation of the host that serves the application in `directory`; undefined without a
+ * host, or if all its processes have just ended and are about to be replaced. A host ignores a
+ * request that was given up before the host read it.
+ * @throws {HostSilentError} without a sign of life
  * @throws {HostEndedError}
- * @throws {HostRefusedError} where it does not do it
- * @throws {StillNeededError} where another host of the database needs what would go
- * @throws {NodeJS.ErrnoException} with the socket as its `path`, where this user may not connect to it
+ * @throws {HostRefusedError} if the host refuses
+ * @throws {StillNeededError} if another host of the database needs what would be removed
+ * @throws {NodeJS.ErrnoException} with the socket as its `path`, if this user may not connect to it
  */
 export async function callRunningHost<Name extends OperationName>(
   directory: string,
@@ -29,8 +29,8 @@ export async function callRunningHost<Name extends OperationName>(
 }
 
 /**
- * What the running host runs, see `callRunningHost`.
- * @param firstSign how long it may take to be heard of, in milliseconds
+ * The state of the running host, see `callRunningHost`.
+ * @param firstSign time limit for the first sign of life, in milliseconds
  */
 export async function stateWithin(
   directory: string,
@@ -79,8 +79,8 @@ interface Refusal {
 }
 
 /**
- * Sends the body only once the host has heard the rest (`100 Continue`), and listens for its signs of life (`102
- * Processing`).
+ * Sends the body only after the host has read the head (`100 Continue`), and listens for its signs
+ * of life (`102 Processing`).
  */
 function begin(
   socketPath: string,
@@ -113,18 +113,18 @@ function begin(
   return { sent, answered, silence }
 }
 
-/** How often a holder of writes says that it is at work, in milliseconds. */
+/** How often the holder of a write pause sends a sign of life, in milliseconds. */
 const KEEP_EVERY = 5_000
 
-/** Writes that the running host holds back until this is let go of, or its connection ends in another way. */
+/** The running host's write pause. It lasts until its release or the end of its connection. */
 export interface PausedWrites {
   release(): void
 }
 
 /**
- * Has the running host hold back writes; undefined where none runs.
+ * Pauses writes in the running host; undefined without a host.
  * @param file the SQLite file that the caller takes for its database
- * @throws {Error} saying why it does not
+ * @throws {Error} with the reason of a refusal
  */
 export async function pauseWrites(directory: string, file: string): Promise<PausedWrites | undefined> {
   const { sent, answered, silence } = begin(controlSocket(directory), 'hold', { file })
@@ -132,7 +132,7 @@ export async function pauseWrites(directory: string, file: string): Promise<Paus
   if (response === undefined) return undefined
   if (response.statusCode === 200) {
     silence.end()
-    // That it ends is noticed by who asks for the next thing.
+    // The next call notices the end of the connection.
     response.resume().on('error', () => {})
     const keep = () => void callRunningHost(directory, 'keep').catch(() => {})
     const timer = setInterval(keep, KEEP_EVERY).unref()
@@ -148,7 +148,7 @@ const isNobody = ({ code = '' }: NodeJS.ErrnoException) =>
 
 function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
   if (error instanceof HostEndedError) return error
-  // As many wait to be heard as may.
+  // The socket's queue of waiting connections is full.
   if (error.code === 'EAGAIN') return new HostSilentError(hostProcess(socketPath))
   const isDenied = error.code === 'EACCES' || error.code === 'EPERM'
   return isDenied ? Object.assign(error, { path: socketPath }) : gone(error)

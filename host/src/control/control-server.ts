@@ -9,17 +9,17 @@ import { type DatabaseOperation, type HostOperation, RefusedError } from './oper
 import { operations } from './operations.ts'
 
 /**
- * Does what the `app` command asks of a running application, by `inject` or on the control socket: `GET` or `POST` to
- * the name of an operation, with its input and output as JSON.
+ * Serves the operations of the `app` command on a running application, by `inject` or on the
+ * control socket: `GET` or `POST` to the name of an operation, with input and output as JSON.
  *
- * What cannot be done is 409 `{ reason }`, with the `module` or `stillNeeded` where one is to blame, or 507 for want of
- * room; nothing has changed then.
+ * A refused operation responds with 409 `{ reason }`, plus the `module` or `stillNeeded` that
+ * caused it, or with 507 for lack of space; nothing has changed then.
  */
 export function createControl(application: RunningApplication, logger: FastifyBaseLogger): FastifyInstance {
   const app = fastify()
   app.setErrorHandler((error: Error, _request, reply) => {
     const status = statusOf(error)
-    // A command has given up before it was heard, which is its own news.
+    // A command gave up before its request was read, and reports that itself.
     const hasLeft = (error as NodeJS.ErrnoException).code === 'ECONNRESET'
     if (status === 500) logger[hasLeft ? 'debug' : 'error'](error, 'a control request failed')
     return reply.code(status).send({

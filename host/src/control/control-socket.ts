@@ -14,9 +14,9 @@ import { sendProgress } from './send-progress.ts'
 const MAX_PATH_BYTES = 100
 
 /**
- * Where the host of the application in `directory` listens for the `app` command. Each machine has one of its own,
- * since several may share the folder. An application in a deep folder has it in a folder of the user's own below the
- * system's temporary one.
+ * The control socket of the host of the application in `directory`. Each machine has its own, since
+ * several may share the folder. An application in a deep folder has it in a user folder below the
+ * system's temporary folder.
  */
 export function controlSocket(directory: string): string {
   const near = join(directory, '.app', `control-${shortHash(hostname(), 8)}.sock`)
@@ -24,7 +24,10 @@ export function controlSocket(directory: string): string {
   return join(tmpdir(), `mortise-${process.getuid?.() ?? 'user'}`, `${shortHash(directory, 16)}.sock`)
 }
 
-/** Where a host may listen, likeliest first: a machine's name changes, and an older host had another name for it. */
+/**
+ * The possible sockets of a host, likeliest first: a machine's name changes, and an older host
+ * named it differently.
+ */
 export async function controlSockets(directory: string): Promise<string[]> {
   const own = controlSocket(directory)
   const names = await readdir(join(directory, '.app')).catch(() => [])
@@ -32,13 +35,16 @@ export async function controlSockets(directory: string): Promise<string[]> {
   return [...new Set([own, ...others.map((name) => join(directory, '.app', name))])]
 }
 
-/** @throws {StorageBusyError} where a host runs the application in this folder, on this machine, already */
+/**
+ * @throws {StorageBusyError} if a host already serves the application in this folder on this
+ * machine
+ */
 export async function assertNoHost(directory: string): Promise<void> {
   const socket = connect(controlSocket(directory))
   try {
     await once(socket, 'connect')
   } catch (error) {
-    // Otherwise as many wait for it as may: it is there, and hangs.
+    // EAGAIN: the queue of connections is full, so the host exists and hangs.
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
   } finally {
     socket.destroy()
@@ -47,14 +53,15 @@ export async function assertNoHost(directory: string): Promise<void> {
 }
 
 /**
- * Has `control` listen on the socket, for this user alone, in the place of what a dead host may have left there.
- * @throws {StorageBusyError} where another host listens
+ * Makes `control` listen on the socket, for this user alone, and replaces the socket of a dead
+ * host.
+ * @throws {StorageBusyError} if another host listens
  */
 export async function openControlSocket(control: FastifyInstance, directory: string): Promise<void> {
   const socket = controlSocket(directory)
   const folder = dirname(socket)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Fails for a folder that belongs to somebody else, as it should.
+  // Fails, as it should, for a folder of another user.
   await chmod(folder, 0o700)
   await assertNoHost(directory)
   await rm(socket, { force: true })

@@ -1,15 +1,15 @@
 import type { HostProcess } from './host-process.ts'
 
-/** The running host has gone before it had answered: what it was asked for may have been done, or not. */
+/** The running host ended before it responded: the operation may be done or not. */
 export class HostEndedError extends Error {
   override readonly name: string = 'HostEndedError'
 }
 
-/** The running host is there and does not answer: what it was asked for may have been done, or not. */
+/** The running host does not respond: the operation may be done or not. */
 export class HostSilentError extends HostEndedError {
   override readonly name = 'HostSilentError'
   readonly pid: number | undefined
-  /** Whether its process is stopped, and goes on once it is woken. */
+  /** Its process is stopped, and continues once it is woken. */
   readonly isStopped: boolean
 
   constructor({ pid, state }: HostProcess) {
@@ -19,12 +19,12 @@ export class HostSilentError extends HostEndedError {
   }
 }
 
-/** The running host did not do what it was asked for. */
+/** The running host refused the operation. */
 export class HostRefusedError extends Error {
   override readonly name = 'HostRefusedError'
-  /** 409 where it may not be, 507 where the host has no room; something unexpected otherwise. */
+  /** 409 for a refusal, 507 for lack of space; otherwise unexpected. */
   readonly status: number
-  /** What the host says, with the module to blame, if any. */
+  /** The host's reason, with the module to blame, if any. */
   readonly reason: string
 
   constructor(status: number, reason: string) {

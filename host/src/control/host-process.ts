@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 
 export interface HostProcess {
-  /** Undefined where it has not said. */
+  /** Undefined if the host has not written it. */
   readonly pid: number | undefined
   readonly state: 'stopped' | 'on disk' | 'unknown'
 }
 
-/** Where the host that listens on `socket` says which process it is: one that hangs cannot be asked. */
+/**
+ * The file with the process id of the host that listens on `socket`, because a host that hangs
+ * cannot respond.
+ */
 export const pidFile = (socket: string) => socket.replace(/\.sock$/, '.pid')
 
 /** The process that listens on a control socket, as the operating system sees it. */
@@ -15,7 +18,7 @@ export const hostProcess = (socket: string): HostProcess =>
 
 export function processOf(pid: number | undefined): HostProcess {
   if (pid === undefined) return { pid, state: 'unknown' }
-  // Linux only. The name in parentheses may have spaces.
+  // Linux only. The name in parentheses may contain spaces.
   const [, code = ''] = /\) (\S)/.exec(textOf(`/proc/${pid}/stat`)) ?? []
   return { pid, state: states[code] ?? 'unknown' }
 }

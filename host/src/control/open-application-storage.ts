@@ -6,9 +6,10 @@ import { assertOwnDatabase, readIdentity } from '../config/identity.ts'
 import { openStorage } from '../events/open-storage.ts'
 
 /**
- * Opens the database of an application, which is its own or, where `app init` or an explicit command allows it, new.
- * @throws {IdentityError} where it is missing or another one; nothing is made or changed then
- * @throws {StorageBusyError} where another host or command has the SQLite file open
+ * Opens the application's own database, or a new one if `app init` or an explicit command allows
+ * it.
+ * @throws {IdentityError} if it is missing or another one; nothing is made or changed then
+ * @throws {StorageBusyError} if another host or command has the SQLite file open
  * @throws {StorageUnreachableError}
  */
 export async function openApplicationStorage(
@@ -30,7 +31,7 @@ export async function openApplicationStorage(
   }
 }
 
-/** Whether an application has no database yet and may make one: then it holds nothing. SQLite only. */
+/** Whether an application has no database yet and may make one. SQLite only. */
 export async function isDatabaseStillToCome(config: Config): Promise<boolean> {
   if (config.databaseFile === undefined || existsSync(config.databaseFile)) return false
   return (await readIdentity(config.directory))?.database === null

@@ -11,37 +11,38 @@ import type { ApplicationState } from './application-state.ts'
 import { openApplicationStorage } from './open-application-storage.ts'
 import type { WritePause } from './write-pause.ts'
 
-/** An application whose database is open: by its running host, or by a command where none runs. */
+/** An application with an open database: in its running host, or in a command without a host. */
 export interface OpenApplication {
   readonly config: Config
   readonly storage: Storage
-  /** Absent where no host runs. */
+  /** Absent without a host. */
   readonly installed?: InstalledModules
   readonly hosts: {
-    /** Absent where no host runs. */
+    /** Absent without a host. */
     readonly self?: ServingHost
     /** The other hosts that serve from the same database. SQLite has none. */
     others(): Promise<readonly ServingHost[]>
   }
 }
 
-/** An application that a host runs. */
+/** An application served by a host. */
 export interface RunningApplication extends OpenApplication {
   readonly installed: InstalledModules
   readonly hold: WritePause
   state(): ApplicationState
   metrics(): Promise<readonly MetricFamily[]>
-  /** Watches the change of a generation for so long at least, in milliseconds, and waits for that. */
+  /** Watches the change of a generation for at least this many milliseconds, and waits as long. */
   settle(generation: number, milliseconds: number): Promise<Verdict | 'watched'>
   /** Tells the other hosts of the database what this one serves. */
   tellHosts(): Promise<void>
 }
 
 /**
- * Opens the database of an application that no host runs, for as long as `work` takes.
- * @param options.takesRecords whether waiting records are first written to the audit trail
- * @throws {IdentityError} where it is missing or another one
- * @throws {StorageBusyError} where a host runs after all, or another command has the SQLite file open
+ * Opens the database of an application without a running host, for the duration of `work`.
+ * @param options.takesRecords first imports the pending audit records
+ * @throws {IdentityError} if it is missing or another one
+ * @throws {StorageBusyError} if a host has started meanwhile, or another command has the SQLite
+ * file open
  */
 export async function whileOpen<Result>(
   config: Config,
@@ -50,7 +51,7 @@ export async function whileOpen<Result>(
 ): Promise<Result> {
   const storage = await openApplicationStorage(config, { onFatal: rethrow })
   try {
-    // Where that fails they wait for the next one.
+    // If that fails, they wait for the next command.
     if (takesRecords) await importPendingRecords(config.directory, storage).catch(() => {})
     return await work({ config, storage, hosts: { others: () => servingHosts(storage) } })
   } finally {
@@ -58,7 +59,9 @@ export async function whileOpen<Result>(
   }
 }
 
-/** @throws {StillNeededError} where another host of the database serves these modules in another form than this one */
+/**
+ * @throws {StillNeededError} if another host of the database serves these modules in another form
+ */
 export async function assertMigrationsUnused(
   { config, hosts }: OpenApplication,
   modules: readonly string[],

@@ -3,22 +3,22 @@ import type { TSchema } from '@sinclair/typebox'
 import { type Config, readConfig } from '../config/config.ts'
 import { configSchema } from '../config/config-schema.ts'
 
-/** A setting of the host that has changed since it was started. */
+/** A host setting that has changed since the start. */
 export interface PendingSetting {
   /** `server.port` */
   readonly key: string
   /** Undefined for none. It may be a secret: a URL with a password. */
   readonly inForce?: unknown
-  /** What the next start would take. It may be a secret too. */
+  /** The value at the next start. It may be a secret too. */
   readonly next?: unknown
 }
 
-// What modules take is theirs, and aliases are read by the command alone.
+// Modules handle their own settings, and only the command reads aliases.
 const { $schema: _, modules: __, aliases: ___, ...properties } = configSchema.properties
 
 /**
- * What the host would take up with its next start, in the environment that it has.
- * @throws {ConfigError} where app.config.json is wrong
+ * The changed settings that the next start would use, in the host's environment.
+ * @throws {ConfigError} if app.config.json is invalid
  */
 export async function pendingSettings(config: Config): Promise<PendingSetting[]> {
   return differing(properties, config, await readConfig(config.directory, config.environment), [])

@@ -12,11 +12,11 @@ export interface ControlResponse {
   readonly body: unknown
 }
 
-/** Several processes that serve one application, as an operation has them. */
+/** Several processes that serve one application, as operations see them. */
 export interface Pool {
   askOne(request: ControlRequest): Promise<ControlResponse | undefined>
   askAll(request: ControlRequest): Promise<ControlResponse[]>
-  /** What they have in common; undefined where none answers just now. */
+  /** Their common state; undefined if none responds now. */
   state(): Promise<ApplicationState | undefined>
   readonly serving: number
   readonly silent: readonly number[]
@@ -31,20 +31,23 @@ const nobody: ControlResponse = {
 export const byOne = async (pool: Pool, request: ControlRequest): Promise<ControlResponse> =>
   (await pool.askOne(request)) ?? nobody
 
-/** Answers as one that cannot do it, if any. */
+/** Runs a request on all. Returns the response of one that failed, if any. */
 export async function byAll(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
   const answers = await pool.askAll(request)
   return answers.find(({ status }) => status !== 200) ?? answers[0] ?? nobody
 }
 
-/** The same, without those that are silent: they read the lock when they wake, or their successors do. */
+/**
+ * Runs a request on all but silent processes: these, or their successors, read the lock when they
+ * continue.
+ */
 export async function byAllAwake(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
   const all = await pool.askAll(request)
   const heard = all.filter(({ status }) => status !== 504)
   return heard.find(({ status }) => status !== 200) ?? heard[0] ?? all[0] ?? nobody
 }
 
-/** The answer of a pool in which none has answered. */
+/** The response of a pool without any response. */
 export function unheard({ silent: [pid] }: Pool): ControlResponse {
   return pid === undefined ? nobody : { status: 504, body: { reason: `process ${pid} is silent`, pid } }
 }

@@ -3,11 +3,14 @@ import { HostSilentError } from './host-errors.ts'
 import { hostProcess } from './host-process.ts'
 import type { Operation } from './operation.ts'
 
-/** How long a host may take to say that it has heard a request, in milliseconds. */
+/** Time limit for the first sign of life after a request, in milliseconds. */
 const FIRST_SIGN = 5_000
-/** How long it may say nothing while it works on one. It says something once a second, unless it holds its event loop. */
+/**
+ * Time limit between two signs of life, in milliseconds. The host sends one per second, unless its
+ * event loop is blocked.
+ */
 const SILENCE = 10_000
-/** How long a host that was silent before may take to show that it is so no more. */
+/** Time limit for a host that was silent before, in milliseconds. */
 const ONCE_MORE = 500
 const TELL_EVERY = 10_000
 const TICK = 250
@@ -16,13 +19,14 @@ const TICK = 250
 const silent = new Map<string, HostSilentError>()
 const listener = new AsyncLocalStorage<(text: string) => void>()
 
-/** Does `work`, and has `tell` told what it waits for whenever the running host takes long. */
+/** Runs `work`, and calls `tell` with the reason for the wait if the running host is slow. */
 export const reportingWaits = <Result>(tell: (text: string) => void, work: () => Result): Result =>
   listener.run(tell, work)
 
 /**
- * The limit of one request to the host that listens on `socket`: on its silence, not on its work. It counts ticks of this
- * process, so nobody is late because this process was stopped, or the machine slept.
+ * The time limit of one request to the host that listens on `socket`. It limits the host's silence,
+ * not its work. It counts ticks of this process, so a stopped process or a sleeping machine makes
+ * nobody late.
  */
 export class ResponseDeadline {
   readonly #socket: string
@@ -33,7 +37,7 @@ export class ResponseDeadline {
   #silentFor = 0
   #waited = 0
 
-  /** @param firstSign instead of the usual limit, in milliseconds */
+  /** @param firstSign replaces the usual limit, in milliseconds */
   constructor(
     socket: string,
     operation: Operation,

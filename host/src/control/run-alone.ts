@@ -7,8 +7,8 @@ import type { DatabaseOperation } from './operation.ts'
 import { type DatabaseOperationName, type InputArgument, type OutputOf, operations } from './operations.ts'
 
 /**
- * Does an operation on an application that no host runs.
- * @throws {StorageBusyError} where one runs after all
+ * Runs an operation on an application without a host.
+ * @throws {StorageBusyError} if a host has started meanwhile
  * @throws as the operation does
  */
 export async function runAlone<Name extends DatabaseOperationName>(

@@ -4,14 +4,14 @@ import { replaceFile, type Storage } from '@mortise/storage'
 import { type Config, configFile } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
 
-/** How long a holder may give no sign of life, in seconds in which this process runs. */
+/** How long the holder may give no sign of life, in seconds in which this process runs. */
 const SILENCE = 30
 
 /**
- * Keeps the host from writing while its data move to another database. It lasts as long as the connection of who asked
- * for it, so one that is killed holds up nobody, and as long as that says that it is at work, so one that is stopped does not
- * either. Once the configuration names the other database, which only this host
- * brings about, it lasts to the end of the process: nothing is written that would stay behind.
+ * Pauses writes while the data move to another database. The pause lasts as long as the holder's
+ * connection and its signs of life, so neither a killed nor a stopped holder blocks writes. After
+ * the configuration names the other database, which only this host can do, the pause lasts to the
+ * end of the process: no write may stay behind.
  */
 export class WritePause {
   readonly #storage: Storage
@@ -25,12 +25,12 @@ export class WritePause {
     this.#config = config
   }
 
-  /** Whether the configuration names another database by now: writes are held to the end. */
+  /** The configuration names another database: the pause lasts to the end. */
   get hasMoved(): boolean {
     return this.#moved
   }
 
-  /** @throws {ConfigError} where the host has another database, or would have after a restart */
+  /** @throws {ConfigError} if the host has another database, or would have after a restart */
   async begin(file: string, holder: ServerResponse): Promise<void> {
     let isGone = false
     holder.once('close', () => {
@@ -64,12 +64,12 @@ export class WritePause {
     holder.writeHead(200, { 'content-type': 'application/json' }).write('{}\n')
   }
 
-  /** The holder is at work. */
+  /** A sign of life from the holder. */
   keep(): void {
     this.#silentFor = 0
   }
 
-  /** @throws {ConfigError} where writes are not held, or somebody has changed the configuration meanwhile */
+  /** @throws {ConfigError} if writes are not paused, or the configuration has changed meanwhile */
   async moveTo(former: string, next: string): Promise<void> {
     const file = await realpath(configFile(this.#config.directory))
     if (this.#holder === undefined) throw new ConfigError('writes are not held any more')
@@ -78,14 +78,14 @@ export class WritePause {
       if (!(await replaceFile(file, former, next)))
         throw new ConfigError('app.config.json has changed meanwhile')
     } catch (error) {
-      // Written or not: what is there decides, also for who starts next.
+      // Even if the write failed, the file's content decides, as it does for the next start.
       this.#moved = (await readFile(file, 'utf8').catch(() => next)) === next
       if (!this.#moved && this.#holder === undefined) this.#storage.release()
       throw error
     }
   }
 
-  /** Lets go of who holds: the host stops. */
+  /** Releases the holder: the host stops. */
   end(): void {
     this.#holder?.end()
   }

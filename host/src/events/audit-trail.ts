@@ -11,27 +11,26 @@ import {
 import { MOST_ROWS } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** `taken back`: a change of the application that its host could not serve. */
+/** `taken back`: the host could not serve the change and reverted it. */
 const Outcome = Type.Unsafe<'done' | 'taken back'>({ type: 'string', enum: ['done', 'taken back'] })
 export type Outcome = Static<typeof Outcome>
 
-/** A record of the audit trail. */
 export interface AuditRecord {
-  /** Grows with each record, with gaps; null for one that waits in the application folder. */
+  /** Grows with each record, with gaps; null for a record that waits in the application folder. */
   readonly seq: number | null
   /** RFC 3339, UTC. */
   readonly at: string
-  /** A caller's id, `module:` and a module's id, or `os:` and a user of the operating system. */
+  /** A caller's id, `module:` and a module's id, or `os:` and an operating system user. */
   readonly actor: string
   readonly action: string
   readonly object: string
   readonly outcome: Outcome
-  /** Null for what was not done in a request. */
+  /** Null outside of requests. */
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>> | null
 }
 
-/** What an operator does: recorded outside of the database, which cannot always be had then. */
+/** An operator's action, recorded outside of the database, which may be unavailable then. */
 export const OperatorRecord = Type.Object({
   /** A TypeID. */
   id: Type.String(),
@@ -46,11 +45,11 @@ export type OperatorRecord = Static<typeof OperatorRecord>
 
 export interface AuditQuery {
   readonly limit: number
-  /** Only those with a smaller `seq`. */
+  /** Returns only records with a smaller `seq`. */
   readonly before?: number
 }
 
-/** Puts an entry of a module on record. */
+/** Appends an entry of a module. */
 export function* append(entry: AuditEntry, actor: string, requestId: string | null): Transaction<void> {
   const { action, object, details } = entry
   const json = details === undefined ? null : JSON.stringify(details)
@@ -59,13 +58,13 @@ export function* append(entry: AuditEntry, actor: string, requestId: string | nu
     VALUES (${Date.now()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
 }
 
-/** Puts a record on record that is not there yet. */
+/** Appends a record unless it exists already. */
 export function* appendOnce(record: OperatorRecord): Transaction<void> {
   const known = yield* maybeOne(sql`SELECT seq FROM mortise_audit WHERE origin = ${record.id}`)
   if (known === undefined) yield* run(insertion(record))
 }
 
-/** The statement that puts an operator's record there. */
+/** The statement that inserts an operator's record. */
 export function insertion({ id, at, actor, action, object, outcome, details }: OperatorRecord): Sql {
   return sql`
     INSERT INTO mortise_audit (at, actor, action, object, outcome, details, origin)

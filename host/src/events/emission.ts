@@ -3,14 +3,15 @@ import { checkSchema } from '../config/check-schema.ts'
 import { firstError } from '../config/first-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 
-/** The most that the data of an event may have, in bytes of JSON. */
+/** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
 
 export const isEmission = (step: Step): step is Emission => (step as Partial<Emission>)?.event !== undefined
 
 /**
- * SQLite writes one transaction after the other, so that an event has its position at once: one more than the last row.
- * @throws {TypeError} where its data are not what the module has declared
+ * SQLite serializes write transactions, so an event gets its position at once: one more than the
+ * last row.
+ * @throws {TypeError} if the data do not match the module's declaration
  */
 export function insertion(event: Emission['event']): Sql {
   const { id, type, source, subject, owner, traceparent = null } = event
@@ -26,7 +27,7 @@ export function insertion(event: Emission['event']): Sql {
   })
 }
 
-/** The schemas of events that have been emitted. */
+/** The schemas of emitted events. */
 const checked = new WeakSet<object>()
 
 function toJson({ type, data, schema }: Emission['event']): string {

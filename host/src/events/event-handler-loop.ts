@@ -15,16 +15,22 @@ import { withTrace } from './map-emissions.ts'
 import { Loop, type Rest } from './polling-loop.ts'
 import { type CursorState, Subscription } from './subscription.ts'
 
-/** How many events are read at once. */
+/** Events read at a time. */
 const BATCH = 100
-/** How often in a row an event may find the database busy before that counts as a failure of the module. */
+/** After this many busy errors in a row for one event, the module has failed. */
 const BUSY_LIMIT = 5
-/** By how much a pause is longer or shorter than said, by chance, so that what failed together is not tried together. */
+/**
+ * Random share by which a pause varies, so that events that failed together are not retried
+ * together.
+ */
 const SPREAD = 0.1
-/** As long as the text of an error is kept. */
+/** Longest stored error text, in characters. */
 const MAX_ERROR = 1_000
 
-/** All generations of a process are one holder, so that the next one need not wait for the former. */
+/**
+ * All generations of a process share one holder, so the next one need not wait for the previous
+ * one.
+ */
 const thisProcess = newId('process')
 
 export interface EventHandlerLoopOptions {
@@ -39,17 +45,17 @@ export interface EventHandlerLoopOptions {
   readonly times?: HandlerTimes
 }
 
-/** An event that is to be reacted to now. */
+/** An event to handle now. */
 interface Turn {
   readonly event: Event
-  /** How often it has failed; undefined where the mark is still before it. */
+  /** Failed attempts so far; undefined if the cursor has not passed the event. */
   readonly attempts?: number
 }
 
 /**
- * What one module does about events, one after the other. Each is one transaction with the mark that it is done (see
- * `Subscription`), so any number of hosts, and two generations of one, may be at it at once. Whoever emits waits for
- * nothing of it.
+ * Runs the event handlers of one module, one event at a time. Each event is one transaction that
+ * also moves the cursor (see `Subscription`), so several hosts, or two generations of one, may run
+ * at the same time. A write that emits an event never waits for its handlers.
  */
 export class EventHandlerLoop {
   readonly #handlers: EventHandlerLoopOptions['handlers']
@@ -61,11 +67,11 @@ export class EventHandlerLoop {
   readonly #waiting: FailedEvents
   #clock = new ClockWatch()
   readonly #loop = new Loop(() => this.#step().catch((error) => this.#stumble(error)))
-  /** What was read in advance, without what there is no reaction to. */
+  /** Events read in advance, without those that have no handler. */
   #ahead: Event[] = []
-  /** The position as far as was read. */
+  /** The last position read. */
   #seen = 0
-  /** The mark, as it was last seen, and when it was seen to move. */
+  /** The last known cursor, and when it last moved. */
   #mark = 0
   #markedAt = 0
   #busy = { position: 0, times: 0 }
@@ -80,24 +86,24 @@ export class EventHandlerLoop {
     this.#events = events
     this.#log = log
     this.#times = times ?? handlerTimes
-    // Of a SQLite there is one host: nobody waits for the one before it.
+    // SQLite has one host, so it needs no lease.
     const term = storage.engine === 'sqlite' ? 0 : this.#times.term
     this.#subscription = new Subscription(module, holder ?? thisProcess, term)
     this.#waiting = new FailedEvents(module)
   }
 
-  /** To be called when the module serves. Resolves when no event that is emitted from then on is missed. */
+  /** Call it when the module serves. Resolves when no later event can be missed. */
   begin(): Promise<void> {
     this.#begun ??= this.#begin()
     return this.#begun
   }
 
-  /** Resolves when all events that were there are done, or put aside to be tried again later. */
+  /** Resolves when all existing events are done or wait for a retry. */
   idle(): Promise<void> {
     return this.#loop.idle()
   }
 
-  /** Begins nothing more; resolves when what was in hand is done. */
+  /** Starts nothing more; resolves when the current work is done. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
@@ -108,7 +114,7 @@ export class EventHandlerLoop {
     await this.#begun
     this.#ignore()
     await stopped
-    // Where that fails the others wait a little longer.
+    // If that fails, the others wait until the lease expires.
     await this.#storage.transaction(() => this.#subscription.release()).catch(() => {})
   }
 
@@ -121,7 +127,7 @@ export class EventHandlerLoop {
     this.#loop.begin()
   }
 
-  /** Tries an event again that is due, and goes on to the next one. */
+  /** Retries a due event, then continues with the next one. */
   async #step(): Promise<Rest> {
     const { look } = this.#times
     const progress = await this.#storage.maybeOne<CursorState>(this.#subscription.progress())
@@ -144,7 +150,7 @@ export class EventHandlerLoop {
     return { ms: isDue || isOn ? 0 : Math.min(dueIn ?? look, look) }
   }
 
-  /** Takes note of the mark, whoever has moved it: what was read in advance still comes after it. */
+  /** Adopts a moved cursor: events read in advance still come after it. */
   #follow(position: number): void {
     if (position !== this.#mark) this.#markedAt = performance.now()
     this.#mark = position
@@ -157,7 +163,7 @@ export class EventHandlerLoop {
     if (due) await this.#attempt({ event: JSON.parse(due.event), attempts: due.attempts })
   }
 
-  /** Answers whether there may be more to do at once. */
+  /** Resolves to whether more may be ready at once. */
   async #goOn(): Promise<boolean> {
     const [event] = this.#ahead
     if (event !== undefined) {
@@ -168,7 +174,8 @@ export class EventHandlerLoop {
     this.#seen = read.at(-1)?.position ?? this.#seen
     this.#ahead = read.filter(({ type }) => this.#handlers.has(type) || this.#handlers.has('*'))
     if (this.#ahead.length > 0) return true
-    // What there is no reaction to moves the mark now and then: reading it again costs less than a write for each.
+    // Events without a handler move the cursor only now and then: a second read costs less than a
+    // write for each.
     const isTime = read.length === BATCH || performance.now() - this.#markedAt >= this.#times.look
     if (this.#seen > this.#mark && isTime) {
       await this.#storage.transaction(() => this.#subscription.advance(this.#mark, this.#seen))
@@ -176,7 +183,7 @@ export class EventHandlerLoop {
     return read.length > 0
   }
 
-  /** @throws {unknown} where the database is at fault: nothing has changed */
+  /** @throws {unknown} if the database fails; nothing has changed then */
   async #attempt(turn: Turn): Promise<void> {
     try {
       await this.#storage.transaction(() => this.#take(turn))
@@ -186,7 +193,9 @@ export class EventHandlerLoop {
     }
   }
 
-  /** Unless somebody else has done it, or an earlier one of its subject is still to be done. */
+  /**
+   * Stops if another host has handled the event, or an earlier event of its subject is unfinished.
+   */
   *#take(turn: Turn): Transaction<void> {
     const { event, attempts } = turn
     if (!(yield* this.#pass(turn))) return
@@ -235,7 +244,7 @@ export class EventHandlerLoop {
     this.#log.error({ err: error, event: id, type, subject }, `the reaction to an event failed; ${next}`)
   }
 
-  /** What is wrong is told once. */
+  /** Logs a problem once. */
   #stumble(error: unknown): Rest {
     const level = this.#isInTrouble ? 'debug' : 'warn'
     this.#isInTrouble = true

@@ -3,7 +3,7 @@ import { gauge, type MetricFamily } from '../telemetry/metric-family.ts'
 import { readSubscriptions } from './failed-event-queries.ts'
 
 /**
- * How far modules have got with events; no figure where the database cannot be asked.
+ * The modules' progress with events; empty if the database is unavailable.
  * @param modules those that serve
  */
 export async function eventHandlerMetrics(

@@ -12,11 +12,11 @@ import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { deleteOldest } from './event-tables.ts'
 
-/** How often a host on PostgreSQL looks by itself, should nobody have told it, in milliseconds. */
+/** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
-/** How many events one statement looks through at most for those of a type or a subject, for which there is no index. */
+/** Events that one statement scans at most for a type or a subject, because these have no index. */
 const LOOKED_THROUGH_AT_ONCE = 5_000
-/** How many events one run of `forgetOld` deletes at most, so that no transaction is a long one. */
+/** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
 const FORGOTTEN_AT_ONCE = 1_000
 
 type Row = Omit<Event, 'data'> & { data: string }
@@ -25,8 +25,8 @@ const columns = sql`position, id, type, source, subject, owner, at, data, tracep
 const toEvent = (row: Row): Event => ({ ...row, data: JSON.parse(row.data) })
 
 /**
- * The sequence of all events, as one process sees it: it outlives generations. What was emitted has its position soon
- * after its commit, by whichever host comes first; listeners are woken then, on every host.
+ * The event log as one process sees it. It outlives generations. The first host to find a committed
+ * event gives it its position; then every host wakes its listeners.
  */
 export class EventLog implements EventReader {
   readonly #storage: Storage
@@ -34,7 +34,7 @@ export class EventLog implements EventReader {
   readonly #listeners = new Set<() => void>()
   readonly #stopListening: () => Promise<void>
   readonly #timer: NodeJS.Timeout | undefined
-  /** The newest position that listeners know of. */
+  /** The newest position that listeners know. */
   #announced = 0
   #looking: Promise<void> | undefined
   #lookAgain = false
@@ -57,7 +57,8 @@ export class EventLog implements EventReader {
     if (owner !== undefined || wanted.length === 0) {
       return this.#select([sql`position > ${after}`, ...wanted], limit)
     }
-    // In pieces: the host, or a connection, would have nothing else to do for as long as all of it takes.
+    // Reads in pieces, because one read would block the host, or a connection, for its whole
+    // duration.
     const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
       SELECT (SELECT coalesce(min(position), 1) FROM mortise_event) AS first,
              (SELECT coalesce(max(position), 0) FROM mortise_event) AS last`)
@@ -111,7 +112,10 @@ export class EventLog implements EventReader {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Deletes the oldest events that happened before a time; answers whether there may be more of them. */
+  /**
+   * Deletes the oldest events from before a time.
+   * @returns whether there may be more
+   */
   forgetOld(before: number): Transaction<boolean> {
     return deleteOldest(before, FORGOTTEN_AT_ONCE)
   }
@@ -123,7 +127,7 @@ export class EventLog implements EventReader {
     await this.#looking
   }
 
-  /** To be called once the host's tables are there: from then on it wakes by itself. */
+  /** Call it once the host's tables exist; after that it wakes by itself. */
   wake(): void {
     this.#lookAgain = true
     this.#looking ??= this.#look()
@@ -141,10 +145,11 @@ export class EventLog implements EventReader {
         for (const listener of this.#listeners) listener()
       }
     } catch (error) {
-      // It is looked again within a second, or at the next event.
+      // The next look comes within a second, or with the next event.
       this.#log.debug(error, 'new events could not be looked for')
     } finally {
-      // In the same turn as the last look at `#lookAgain`: a call of `wake` in between would be lost.
+      // Runs in the same turn as the last look at `#lookAgain`; otherwise a `wake` in between would
+      // be lost.
       this.#looking = undefined
     }
   }

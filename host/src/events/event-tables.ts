@@ -1,22 +1,28 @@
 import { run, sql, type Transaction } from '@mortise/module-sdk'
 import type { Engine } from '@mortise/storage'
 
-/** Where hosts on PostgreSQL tell each other that there are new positions, with the name of their schema. */
+/**
+ * The channel on which hosts on PostgreSQL announce new positions, with the name of their schema.
+ */
 export const EVENTS_CHANNEL = 'mortise_event'
-/** How many events get their positions at a time. */
+/** Events that get their positions at a time. */
 const BATCH = 1_000
 
-/** Locks what gives positions; PostgreSQL has one such number space for a database, and `hashtext` keeps schemas apart. */
+/**
+ * Locks the assignment of positions. Advisory locks share one number space per database; `hashtext`
+ * separates schemas.
+ */
 const LOCK = sql`SELECT pg_advisory_xact_lock(hashtext('mortise event'), hashtext(current_schema()))`
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
 
-/** Finds one that was committed without a position, if there is any. */
+/** Finds one committed event without a position, if any. */
 export const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
 
 /**
- * Gives those that were committed without a position the next ones; answers how many, at most a batch. Not for a
- * serializable transaction, which every emitting one would conflict with.
+ * Gives committed events without a position the next ones, at most a batch. Must not run in a
+ * serializable transaction, which would conflict with every emitting one.
+ * @returns their number
  */
 export function* assignPositions(engine: Engine): Transaction<number> {
   if (engine === 'postgres') yield* run(LOCK)
@@ -33,11 +39,12 @@ export function* assignPositions(engine: Engine): Transaction<number> {
 }
 
 /**
- * Deletes the oldest that happened before a time, at most `limit`; answers whether there may be more of them. The newest
- * stays, and so do those that have the body of an answer that is kept for its Idempotency-Key.
+ * Deletes the oldest events from before a time, at most `limit`. Keeps the newest one, and those
+ * that hold the body of a response for an Idempotency-Key.
+ * @returns whether there may be more
  */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
-  // Those that are old and stay are passed over, so that they do not keep others.
+  // Skips old events that must stay, so that they do not block others.
   const deleted = yield* run(sql`
     DELETE FROM mortise_event WHERE at < ${before}
       AND position IN (

@@ -1,15 +1,15 @@
 import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import { MOST_ROWS, now } from '@mortise/storage'
 
-// What an operator sees of reactions, and can do about those that have failed.
+// An operator's view of event handlers and their failed events.
 
 export interface SubscriptionState {
   readonly module: string
-  /** How many events are newer than those that it has done or put aside, of whatever types. */
+  /** Events after the cursor, of all types. */
   readonly behind: number
-  /** Events on which it has failed and that are tried again, with those that queue behind them. */
+  /** Failed events that will be retried, and the events that queue behind them. */
   readonly waiting: number
-  /** Events on which it has failed for the last time. */
+  /** Dead letters. */
   readonly dead: number
 }
 
@@ -21,9 +21,12 @@ export interface FailedEvent {
   readonly subject: string
   readonly state: 'waiting' | 'dead'
   readonly attempts: number
-  /** Of the last attempt. */
+  /** The error of the last attempt. */
   readonly error: string
-  /** RFC 3339, UTC; null for a dead one, and for one that waits for an earlier one of its subject. */
+  /**
+   * RFC 3339, UTC; null for a dead letter, and for an event that waits for an earlier one of its
+   * subject.
+   */
   readonly nextAttemptAt: string | null
 }
 
@@ -33,16 +36,15 @@ export interface EventHandlerState {
   readonly failed: readonly FailedEvent[]
 }
 
-/** Failed reactions: all, those to one event, those of one module. */
+/** Selects failed events: all, those of one event, or those of one module. */
 export interface FailedChoice {
-  /** Its id. */
+  /** The id of the event. */
   readonly event?: string
   readonly module?: string
 }
 
 export type ChosenEvent = Pick<FailedEvent, 'module' | 'event' | 'type' | 'subject'>
 
-/** By module. */
 export function readSubscriptions(): Transaction<SubscriptionState[]> {
   const count = (state: FailedEvent['state']) => sql`
     (SELECT count(*) FROM mortise_reaction WHERE subscription = name AND state = ${state})`
@@ -52,7 +54,7 @@ export function readSubscriptions(): Transaction<SubscriptionState[]> {
     FROM mortise_subscription ORDER BY name`)
 }
 
-/** @param limit of failed ones */
+/** @param limit for failed events */
 export function* readFailedEvents(limit: number): Transaction<EventHandlerState> {
   const subscriptions = yield* readSubscriptions()
   const rows = yield* many<Row & Omit<FailedEvent, 'nextAttemptAt'> & { nextAt: number | null }>(sql`
@@ -70,7 +72,10 @@ export function* readFailedEvents(limit: number): Transaction<EventHandlerState>
   return { subscriptions, failed }
 }
 
-/** Makes failed ones due, with all their attempts before them again: of each subject the earliest, and the others after it. */
+/**
+ * Makes failed events due again with all their attempts: the earliest of each subject first, the
+ * others after it.
+ */
 export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
     UPDATE mortise_reaction SET state = 'waiting', attempts = 0, next_at = NULL
@@ -79,7 +84,7 @@ export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
   return rows.map(chosen)
 }
 
-/** Gives failed ones up: what queues behind them goes on. */
+/** Discards failed events; the events behind them continue. */
 export function* discard(choice: FailedChoice & { readonly event: string }): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
     DELETE FROM mortise_reaction WHERE ${condition(choice)} RETURNING subscription AS module, event`)
@@ -87,7 +92,7 @@ export function* discard(choice: FailedChoice & { readonly event: string }): Tra
   return rows.map(chosen)
 }
 
-/** Forgets how far a module had got: installed again, it begins with what is new then. */
+/** Deletes a module's cursor: after its next installation the module begins with new events. */
 export function* deleteSubscription(module: string): Transaction<void> {
   yield* run(sql`DELETE FROM mortise_reaction WHERE subscription = ${module}`)
   yield* run(sql`DELETE FROM mortise_subscription WHERE name = ${module}`)
@@ -111,7 +116,7 @@ function condition({ event, module }: FailedChoice): Sql {
   return join(conditions, ' AND ')
 }
 
-/** Has the earliest that waits of each subject, and no other, be tried. */
+/** Makes the earliest waiting event of each subject due, and no other. */
 function* arrange(): Transaction<void> {
   yield* run(sql`
     UPDATE mortise_reaction SET next_at = CASE WHEN next_at IS NULL THEN ${now} END

@@ -1,15 +1,18 @@
 import { type Event, maybeOne, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
 import { now, TOLERANCE } from '@mortise/storage'
 
-/** An event whose turn it is again. */
+/** An event that is due for a retry. */
 export interface DueEvent {
   /** JSON. */
   readonly event: string
-  /** How often it has failed. */
+  /** Failed attempts so far. */
   readonly attempts: number
 }
 
-/** The events on which one module has failed. Of each subject one is tried, the earliest; the others queue behind it. */
+/**
+ * The failed events of one module. It retries the earliest of each subject; the others queue behind
+ * it.
+ */
 export class FailedEvents {
   readonly #subscription: string
 
@@ -17,7 +20,7 @@ export class FailedEvents {
     this.#subscription = subscription
   }
 
-  /** Whether an event of this subject has to queue. */
+  /** Whether an event of this subject must queue. */
   *hasSubject(subject: string): Transaction<boolean> {
     const waiting = yield* maybeOne(sql`
       SELECT 1 FROM mortise_reaction
@@ -31,7 +34,7 @@ export class FailedEvents {
       VALUES (${this.#subscription}, ${event.position}, ${event.id}, ${event.subject}, ${JSON.stringify(event)}, 0, 'waiting')`)
   }
 
-  /** Answers the `DueEvent` that has been due for longest, if any is. */
+  /** Selects the `DueEvent` that has been due for longest, if any. */
   due(): Sql {
     return sql`
       SELECT event, attempts FROM mortise_reaction
@@ -39,8 +42,9 @@ export class FailedEvents {
   }
 
   /**
-   * Makes due what a clock that was ahead has put off: whatever lies further ahead than the pause after its attempts.
-   * @param pauses the longest after each attempt, in milliseconds
+   * Makes due the events that a clock ahead of time has postponed: those further ahead than the
+   * pause after their attempts.
+   * @param pauses the longest pause after each attempt, in milliseconds
    */
   *makeDue(pauses: readonly number[]): Transaction<void> {
     const pause = pauses.reduce(
@@ -52,7 +56,10 @@ export class FailedEvents {
       WHERE subscription = ${this.#subscription} AND next_at > ${now} + ${TOLERANCE} + ${pause} ELSE 0 END`)
   }
 
-  /** Takes out one that is to be done now, and has the next of its subject follow. False where somebody has done that. */
+  /**
+   * Removes an event to handle now and makes the next one of its subject due. False if another host
+   * has done that.
+   */
   *settle({ position, subject }: Event): Transaction<boolean> {
     const taken = yield* run(sql`
       DELETE FROM mortise_reaction
@@ -62,8 +69,8 @@ export class FailedEvents {
   }
 
   /**
-   * Notes another failure, unless it was tried, or made due, by somebody else meanwhile.
-   * @param attempts those before
+   * Records another failure, unless another host has retried the event, or made it due, meanwhile.
+   * @param attempts previous attempts
    * @param delay until the next attempt, in milliseconds; undefined after the last
    */
   *postpone(
@@ -81,7 +88,7 @@ export class FailedEvents {
     if (postponed > 0 && delay === undefined) yield* this.#follow(subject)
   }
 
-  /** Makes the earliest that waits of a subject due. */
+  /** Makes the earliest waiting event of a subject due. */
   *#follow(subject: string): Transaction<void> {
     yield* run(sql`
       UPDATE mortise_reaction SET next_at = ${now}

@@ -4,13 +4,16 @@ const HOUR = 60 * MINUTE
 
 /** In milliseconds. */
 export interface HandlerTimes {
-  /** After which a host that is heard of no more is taken over from; PostgreSQL only. */
+  /** How long a lease lasts without a sign of life from its host; PostgreSQL only. */
   readonly term: number
-  /** How often is looked without being told, for what an operator or another host has left; and the mark is moved at least. */
+  /**
+   * How often to poll for what an operator or another host has left. The cursor moves at least as
+   * often.
+   */
   readonly look: number
-  /** Until the next attempt while the database cannot be used. */
+  /** Pause before the next attempt while the database is unavailable. */
   readonly pause: number
-  /** Until the next attempts at an event on which the module has failed; after them it is dead. */
+  /** Pauses before the next attempts at a failed event; after the last one it is a dead letter. */
   readonly retries: readonly number[]
 }
 

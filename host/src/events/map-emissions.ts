@@ -1,7 +1,7 @@
 import type { Emission, Transaction } from '@mortise/module-sdk'
 import { isEmission } from './emission.ts'
 
-/** The same steps; `write` is what is done in place of each emission. */
+/** Runs the same steps, with `write` in place of each emission. */
 export function* mapEmissions<Result>(
   steps: Transaction<Result>,
   write: (event: Emission['event']) => Transaction<unknown>,
@@ -21,7 +21,7 @@ export function* mapEmissions<Result>(
   return next.value
 }
 
-/** The same steps; the events that they emit belong to a trace. */
+/** Runs the same steps; their events belong to a trace. */
 export const withTrace = <Result>(steps: Transaction<Result>, traceparent: string): Transaction<Result> =>
   mapEmissions(steps, function* (event) {
     return yield { event: { ...event, traceparent } }

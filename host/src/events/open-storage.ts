@@ -2,7 +2,6 @@ import { type Outbox, openStorage as open, type Storage, type StorageOptions } f
 import { insertion, isEmission } from './emission.ts'
 import { assignPositions, EVENTS_CHANNEL, unplaced } from './event-tables.ts'
 
-/** The events that modules emit. */
 export const outbox: Outbox = {
   insertion: (step) => (isEmission(step) ? insertion(step.event) : undefined),
   unplaced,
@@ -10,5 +9,5 @@ export const outbox: Outbox = {
   channel: EVENTS_CHANNEL,
 }
 
-/** See `openStorage` of `@mortise/storage`; what is opened here takes events. */
+/** See `openStorage` of `@mortise/storage`; this one accepts events. */
 export const openStorage = (options: StorageOptions): Promise<Storage> => open({ outbox, ...options })

@@ -3,28 +3,27 @@ import { join } from 'node:path'
 import { makeFolder, readJsonFile, type Storage, writeDurably } from '@mortise/storage'
 import { type AuditRecord, appendOnce, type OperatorRecord } from './audit-trail.ts'
 
-// What an operator's command records is a file in the application folder first, on the disk, and then goes to the
-// database: by whoever has that open next, a host or a command. So it is kept where the database is out of reach, and
-// taken in once, whoever is killed on the way.
+// An operator's command first writes its record to a durable file in the application folder. The
+// next host or command that has the database open imports it. So a record survives an unavailable
+// database and is imported once, even after a crash.
 
 const folderOf = (directory: string) => join(directory, '.app', 'audit')
 const fileOf = (directory: string, id: string) => join(folderOf(directory), `${id}.json`)
 
-/** Leaves a record for the audit trail. The same one again is the same. */
+/** Writes a record for the audit trail. Repeating it has no effect. */
 export async function writePendingRecord(directory: string, record: OperatorRecord): Promise<void> {
   await makeFolder(folderOf(directory), 0o700)
   const write = () => writeDurably(fileOf(directory, record.id), `${JSON.stringify(record)}\n`)
   await write().catch((error: NodeJS.ErrnoException) => {
-    // Another command took the temporary file for one that was left.
+    // Another command has removed the temporary file as a leftover.
     if (error.code === 'ENOENT') return write()
     throw error
   })
 }
 
 /**
- * What is not in the database yet, oldest first. A file that cannot be read is left out, and keeps no other from its
- * way.
- * @param unreadable is told of it
+ * The records that are not in the database yet, oldest first, without unreadable files.
+ * @param unreadable called for each unreadable file
  */
 export async function readPendingRecords(
   directory: string,
@@ -38,7 +37,7 @@ export async function readPendingRecords(
   // Their names sort by time.
   for (const name of names.filter((name) => name.endsWith('.json')).sort()) {
     try {
-      // Undefined: somebody else has just taken it in.
+      // Undefined: another process has just imported it.
       const record = await readJsonFile(join(folderOf(directory), name), isRecord)
       if (record !== undefined) records.push(record)
     } catch (error) {
@@ -57,7 +56,7 @@ function isRecord(value: unknown): value is OperatorRecord {
   )
 }
 
-/** Takes the records that wait into the database, once it has the table for them. */
+/** Imports the waiting records into the database, once it has the table for them. */
 export async function importPendingRecords(directory: string, storage: Storage): Promise<void> {
   const records = await readPendingRecords(directory)
   if (records.length === 0 || !(await hasAuditTable(storage))) return
@@ -67,12 +66,11 @@ export async function importPendingRecords(directory: string, storage: Storage):
   for (const { id } of records) await rm(fileOf(directory, id), { force: true })
 }
 
-/** False where an older host has migrated the database, or none. */
+/** False for a database migrated by an older host, or not at all. */
 export async function hasAuditTable(storage: Storage): Promise<boolean> {
   return (await storage.applied()).some(({ module, name }) => module === 'host' && name === '007-audit')
 }
 
-/** As the trail has it. */
 export const toAuditRecord = ({ id: _, ...record }: OperatorRecord): AuditRecord => ({
   seq: null,
   requestId: null,

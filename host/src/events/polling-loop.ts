@@ -1,11 +1,11 @@
-/** There is nothing to do for so long; `deaf`: not even when it is woken. */
+/** Nothing to do for this long; with `deaf`, even after a wake-up. */
 export interface Rest {
   /** In milliseconds. */
   readonly ms: number
   readonly deaf?: boolean
 }
 
-/** Takes one step after the other beside everything else, until it is stopped. */
+/** Runs one step after the other in the background, until it is stopped. */
 export class Loop {
   readonly #step: () => Promise<Rest>
   #running: Promise<void> | undefined
@@ -15,7 +15,7 @@ export class Loop {
   #endRest = () => {}
   #waiting: (() => void)[] = []
 
-  /** @param step does not reject; it says when the next one is due */
+  /** @param step must not reject; returns when the next one is due */
   constructor(step: () => Promise<Rest>) {
     this.#step = step
   }
@@ -28,13 +28,13 @@ export class Loop {
     this.#running ??= this.#run()
   }
 
-  /** There may be something to do. */
+  /** Reports that there may be work. */
   wake(): void {
     this.#woken = true
     if (!this.#deaf) this.#endRest()
   }
 
-  /** Resolves when a step that is taken from now on finds nothing to do. */
+  /** Resolves when a step that begins from now on finds no work. */
   idle(): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ export class Loop {
     return promise
   }
 
-  /** Resolves when the step in hand, which is the last one, is done. */
+  /** Resolves when the current step, which is the last one, is done. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#endRest()

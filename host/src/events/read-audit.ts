@@ -2,7 +2,7 @@ import type { Storage } from '@mortise/storage'
 import { type AuditQuery, type AuditRecord, readTrail } from './audit-trail.ts'
 import { hasAuditTable, importPendingRecords, readPendingRecords, toAuditRecord } from './pending-records.ts'
 
-/** Takes in what waits for the database, and answers the newest records; first of all those that wait on. */
+/** Imports the pending records and returns the newest ones; records that still wait come first. */
 export async function readAudit(
   directory: string,
   storage: Storage | undefined,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { append } from './audit-trail.ts'
 
-/** Answers `request.audit`. */
+/** Provides `request.audit`. */
 export const requestAudit = fp(
   async (app) => {
     app.decorateRequest('audit', { getter: auditOf } as never)

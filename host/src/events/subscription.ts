@@ -1,22 +1,22 @@
 import { run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
 import { lasts, now } from '@mortise/storage'
 
-/** Where a subscription stands. */
+/** The state of a subscription. */
 export interface CursorState {
   /** Every event up to here is done, or waits in `mortise_reaction`. */
   readonly position: number
-  /** For how long another host may be at work yet, in milliseconds. */
+  /** How long the lease of another host may still last, in milliseconds. */
   readonly heldFor: number
-  /** When the next of those that wait is due, in milliseconds; null where none is. */
+  /** When the next waiting event is due, in milliseconds; null without one. */
   readonly dueIn: number | null
-  /** The time, in epoch milliseconds. */
+  /** The current time, in epoch milliseconds. */
   readonly now: number
 }
 
 /**
- * The mark up to which a module has got with the events. Whatever is done about an event moves or keeps the mark in
- * the same transaction, and only where nobody else has moved it: so it is done once, on however many hosts.
- * That one host at a time is at it spares the others work in vain, and no more.
+ * The cursor of a module in the event log. Each handled event moves or keeps the cursor in its own
+ * transaction, and only if no one else has moved it, so it is handled once on any number of hosts.
+ * The lease only saves the other hosts useless work.
  */
 export class Subscription {
   readonly #name: string
@@ -25,8 +25,8 @@ export class Subscription {
   readonly #isHeld: Sql
 
   /**
-   * @param holder who is at work; several of one process may share it
-   * @param term for how long nobody else is, in milliseconds
+   * @param holder the process at work, shared by its generations
+   * @param term the duration of the lease, in milliseconds
    */
   constructor(name: string, holder: string, term: number) {
     this.#name = name
@@ -43,7 +43,7 @@ export class Subscription {
       ON CONFLICT (name) DO NOTHING`)
   }
 
-  /** Answers `CursorState`, or no row before it has begun. */
+  /** Selects `CursorState`, or no row before the subscription has begun. */
   progress(): Sql {
     return sql`
       SELECT position, ${now} AS now,
@@ -52,7 +52,7 @@ export class Subscription {
       FROM mortise_subscription WHERE name = ${this.#name}`
   }
 
-  /** Moves the mark. False where another has moved it, or is at work. */
+  /** Moves the cursor. False if another holder has moved it or has the lease. */
   *advance(from: number, to: number): Transaction<boolean> {
     const moved = yield* run(sql`
       UPDATE mortise_subscription SET position = ${to}, holder = ${this.#holder}, held_until = ${now} + ${this.#term}
@@ -60,7 +60,7 @@ export class Subscription {
     return moved > 0
   }
 
-  /** Leaves the work to whoever asks next. */
+  /** Ends the lease, so that any host can take it. */
   *release(): Transaction<void> {
     yield* run(sql`
       UPDATE mortise_subscription SET held_until = 0

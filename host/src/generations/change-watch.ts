@@ -1,11 +1,14 @@
 import { settlesWithin } from '../telemetry/settles-within.ts'
 import { type LiveChange, Settling, type SettlingOptions, type Verdict } from './settling.ts'
 
-/** How long a module in trouble may go on serving while its change waits to be taken back, in milliseconds. */
+/**
+ * How long a failing module may continue to serve while its change waits for the revert, in
+ * milliseconds.
+ */
 const TAKE_BACK_TIMEOUT = 1_000
 
 export interface ChangeWatchOptions extends SettlingOptions {
-  /** Takes the modules in trouble out of service. */
+  /** Takes the failing modules out of service. */
   readonly expel: () => Promise<void>
 }
 
@@ -18,21 +21,21 @@ export class ChangeWatch {
     this.#options = options
   }
 
-  /** Watches a change from now on, instead of the one before it; undefined: nothing. */
+  /** Watches a change instead of the previous one; undefined: watches nothing. */
   begin(change: LiveChange | undefined): void {
     this.end()
     this.#settling = change && new Settling(change, this.#options)
   }
 
-  /** A module has answered with a failure of its own. */
+  /** A module's response was a failure of its own. */
   failed(module: string): void {
     this.#settling?.failed(module)
   }
 
   /**
-   * Takes back the change that is watched, where the module came with it. Otherwise, and while that waits, the module
-   * alone leaves.
-   * @param folder its place in the store
+   * Reverts the watched change if it brought the module. Otherwise, and while the revert waits, it
+   * only removes the module from service.
+   * @param folder the module's folder in the store
    */
   async leaveTrouble(folder: string, reason: string): Promise<void> {
     const settling = this.#settling
@@ -45,8 +48,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches the change of a generation for so many milliseconds at least, and waits as long.
-   * @returns `watched` where it is watched for longer
+   * Watches the change of a generation for at least this many milliseconds, and waits as long.
+   * @returns `watched` if the watch continues
    */
   async settle(generation: number, milliseconds: number, served: number): Promise<Verdict | 'watched'> {
     const settling = this.#settling

@@ -47,52 +47,54 @@ import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Tells the modules that another instance has taken over, or the host is about to end. */
+    /**
+     * Tells the modules that another instance has taken over, or that the host is about to stop.
+     */
     retire?(): void
-    /** Has the modules react to events, until then. Resolves when they miss none that is emitted from then on. */
+    /** Starts the event handlers, until `retire`. Resolves when no later event can be missed. */
     react?(): Promise<void>
-    /** Resolves when the modules have done what they do about the events that there are, or put it aside to be tried again. */
+    /** Resolves when the handlers have done all existing events or scheduled their retry. */
     reacted?(): Promise<void>
   }
 }
 
-/** What one generation is made of. All but the modules outlives it. */
+/** The parts of one generation. All but the modules outlive it. */
 export interface HostOptions {
   readonly config: Config
   readonly storage: Storage
   readonly logger: FastifyBaseLogger
   readonly tokens: TokenVerifier
-  /** Those of the process; an instance without counts for nobody. */
+  /** The process's metrics; without them the instance counts nothing. */
   readonly metrics?: Pick<ResponseCountingOptions, 'requests'> & Pick<MetricsOptions, 'read'>
-  /** Those of this instance; without, nothing of it is counted. */
+  /** Counts the responses of this instance; without it they are not counted. */
   readonly counting?: ModuleWatch | undefined
-  /** Those of the process; without, nobody is refused for sending much. */
+  /** The process's rate limits; without them there are none. */
   readonly limits?: RateLimits | undefined
-  /** Those of the process; without, each address may have any number of requests at once. */
+  /** The process's limits of concurrent requests per address; without them there are none. */
   readonly shares?: ConcurrencyLimit | undefined
-  /** That of the process; without, nothing is traced. */
+  /** The process's tracing; without it there is none. */
   readonly tracing?: Tracing | undefined
-  /** That of the process; without, the instance has one of its own. */
+  /** The process's event log; without it the instance makes its own. */
   readonly events?: EventLog | undefined
   /** In contract order, providers first. */
   readonly modules: readonly RegisteredModule[]
-  /** Why the application cannot serve now; undefined while it can. */
+  /** The reason why the application cannot serve now; undefined while it can. */
   readonly notReady: () => string | undefined
-  /** Whether another host of the database serves something else just now. */
+  /** Whether another host of the database serves something else now. */
   readonly hostsDiffer?: () => boolean
-  /** How many processes beside this one do not answer. */
+  /** The number of other processes that do not respond. */
   readonly silentWorkers?: () => number
-  /** Told of each module before it is registered. */
+  /** Called for each module before its registration. */
   readonly onRegister?: (id: string) => void
-  /** Told who may use which of its routes (`GET /cart`). */
+  /** Called with the access of each route (`GET /cart`) of a module. */
   readonly onRegistered?: (id: string, access: ReadonlyMap<string, Access>) => void
 }
 
 /**
- * Assembles the Fastify instance of one generation. It has no socket: it answers `inject`, or what an
- * http.Server hands to `routing`.
+ * Builds the Fastify instance of one generation. It has no socket: it serves `inject`, and the
+ * requests that an http.Server passes to `routing`.
  *
- * @throws {ModuleError} where a module cannot be registered; what was assembled is closed then
+ * @throws {ModuleError} if a module cannot be registered; the partial instance is closed then
  */
 export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const { config, storage, logger, tokens, modules, notReady, hostsDiffer, silentWorkers, limits } = parts
@@ -180,15 +182,15 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   }
 }
 
-/** Whether a module takes up the events of all others, and so may send them to whoever asks for them. */
+/** Whether a module receives all events and so may send them to its clients. */
 const tellsEvents = (modules: readonly RegisteredModule[]) =>
   modules.some(({ state, manifest }) => state === 'active' && manifest.listensTo?.includes('*'))
 
-/** The ids of the modules whose routes nobody knows. */
+/** The ids of modules with unknown routes. */
 export const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[] =>
   modules.flatMap((module) => (module.state === 'failed' && module.routesUnknown ? [module.id] : []))
 
-/** Active modules first: a failed one answers only for what nobody else has taken. */
+/** Active modules first: a failed one only responds on paths that no other module has taken. */
 async function registerModules(
   api: FastifyInstance,
   { modules, onRegister, onRegistered }: HostOptions,

@@ -5,20 +5,24 @@ import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/stora
 import { isLockFile } from '../modules/is-lock-file.ts'
 import type { Lock } from '../modules/lock-file.ts'
 
-/** What was in force once, and the command that made it so: `.app/generations/<generation>.json`. */
+/**
+ * A set of modules that was in force, and the command that made it:
+ * `.app/generations/<generation>.json`.
+ */
 export interface Generation {
   /**
-   * Counts up in this application. That of its lock, unless that lock came from elsewhere, which counts its own: it may
-   * be lower then, or one that another lock had here.
+   * Counts up in this application. Equals the generation of its lock, unless that lock came from
+   * elsewhere and counts on its own; then the lock's number may be lower, or one that another lock
+   * had here.
    */
   readonly generation: number
   /** RFC 3339, UTC. */
   readonly at: string
   readonly command: string
   readonly lock: Lock
-  /** The generation before it, which the running host could not take up, or took back. */
+  /** The previous generation, which the running host could not adopt, or reverted. */
   readonly takesBack?: number
-  /** Why it was taken back. */
+  /** The reason for the revert. */
   readonly reason?: string
 }
 
@@ -26,8 +30,9 @@ const folderOf = (directory: string) => join(directory, '.app', 'generations')
 const fileOf = (directory: string, generation: number) => join(folderOf(directory), `${generation}.json`)
 
 /**
- * Written once it is in force, so the last one on record is what is in force. Repeating it changes nothing.
- * @param more `generation`: where it is not the lock's own number
+ * Written once the generation is in force, so the last record is the one in force. Repeating it
+ * changes nothing.
+ * @param more `generation`: if it differs from the lock's own number
  */
 export async function recordGeneration(
   directory: string,
@@ -37,7 +42,8 @@ export async function recordGeneration(
 ): Promise<void> {
   const { generation = lock.generation, ...takingBack } = more
   const file = fileOf(directory, generation)
-  // One that is there may lack the sync of its name: the attempt that wrote it has ended before.
+  // The directory entry of an existing file may not be synced: the earlier attempt may have
+  // crashed.
   if (existsSync(file)) return await syncPath(folderOf(directory))
   await makeFolder(folderOf(directory), 0o700)
   const record: Omit<Generation, 'generation'> = {
@@ -57,12 +63,12 @@ interface UnreadableRecord {
 }
 
 export interface Generations {
-  /** All that were in force and can be read, oldest first. */
+  /** All readable generations, oldest first. */
   readonly known: readonly Generation[]
   readonly unreadable: readonly UnreadableRecord[]
 }
 
-/** All that were in force. */
+/** All generations that were in force. */
 export async function readGenerations(directory: string): Promise<Generations> {
   const known: Generation[] = []
   const unreadable: UnreadableRecord[] = []
@@ -93,7 +99,7 @@ function isRecord(value: unknown): value is Omit<Generation, 'generation'> {
   return typeof at === 'string' && typeof command === 'string' && isLockFile(lock)
 }
 
-/** The last one on record that can be read. */
+/** The last readable record. */
 export async function newestGeneration(directory: string): Promise<Generation | undefined> {
   return (await readGenerations(directory)).known.at(-1)
 }

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { isStream } from '../requests/observe-requests.ts'
 import type { RequestDurations } from '../telemetry/metrics.ts'
 
-/** One Fastify instance and the requests that it has begun to answer. */
+/** One Fastify instance and its requests in progress. */
 class Generation {
   readonly app: FastifyInstance
   readonly #inFlight = new Set<ServerResponse>()
@@ -29,29 +29,29 @@ class Generation {
     return this.#inFlight.size
   }
 
-  /** How many requests it has answered to their end. */
+  /** Requests finished by this instance. */
   get finished(): number {
     return this.#finished
   }
 
-  /** Has the modules react to events. */
+  /** Starts the event handlers of the modules. */
   async react(): Promise<void> {
     await this.app.react?.()
   }
 
-  /** Tells the modules that nothing should go on for long. */
+  /** Tells the modules to end long work. */
   retire(): void {
     this.app.retire?.()
   }
 
-  /** Has the connections in use end with the answers that are under way, and streams end. */
+  /** Ends streams, and ends each active connection after its current response. */
   hangUp(): void {
     this.retire()
     for (const response of this.#inFlight)
       if (!response.headersSent) response.setHeader('connection', 'close')
   }
 
-  /** Resolves when every request that this generation has begun is answered or gone. */
+  /** Resolves when every request of this generation has its response or is gone. */
   drained(): Promise<void> {
     if (this.#inFlight.size === 0) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -61,18 +61,20 @@ class Generation {
 }
 
 /**
- * The Fastify instance that serves now, and its replacement without a failed request: the next one is built
- * beside it, then new requests go there (also those of kept-alive connections), and the former one is closed
- * once the requests that it had begun are answered. Changes are queued, so none is lost or doubled.
+ * Replaces the Fastify instance that serves, without a failed request: it builds the next one
+ * beside it, sends new requests to it (also those on kept-alive connections), and closes the
+ * previous one when its requests have their responses. Changes are queued, so none is lost or
+ * doubled.
  *
- * The http.Server outlives all generations: it calls `listener`, and nothing else is attached to it.
+ * The http.Server outlives all generations: it calls `listener`, and nothing else is attached to
+ * it.
  */
 export class Generations {
   #current: Generation
   #changes: Promise<unknown> = Promise.resolve()
   #dismissing = false
   #closing = false
-  /** Of the instances that are closed. */
+  /** Of the closed instances. */
   #finished = 0
   readonly #retiring = new Map<Generation, Promise<void>>()
 
@@ -89,12 +91,12 @@ export class Generations {
     return this.#current.app
   }
 
-  /** How many requests are being answered, by any generation. */
+  /** Requests in progress in all generations. */
   get inFlight(): number {
     return [this.#current, ...this.#retiring.keys()].reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
 
-  /** How many requests any generation has answered to their end. */
+  /** Requests finished by all generations. */
   get finished(): number {
     return [this.#current, ...this.#retiring.keys()].reduce(
       (sum, { finished }) => sum + finished,
@@ -104,9 +106,9 @@ export class Generations {
 
   /**
    * Builds the next instance and lets it serve. A `build` that rejects changes nothing.
-   * @param build makes a ready instance, or undefined where there is nothing to change; it runs after every
-   *   earlier change
-   * @throws {Error} where `close` has been called
+   * @param build makes a ready instance, or returns undefined if nothing changes; it runs after
+   * every earlier change
+   * @throws {Error} after `close`
    */
   replace(build: () => Promise<FastifyInstance | undefined>): Promise<void> {
     if (this.#closing) return Promise.reject(new Error('the host is shutting down'))
@@ -127,25 +129,25 @@ export class Generations {
     return change
   }
 
-  /** Has the modules react to events; those of a later instance do once it serves. */
+  /** Starts the event handlers; those of later instances start once these serve. */
   react(): Promise<void> {
     return this.#current.react()
   }
 
-  /** Resolves when every instance that was replaced until now has answered what it had begun, and is closed. */
+  /** Resolves when every instance replaced so far has sent its responses and is closed. */
   async retired(): Promise<void> {
     await Promise.all(this.#retiring.values())
   }
 
-  /** From now on each connection ends with its next answer. */
+  /** From now on each connection ends after its next response. */
   dismiss(): void {
     this.#dismissing = true
     this.#current.hangUp()
   }
 
   /**
-   * Resolves when all that was begun is answered, and every instance closed. Connections end with their next
-   * answer; changes that were queued are still made.
+   * Resolves when all requests have their responses and every instance is closed. Connections end
+   * after their next response; queued changes are still made.
    */
   async close(): Promise<void> {
     this.#closing = true
@@ -165,20 +167,20 @@ export class Generations {
   }
 }
 
-/** How many answers the routes of one module have given, and how many of them were its failures. */
+/** The number of responses of one module's routes, and of its failures among them. */
 export interface Answers {
   readonly all: number
   readonly failed: number
 }
 
-/** So many failed answers at least: fewer are no trend. */
+/** Fewer failed responses mean nothing. */
 const FEWEST = 5
-/** The share of failed answers that is still no reason to take a change back. */
+/** The tolerated share of failed responses. */
 const TOLERATED = 0.05
 
 const none: Answers = { all: 0, failed: 0 }
 
-/** The answers of one generation, by module. */
+/** The responses of one generation, by module. */
 export class ResponseCounts {
   readonly #byModule = new Map<string, Answers>()
 
@@ -193,14 +195,17 @@ export class ResponseCounts {
 }
 
 /**
- * Whether an answer is the failure of the module whose route gave it. 503 is not: the host gives it for the database, a
- * full disk or its own end, and a module for what it depends on.
- * @param problem the code of the problem that it is
+ * Whether a response is a failure of its route's module. 503 is not: the host sends it for the
+ * database, a full disk or its own stop, and a module sends it for its dependencies.
+ * @param problem the code of the problem response
  */
 export const isModuleFailure = (status: number, problem: string | undefined): boolean =>
   status >= 500 && status !== 503 && problem !== 'outcome-unknown'
 
-/** Whether a module fails more than it did: at least 5 answers, more than 5 % of all, and more than twice the former share. */
+/**
+ * Whether a module fails more than before: at least 5 responses, more than 5 % of all, and more
+ * than twice the previous share.
+ */
 export function failsMore(former: Answers, present: Answers): boolean {
   if (present.failed < FEWEST) return false
   return shareOf(present) > Math.max(TOLERATED, 2 * shareOf(former))
@@ -210,17 +215,20 @@ const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
 
 export interface ResponseCountingOptions {
   readonly requests: RequestDurations
-  /** Who watches the modules. */
+  /** The watch of the modules. */
   readonly watch?: ModuleWatch | undefined
 }
 
 export interface ModuleWatch {
   readonly answers: ResponseCounts
-  /** Told the module of each answer that is its failure. */
+  /** Called with the module of each failed response. */
   readonly onFailure: (module: string) => void
 }
 
-/** Counts every answer by its route, and those of modules for their watch, other than 503. Streams are not counted. */
+/**
+ * Counts every response by its route, and for the watch of a module its responses other than 503.
+ * Streams are not counted.
+ */
 export const responseCounting = fp<ResponseCountingOptions>(
   async (app, { requests, watch }) => {
     app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {

@@ -5,23 +5,23 @@ import { now, StillNeededError, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 
-/** How often a host says what it serves, in milliseconds. */
+/** Heartbeat interval in milliseconds. */
 const INTERVAL = 10_000
-/** Who has not said it for so long is gone. */
+/** A host without a heartbeat for this long is gone, in milliseconds. */
 const SILENCE = 25_000
 /**
- * How long others may take to follow a change, in milliseconds: those that share the folder look every 5 s, and who is
- * gone is known after SILENCE.
+ * How long other hosts may take to follow a change, in milliseconds: those in the same folder poll
+ * every 5 s, and a dead host is known after SILENCE.
  */
 const FOLLOW_TIMEOUT = 30_000
 const FOLLOW_INTERVAL = 500
 
-/** What is later than now was written before that clock was put back. */
+/** A time in the future was written before that clock was set back. */
 const isThere = sql`seen_at BETWEEN ${now} - ${SILENCE} AND ${now} + ${SILENCE}`
 
 /**
- * Tells the other hosts of a PostgreSQL what this one serves, and this one what they do: a row each in mortise_host,
- * one write in 10 s and one at each change.
+ * Tells the other hosts of a PostgreSQL database what this one serves, and learns what they serve:
+ * one row each in mortise_host, one write every 10 s and one at each change.
  */
 export class HostHeartbeats {
   readonly #id = randomUUID()
@@ -33,7 +33,7 @@ export class HostHeartbeats {
   #calling = Promise.resolve()
   #stopped = false
 
-  /** @param self what this host serves at the time */
+  /** @param self what this host serves now */
   constructor(database: Database, self: () => ServingHost, log: FastifyBaseLogger) {
     this.#database = database
     this.#self = self
@@ -41,13 +41,13 @@ export class HostHeartbeats {
     this.#timer = setInterval(() => void this.call(), INTERVAL).unref()
   }
 
-  /** Whether another host has served something else when it was last asked. */
+  /** Whether another host served something else at the last check. */
   get hostsDiffer(): boolean {
     const self = this.#self()
     return this.#others.some((other) => !servesSame(self, other))
   }
 
-  /** Says what this host serves. It is said again soon where the database does not hear it. */
+  /** Writes what this host serves; retries soon if the database is unavailable. */
   call(): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     this.#calling = this.#calling.then(() => this.#call())
@@ -80,7 +80,7 @@ export class HostHeartbeats {
   async stop(): Promise<void> {
     this.#stopped = true
     clearInterval(this.#timer)
-    // It would come back otherwise.
+    // A pending write would otherwise restore the row.
     await this.#calling
     const id = this.#id
     try {
@@ -91,7 +91,7 @@ export class HostHeartbeats {
   }
 }
 
-/** The hosts that serve from a database now. Of a SQLite file there is none but the one that has it open. */
+/** The hosts that serve from a database now. A SQLite file has at most one. */
 export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
   if (storage.engine === 'sqlite') return []
   const hasTable = (await storage.applied()).some(
@@ -100,7 +100,7 @@ export async function servingHosts(storage: Storage): Promise<ServingHost[]> {
   return hasTable ? readHosts(storage, '') : []
 }
 
-/** @param except the id of one that is left out */
+/** @param except the id of a host to leave out */
 async function readHosts(database: Database, except: string): Promise<ServingHost[]> {
   const rows = await database.many<Omit<ServingHost, 'modules'> & { modules: string }>(sql`
     SELECT machine, pid, url, version, generation, modules FROM mortise_host
@@ -109,10 +109,10 @@ async function readHosts(database: Database, except: string): Promise<ServingHos
 }
 
 /**
- * Resolves when no other host serves one of these modules in another form than `here`: what they need may
- * be taken away then. Those that share the folder follow within seconds.
- * @param here by id, the modules that are served here, or would be
- * @throws {StillNeededError} naming a host that goes on
+ * Resolves when no other host serves one of these modules in another form than `here`, so that what
+ * they need may be removed. Hosts in the same folder follow within seconds.
+ * @param here by id, the modules that this host serves or would serve
+ * @throws {StillNeededError} that names a host that still serves another form
  */
 export async function assertUnusedByHosts(
   modules: readonly string[],

@@ -21,9 +21,12 @@ import type { ServingHost } from './serving-host.ts'
 import type { LiveChange } from './settling.ts'
 
 type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
-  /** Told of each switch to another lock, before a request comes to it; undefined where it brings nothing to watch. */
+  /**
+   * Called before the first request after each switch to another lock; undefined if there is
+   * nothing to watch.
+   */
   readonly onSwitch?: (change: LiveChange | undefined) => void
-  /** Told the module of each answer that is its failure. */
+  /** Called with the module of each failed response. */
   readonly onFailure?: (module: string) => void
 }
 
@@ -31,12 +34,12 @@ interface Built {
   readonly lock: Lock
   readonly modules: readonly RegisteredModule[]
   readonly app: FastifyInstance
-  /** The migrations that it took. */
+  /** The migrations applied for it. */
   readonly applied: readonly AppliedMigration[]
   readonly answers: ResponseCounts
 }
 
-/** What modules.lock.json names, as it serves: the present generation and the way to the next. */
+/** Serves the modules of modules.lock.json: the current generation and the switch to the next. */
 export class InstalledModules {
   readonly #parts: Parts
   readonly #generations: Generations
@@ -54,8 +57,9 @@ export class InstalledModules {
   }
 
   /**
-   * Starts with what the lock names. A module that cannot be activated is failed, and the others serve.
-   * @param troubles what modules have been caught at outside of requests: who is named there is failed
+   * Starts with the modules of the lock. A module that cannot be activated is failed; the others
+   * serve.
+   * @param troubles failures of modules outside of requests: these modules are failed
    */
   static async start(parts: Parts, troubles: OutsideFailures = new Map()): Promise<InstalledModules> {
     const own = await migrateHost(parts.storage)
@@ -67,7 +71,7 @@ export class InstalledModules {
     return new InstalledModules(parts, troubles, first)
   }
 
-  /** Answers a request in the generation that serves now. */
+  /** Handles a request in the current generation. */
   get listener(): Generations['listener'] {
     return this.#generations.listener
   }
@@ -84,7 +88,7 @@ export class InstalledModules {
     return this.#serving.modules
   }
 
-  /** What the others of the database are told. */
+  /** What the other hosts of the database see. */
   get served(): ServingHost['modules'] {
     const { lock, modules } = this.#serving
     return Object.fromEntries(
@@ -94,22 +98,25 @@ export class InstalledModules {
     )
   }
 
-  /** How often another generation has taken over since the start. */
+  /** Switches since the start. */
   get switches(): number {
     return this.#switches
   }
 
-  /** How many requests are being answered, by any generation. */
+  /** Requests in progress in all generations. */
   get inFlight(): number {
     return this.#generations.inFlight
   }
 
-  /** How many requests any generation has answered to their end. */
+  /** Requests finished by all generations. */
   get finished(): number {
     return this.#generations.finished
   }
 
-  /** Brings the schema up for stored modules. @throws {MigrationError} */
+  /**
+   * Migrates the schema for stored modules.
+   * @throws {MigrationError}
+   */
   async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
     const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)
     this.#applied.push(...applied)
@@ -117,15 +124,15 @@ export class InstalledModules {
   }
 
   /**
-   * Makes modules.lock.json, as it is when its turn comes, what is served: builds the next generation beside
-   * the present one, checks it, switches. Answers the generation that serves.
+   * Serves modules.lock.json as it is when its turn comes: builds the next generation beside the
+   * current one, checks it and switches. Returns the generation that serves.
    *
-   * @param options.probed whether a command has tried the modules in a child process, and migrated, already
-   * @param options.again whether modules that have failed are tried once more where it is served already
-   * @param options.config the text of app.config.json before and after, where a setting has changed
-   * @throws {ModuleError} where a module cannot be activated, other than one that had failed before and is the
-   *   same now; nothing has changed then
-   * @throws {ConfigError} where modules.lock.json has become another one meanwhile; nothing has changed then
+   * @param options.probed a command has already tried the modules in a child process, and migrated
+   * @param options.again retries failed modules even if the lock is served already
+   * @param options.config the text of app.config.json before and after a change of settings
+   * @throws {ModuleError} if a module cannot be activated, unless it had failed before and has not
+   * changed; nothing has changed then
+   * @throws {ConfigError} if modules.lock.json has changed meanwhile; nothing has changed then
    */
   async activate({
     probed,
@@ -157,7 +164,7 @@ export class InstalledModules {
             await selfCheck(next.app, parts.config.basePath, module)
           }
         }
-        // A command that found this process silent has taken its change back.
+        // A command that found this process silent has reverted its change.
         if (!isDeepStrictEqual(await readLockFile(parts.config.directory), lock))
           throw new ConfigError('modules.lock.json has changed meanwhile')
       } catch (error) {
@@ -174,7 +181,10 @@ export class InstalledModules {
     return this.generation
   }
 
-  /** Serves what was installed before a change, in whatever state that is. The troubles of the change are forgotten. */
+  /**
+   * Serves what was installed before a change, whatever its state. The failures of the change are
+   * forgotten.
+   */
   async serveFormer(lock: Lock, { fresh }: Change): Promise<void> {
     await this.#generations.replace(async () => {
       for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
@@ -183,7 +193,7 @@ export class InstalledModules {
     })
   }
 
-  /** @throws {ModuleError} where `lock` brings migrations, or packages that the store does not have */
+  /** @throws {ModuleError} if `lock` brings migrations, or packages that the store does not have */
   async #assertMigrated(lock: Lock): Promise<void> {
     const { config, storage } = this.#parts
     for (const [id, locked] of Object.entries(lock.modules)) {
@@ -204,12 +214,12 @@ export class InstalledModules {
     }
   }
 
-  /** Resolves when no generation but the one that serves is answering requests, and the former are closed. */
+  /** Resolves when only the current generation has requests and all previous ones are closed. */
   retired(): Promise<void> {
     return this.#generations.retired()
   }
 
-  /** Takes modules that have got into trouble out of service; the others go on. */
+  /** Takes failing modules out of service; the others continue. */
   async expel(): Promise<void> {
     await this.#generations.replace(async () => {
       const { lock, modules } = this.#serving
@@ -227,23 +237,23 @@ export class InstalledModules {
     return next.app
   }
 
-  /** Has the modules react to events; those of a later generation do once it serves. */
+  /** Starts the event handlers; those of a later generation start once it serves. */
   react(): Promise<void> {
     return this.#generations.react()
   }
 
-  /** From now on each connection ends with its next answer. */
+  /** From now on each connection ends after its next response. */
   dismiss(): void {
     this.#generations.dismiss()
   }
 
-  /** Resolves when all that was begun is answered and every instance closed. */
+  /** Resolves when all requests have their responses and every instance is closed. */
   close(): Promise<void> {
     return this.#generations.close()
   }
 }
 
-/** What a switch changes: a module whose entry in the lock is another, or whose settings are. */
+/** The changes of a switch: modules with another lock entry or other settings. */
 function changeTo(
   directory: string,
   next: Built,
@@ -265,19 +275,22 @@ function changeTo(
 const settingsOf = (module: RegisteredModule | undefined) =>
   module?.state === 'active' ? module.settings : undefined
 
-/** Whether a lock is that of a change which was taken back: what it has, had served. */
+/** Whether a lock results from a revert: its modules have served before. */
 async function takesBack({ directory }: Config, lock: Lock): Promise<boolean> {
   const made = await newestGeneration(directory)
   return made?.takesBack !== undefined && isDeepStrictEqual(made.lock, lock)
 }
 
-/** Settings make a module fail as well as its code: one that had served and is the same is no exception. */
+/**
+ * Settings can break a module as well as code, so a module that served before and has not changed
+ * is no exception.
+ */
 function hadFailed(id: string, former: Built, next: Lock): boolean {
   const before = former.modules.find((module) => module.id === id)
   return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], former.lock.modules[id])
 }
 
-/** The one line of a start or a switch. */
+/** The only log line of a start or a switch. */
 function logServing({ logger }: Parts, { lock, modules, applied }: Built, before: AppliedMigration[]): void {
   const { generation } = lock
   const names = modules.map(
@@ -287,13 +300,16 @@ function logServing({ logger }: Parts, { lock, modules, applied }: Built, before
   logger.info({ generation, modules: names, migrations }, `generation ${generation} serves`)
 }
 
-/** The settings of modules as they are now; those of the host are the ones that it was started with. */
+/** The current settings of modules, with the host settings from its start. */
 async function withModuleSettings(config: Config): Promise<Config> {
   const { modules } = await readConfig(config.directory, config.environment)
   return { ...config, modules }
 }
 
-/** Brings the schema up for modules in the store. @throws {MigrationError} */
+/**
+ * Migrates the schema for modules in the store.
+ * @throws {MigrationError}
+ */
 export async function migrateStored(
   config: Config,
   storage: Storage,
@@ -327,7 +343,7 @@ async function build(given: Parts, lock: Lock, troubles: OutsideFailures): Promi
   for (;;) {
     for (const error of inTrouble(parts.config, lock, modules, troubles)) modules = failModule(modules, error)
     const created = await createChecked(parts, modules)
-    // What a module let go while it was registered is reported within this turn of the event loop.
+    // An unhandled rejection of a registration is reported within this turn of the event loop.
     await setImmediate()
     if (inTrouble(parts.config, lock, created.modules, troubles).length === 0)
       return { lock, applied, answers, ...created }
@@ -336,7 +352,7 @@ async function build(given: Parts, lock: Lock, troubles: OutsideFailures): Promi
   }
 }
 
-/** The active modules that have got into trouble. */
+/** The active modules with failures outside of requests. */
 function inTrouble(
   { directory }: Config,
   lock: Lock,
@@ -350,8 +366,9 @@ function inTrouble(
 }
 
 /**
- * An instance with those of `modules` that can be registered. One that cannot is failed, and the instance is
- * built again without it: Fastify keeps what a failed module had registered until then.
+ * Builds an instance with all modules that can be registered. A module that cannot is failed, and
+ * the instance is built again without it, because Fastify keeps what the failed module had
+ * registered.
  */
 async function createChecked(
   parts: Omit<HostOptions, 'modules'>,
@@ -369,8 +386,9 @@ async function createChecked(
 }
 
 /**
- * Which module is to blame for an error that came when all were registered, in an onReady hook say: the one
- * whose addition to those before it brings the error about. Rethrows where the host fails by itself.
+ * Finds the module behind an error that came after all registrations, for example in an onReady
+ * hook: the one whose addition to the modules before it causes the error. Rethrows if the host
+ * fails by itself.
  */
 async function blame(
   parts: Omit<HostOptions, 'modules'>,

@@ -3,44 +3,44 @@ import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Change } from './revert-change.ts'
 
-/** Where a module holds the event loop. */
+/** The location at which a module blocks the event loop. */
 export interface Place {
   readonly module: string
   /** A file of its package and the line: `index.js:12`. */
   readonly at: string
 }
 
-/** What the thread is given. */
+/** Input of the thread. */
 export interface LoopWatchRequest {
-  /** An Int32 that changes with each beat. */
+  /** An Int32 that changes with each heartbeat. */
   readonly beats: SharedArrayBuffer
   readonly limits: typeof limits
   readonly directory: string
   readonly change: Change
 }
 
-/** For how long the code of a module may hold the event loop while its change is watched, in milliseconds. */
+/** How long a module may block the event loop while its change is watched, in milliseconds. */
 export const limits = {
-  /** The change is taken back when the code returns. */
+  /** The change is reverted when the code returns. */
   blocked: 5_000,
-  /** It does not return: the process ends, with the change taken back. */
+  /** The code does not return: the process ends with the change reverted. */
   hung: 30_000,
 } as const
 
 const BEAT = 250
 
-/** Watches for code of a fresh module that holds the event loop. */
+/** Detects code of a fresh module that blocks the event loop. */
 export class EventLoopWatch {
   readonly #worker: Worker | undefined
   readonly #timer: NodeJS.Timeout
   readonly #over = Promise.withResolvers<void>()
 
-  /** @param onBlocked called once the event loop goes on */
+  /** @param onBlocked called once the event loop continues */
   constructor(directory: string, change: Change, onBlocked: (place: Place) => void) {
     const beats = new SharedArrayBuffer(4)
     const counter = new Int32Array(beats)
     this.#timer = setInterval(() => Atomics.add(counter, 0, 1), BEAT).unref()
-    // Who debugs this process holds it as they like.
+    // A debugger may pause this process for any time.
     if (debuggerUrl() !== undefined) return
     const workerData: LoopWatchRequest = { beats, limits, directory, change }
     const file = join(import.meta.dirname, `loop-watchdog${extname(import.meta.filename)}`)
@@ -50,12 +50,12 @@ export class EventLoopWatch {
       if (said === 'over') this.#over.resolve()
       else onBlocked(said)
     })
-    // Without it the rest is watched all the same.
+    // Without the thread, everything else is still watched.
     this.#worker.on('error', () => this.#over.resolve())
     this.#worker.on('exit', () => this.#over.resolve())
   }
 
-  /** Resolves when all that was seen until now is told. */
+  /** Resolves when everything seen so far is reported. */
   async caughtUp(): Promise<void> {
     if (this.#worker === undefined) return
     this.#worker.postMessage('over')

@@ -5,17 +5,21 @@ import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { LoopWatchRequest, Place } from './loop-watch.ts'
 
-// A thread beside the main one, for as long as a change is watched. Code that holds the event loop keeps the main thread
-// from noticing anything: this one counts how long no beat has come, by its own clock, so that a machine that sleeps
-// is no such code. It then looks where the main thread is. Only code of a fresh module is put to a change's account.
+// A thread beside the main one, while a change is watched. Code that blocks the event loop also
+// blocks the main thread's own checks. This thread counts the time without a heartbeat by its own
+// clock, so a machine that sleeps does not count. Then it looks where the main thread is. Only code
+// of a fresh module counts against the change.
 
 const { beats, limits, directory, change } = workerData as LoopWatchRequest
 
-/** How often it looks for a beat, in milliseconds. */
+/** How often it checks for a heartbeat, in milliseconds. */
 const INTERVAL = 100
-/** How long the main thread may take to stop where it is, in milliseconds. */
+/** How long the main thread may take to pause, in milliseconds. */
 const LOOK_TIMEOUT = 2_000
-/** How long a command that has the lock is waited for, in milliseconds. Where it waits for this process, its end frees it. */
+/**
+ * How long to wait for a command that holds the lock, in milliseconds. If it waits for this
+ * process, the end of the process frees it.
+ */
 const LOCK_TIMEOUT = 5_000
 
 const counter = new Int32Array(beats)
@@ -37,7 +41,7 @@ setInterval(() => {
   if (silent >= limits.hung && !ending) void end()
 }, INTERVAL)
 
-// What was seen is told before: the main thread may have come back meanwhile.
+// Reports earlier results first: the main thread may have continued meanwhile.
 parentPort?.on('message', async () => {
   await looking
   parentPort?.postMessage('over')
@@ -49,7 +53,9 @@ async function tell(): Promise<Place | undefined> {
   return place
 }
 
-/** The main thread does not come back: who starts the process again serves what was installed before. */
+/**
+ * The main thread does not return: the next start of the process serves what was installed before.
+ */
 async function end(): Promise<void> {
   const place = await looking
   if (place === undefined || ending || Atomics.load(counter, 0) !== last) return
@@ -64,10 +70,10 @@ async function end(): Promise<void> {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** The main thread, which has the log, says nothing any more. */
+/** The main thread, which has the log, is blocked. */
 const say = (text: string) => writeSync(2, `${text}\n`)
 
-/** Where the main thread is, if that is in a fresh module. */
+/** Where the main thread is, if in a fresh module. */
 async function look(): Promise<Place | undefined> {
   const session = new Session()
   session.connectToMainThread()

@@ -31,22 +31,23 @@ import type {
 } from './probe.ts'
 import { selfCheck } from './self-check.ts'
 
-// The child process of a probe: does what activation would do, in a place where nothing can break.
+// The child process of a probe: it does what activation would do, in a place where nothing can
+// break.
 
 const watchdog = new Worker(join(import.meta.dirname, `probe-watchdog${extname(import.meta.filename)}`), {
   workerData: { parent: process.ppid, scratch: process.cwd() },
 })
-// From the start: it may be online before the request is here.
+// Registered at the start: the thread may be online before the request arrives.
 const watched = once(watchdog, 'online')
 
-// Modules find no process that waits for their messages, as in the host.
+// As in the host, modules find no process that waits for their messages.
 const send = process.send?.bind(process)
 delete process.send
 
-/** How long the modules are watched once they are registered, in milliseconds. */
+/** How long the modules are watched after their registration, in milliseconds. */
 const LINGER = 250
 
-/** Which module is to blame for what happens now. */
+/** The module to blame for the current step. */
 let inHand = ''
 const changeOfShared = rememberSharedObjects()
 
@@ -102,7 +103,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
       access[id] = Object.fromEntries(routes)
     },
   })
-  // What a module has begun while it loaded may fail a moment later.
+  // Work that a module began while it loaded may fail a moment later.
   await setTimeout(LINGER)
   refuseChangeOfShared()
   const admin = await mintToken({ ...issuer, subject: 'self-check', scope: 'admin', expiresIn: '1h' })
@@ -119,12 +120,12 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
   const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
   const applied = await storage.migrate(moduleMigrations(packages))
   if (applied.length > 0) for (const module of well) await answers(module)
-  // How what serves now would end is no matter of the upgrade.
+  // The end of the current version does not matter to the upgrade.
   if (upgrades.length > 0) return
   await app.close()
   await storage.close()
 
-  /** A guest seldom gets as far as somebody who may do everything, and may get elsewhere. */
+  /** A guest rarely gets as far as a user with all rights, and may take another path. */
   async function answers(module: ActiveModule): Promise<undefined> {
     begin(module.id, 'answering')
     failure = ''
@@ -139,7 +140,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
     }
   }
 
-  /** The stack of what made a request fail, which is told to the log alone. */
+  /** Keeps the stack of a failed request, which only the log contains. */
   function remember(line: string): void {
     const { msg, err } = JSON.parse(line) as { msg?: string; err?: { stack?: string } }
     if (msg === 'a request failed') failure = err?.stack ?? ''
@@ -160,13 +161,13 @@ async function describe(app: FastifyInstance, basePath: string): Promise<ProbeRe
   throw new Error(`with it the OpenAPI document cannot be made (${answer.statusCode})`)
 }
 
-/** Where the module went wrong, rather than where the host found out. */
+/** The location in the module, rather than the one at which the host noticed. */
 function stackOf(error: Error): string | undefined {
   if (error.cause instanceof Error) return stackOf(error.cause)
   return 'code' in error ? inspect(error) : error.stack
 }
 
-/** What has to be parsed for the place of a SyntaxError, which takes a process. */
+/** The files to parse for the location of a SyntaxError, which takes a process. */
 function unparsedIn(directory: string, { cause }: Error): ProbeFailure['unparsed'] {
   if (!(cause instanceof SyntaxError) || locationOf(cause.stack, directory)) return undefined
   return { message: cause.message, urls: loadedFrom(directory) }

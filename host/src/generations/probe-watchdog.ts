@@ -2,18 +2,20 @@ import { readdirSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 
-// A thread of the probe's child. The modules may keep the main thread busy for ever, and what they take meanwhile
-// is taken from everybody: this one looks, and ends the process with a LimitError on stderr.
+// A thread of the probe's child process. Modules may keep the main thread busy forever and use up
+// memory and disk. This thread checks that, and ends the process with a LimitError on stderr.
 
-/** `parent` is the process that asked: without it nobody wants the answer. */
+/** `parent` is the process that started the probe; without it nobody needs the result. */
 const { parent, scratch }: { readonly parent: number; readonly scratch: string } = workerData
 
 const mebibyte = 1024 * 1024
 
-/** The most that the process may take. Its heap has a limit of its own; buffers and threads have none but this. */
+/**
+ * Limits of the process. The heap has a limit of its own; buffers and threads have only this one.
+ */
 const most = { memory: 1024 * mebibyte, disk: 256 * mebibyte, files: 10_000 }
 
-/** How often it looks, in milliseconds: at gigabytes a second little is taken in between. */
+/** How often to check, in milliseconds: even at gigabytes a second little is used in between. */
 const interval = 50
 
 setInterval(() => {
@@ -42,7 +44,7 @@ function scratchSize(): { files: number; bytes: number } {
         bytes += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0
     }
   } catch (error) {
-    // A folder has gone meanwhile.
+    // A folder has disappeared meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   return { files, bytes }

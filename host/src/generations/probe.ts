@@ -10,18 +10,18 @@ import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
-/** A module as it would be activated: from the store, or from where it is staged. */
+/** A module as it would be activated: from the store or the staging folder. */
 export interface ProbedModule {
   readonly id: string
   readonly directory: string
 }
 
 export interface ProbeOptions {
-  /** What its database begins with; empty where undefined. */
+  /** The initial schema of its database; empty if undefined. */
   readonly schema?: DatabaseSchema
-  /** The ids of modules whose GET routes are asked. */
+  /** The ids of modules whose GET routes are called. */
   readonly ask?: readonly string[]
-  /** Other versions, whose migrations are applied once the modules have answered. None of their code runs. */
+  /** Other versions, whose migrations are applied after the calls. None of their code runs. */
   readonly upgrades?: readonly ProbedModule[]
   /** In milliseconds. */
   readonly timeout?: number
@@ -31,11 +31,13 @@ export interface ProbeOptions {
 export interface ProbeReport {
   /** The OpenAPI document. */
   readonly document: OpenapiDocument
-  /** Who may use which route (`GET /cart`), by module id. */
+  /** The access of each route (`GET /cart`), by module id. */
   readonly access: Readonly<Record<string, Readonly<Record<string, Access>>>>
 }
 
-/** What the child is asked: all modules of the next generation, since they must get along with each other. */
+/**
+ * Input of the child process: all modules of the next generation, since they must work together.
+ */
 export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades'>> {
   readonly config: Config
   readonly modules: readonly ProbedModule[]
@@ -44,13 +46,13 @@ export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgra
   readonly scratch: string
 }
 
-/** What the child is asked where one module is looked at, and nothing is served. */
+/** Input of the child process to observe one module without serving. */
 export interface ObserveRequest extends Pick<ProbeRequest, 'modules' | 'scratch'> {
   /** See `observeModule`. */
   readonly requires: readonly string[]
 }
 
-/** What the child says: which module it has in hand, what all of them serve, and how it ended. */
+/** Messages of the child process: the current module, what all modules serve, and the result. */
 export type ProbeMessage =
   | { readonly kind: 'began'; readonly module: string; readonly doing: 'loading' | 'answering' }
   | { readonly kind: 'report'; readonly report: ProbeReport }
@@ -63,14 +65,17 @@ export interface ProbeFailure {
   readonly module: string
   readonly reason: string
   readonly stack: string | undefined
-  /** A SyntaxError without a place, and the files that it may be in. */
+  /** A SyntaxError without a location, and the files that may contain it. */
   readonly unparsed: { readonly message: string; readonly urls: readonly string[] } | undefined
 }
 
-/** How long loading and registering all modules may take, in milliseconds. */
+/** Time limit for loading and registering all modules, in milliseconds. */
 const PROBE_TIMEOUT = 20_000
 
-/** No processes, no writing but to the scratch folder: Node refuses what is not allowed here. */
+/**
+ * No child processes, writes only to the scratch folder: Node denies everything that is not allowed
+ * here.
+ */
 const limits = [
   '--max-old-space-size=512',
   '--no-warnings',
@@ -82,18 +87,18 @@ const limits = [
 ]
 
 /**
- * Loads and registers `modules` in a child process, on a database of its own with their migrations, and asks the
- * GET routes of those in `ask`. Resolves where they would serve; nothing of this process or of the application is
- * touched.
+ * Loads and registers `modules` in a child process, on a database of its own with their migrations,
+ * and calls the GET routes of those in `ask`. Resolves if they would serve; this process and the
+ * application stay untouched.
  *
- * The child gets no environment but PATH and the like, starts no process, writes to its scratch folder only, and
- * is killed where it takes too much memory, disk or time. That guards against accidents: a module that means
- * harm is stopped by the operator's reading of the plan.
+ * The child gets no environment but PATH and the like, starts no process, writes only to its
+ * scratch folder, and is killed if it takes too much memory, disk or time. That guards against
+ * accidents: only the operator's review of the plan stops a malicious module.
  *
- * @returns `unfit` where one of `ask` that answers well fails once `upgrades` have migrated; those that fail
- *   before as well are let be then
- * @throws {ModuleError} naming the module that throws, hangs, ends the process, is not what its manifest says, or
- *   (without `upgrades`) answers with a failure
+ * @returns `unfit` for a module in `ask` that works, and fails once `upgrades` have migrated;
+ * modules that already fail before are ignored then
+ * @throws {ModuleError} that names the module that throws, hangs, ends the process, violates its
+ * manifest, or (without `upgrades`) responds with a failure
  */
 export async function probe(
   config: Config,
@@ -117,9 +122,9 @@ export async function probe(
 }
 
 /**
- * Has `observeModule` look at a module in a child process, with the same limits as a probe.
+ * Runs `observeModule` in a child process, with the limits of a probe.
  *
- * @throws {ModuleError} where it throws, hangs, ends the process, or is no module
+ * @throws {ModuleError} if the module throws, hangs, ends the process, or is no module
  */
 export async function observe(
   module: ProbedModule,
@@ -134,7 +139,7 @@ export async function observe(
   })
 }
 
-/** What an unknown module is not handed: the key of tokens, the password of the database. */
+/** The configuration without the token key and the database password, for unknown modules. */
 function withoutSecrets(config: Config): Config {
   const settings = Object.entries(config.environment).filter(([name]) => name.startsWith('APP_MODULES_'))
   return {
@@ -154,7 +159,7 @@ function runChild(
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = fork(join(import.meta.dirname, `probe-child${extname(import.meta.filename)}`), {
     cwd: request.scratch,
-    // A group of its own, so that what native code starts is killed with it.
+    // A process group of its own, so that processes of native code are killed with it.
     detached: true,
     env: { ...inherited('PATH', 'TZ', 'LANG', 'SystemRoot'), TMPDIR: request.scratch },
     execArgv: [...limits, `--allow-fs-write=${request.scratch}`],
@@ -169,7 +174,7 @@ function runChild(
   const fail = (reason: string, stack?: string) =>
     reject(new ModuleError(inHand, denialIn(stack, directory()) ?? reason, causeOf(stack)))
   const told = async ({ reason, stack, unparsed }: ProbeFailure) => {
-    // That was its last word: how it ends, and when, is no news.
+    // That was its last message: how and when it ends does not matter.
     clearTimeout(timer)
     child.removeAllListeners('close')
     const located = unparsed && (await locateSyntaxError(unparsed.message, unparsed.urls))
@@ -202,13 +207,13 @@ function runChild(
   })
 }
 
-/** The line of an uncaught error's report that names it, and its place in the module. */
+/** The line in the report of an uncaught error that names it, with its location in the module. */
 function lastError(output: string, directory: string | undefined): string {
   const line = output.split('\n').find((text) => /^\w*Error\b|^FATAL ERROR/.test(text))
   return `${line ? `: ${line}` : ''}${placeIn(directory, output)}`
 }
 
-/** What Node has not allowed, where an error's report is about that. */
+/** What Node has denied, if an error's report is about that. */
 function denialIn(report: string | undefined, directory: string | undefined): string | undefined {
   const [, permission = '', resource = ''] =
     /'ERR_ACCESS_DENIED',\s+permission: '(\w+)',\s+resource: '(.*)'/.exec(report ?? '') ?? []
@@ -221,7 +226,7 @@ function placeIn(directory: string | undefined, report: string | undefined): str
   return where === undefined ? '' : ` (${where})`
 }
 
-/** What happened in the child, for whoever wants to see its stack. */
+/** Carries the child's stack for debugging. */
 function causeOf(stack: string | undefined): ErrorOptions {
   if (!stack) return {}
   const cause = new Error('in the probe')

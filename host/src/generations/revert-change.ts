@@ -20,33 +20,35 @@ import { isLockFile } from '../modules/is-lock-file.ts'
 import { type Lock, readLockFile, writeLockFile } from '../modules/lock-file.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
-/** What a switch has changed. It can be sent to a thread. */
+/** The changes of a switch. It can be sent to a thread. */
 export interface Change {
   readonly former: Lock
   readonly next: Lock
-  /** The text of app.config.json, where the change is one of settings. */
+  /** The text of app.config.json before and after, for a change of settings. */
   readonly config?: { readonly former: string; readonly next: string } | undefined
-  /** Whether the lock came from outside, by `git pull` for example: the file is then left as it is. */
+  /** The lock came from outside, for example by `git pull`: then the file is left as it is. */
   readonly outside: boolean
-  /** The modules that it brought or changed: their folders in the store, by id. */
+  /** The new or changed modules: their folders in the store, by id. */
   readonly fresh: Readonly<Record<string, string>>
 }
 
-/** Its holder changes the application: a command, or the host that takes a change back. */
+/** The command lock. Its holder changes the application: a command, or the host during a revert. */
 export const commandLockFile = (directory: string) => join(directory, '.app', 'lock')
 
-/** How often the lock is tried while a command has it, in milliseconds. */
+/** How often to try the lock while a command holds it, in milliseconds. */
 const TRY_EVERY = 100
 
 /**
- * Puts what was installed before a change in force again, as a further generation, and does `serve` with it before a
- * command can go on. It waits for a command that is running. The schema stays as it is: what was written since may need it.
+ * Puts what was installed before a change in force again, as a further generation, and calls
+ * `serve` with it before another command can run. It waits for a running command. The schema stays
+ * as it is, because newer data may need it.
  *
- * What is decided lies in `.app/taking-back.json` first: killed after that, the next start or command completes it.
+ * The decision is written to `.app/taking-back.json` first: after a crash the next start or command
+ * completes it.
  *
  * @param reason a sentence
- * @param signal ends the waiting
- * @returns undefined where a newer change is there meanwhile
+ * @param signal ends the wait
+ * @returns undefined if there is a newer change meanwhile
  */
 export async function takeBack(
   directory: string,
@@ -81,10 +83,10 @@ export async function takeBack(
   }
 }
 
-/** A change that is being taken back. */
+/** A revert in progress. */
 interface StoredResponse extends Pick<Change, 'next' | 'config' | 'outside'> {
   readonly back: Lock
-  /** Whether the change is on record, and so its being taken back. */
+  /** The change is on record, so the revert is recorded too. */
   readonly isRecorded: boolean
   /** The command that made the change. */
   readonly command: string
@@ -97,7 +99,7 @@ const decidedFile = (directory: string) => join(directory, '.app', 'taking-back.
 
 export const hasUnfinishedRevert = (directory: string) => existsSync(decidedFile(directory))
 
-/** Completes what a host that was killed had begun to take back. Run it while the application is locked. */
+/** Completes the revert of a host that was killed. Run it under the command lock. */
 export async function completeRevert(directory: string): Promise<void> {
   const decided = await readJsonFile(decidedFile(directory), isDecided)
   if (decided !== undefined) await carryOut(directory, decided)
@@ -108,7 +110,7 @@ const isDecided = (value: unknown): value is StoredResponse => {
   return isLockFile(next) && isLockFile(back) && typeof record?.id === 'string'
 }
 
-/** Nothing is done where another change is there meanwhile. */
+/** Does nothing if there is another change meanwhile. */
 async function carryOut(directory: string, decided: StoredResponse): Promise<void> {
   const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
   const lock = await readLockFile(directory)

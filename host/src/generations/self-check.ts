@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
 
-/** How long one answer may take, in milliseconds. */
+/** Time limit for one response, in milliseconds. */
 const TIMEOUT = 5000
 
 /**
- * Asks every GET route of a module, as whoever `headers` say, else as a guest who owns nothing, with parameters
- * that name nothing. Whatever it answers but a failure of the server's (5xx) is right: its statements fit the schema, its handlers run.
+ * Calls every GET route of a module, as the caller of `headers` or as a guest without data, with
+ * parameters that match nothing. Any response but a server error (5xx) is right: the statements fit
+ * the schema and the handlers run.
  *
- * @throws {ModuleError} naming the route that fails
+ * @throws {ModuleError} that names the failing route
  */
 export async function selfCheck(
   app: FastifyInstance,

@@ -8,9 +8,9 @@ export interface ServingHost {
   readonly url: string
   /** The version of the host. */
   readonly version: string
-  /** Counted in its own application folder: those of two folders tell nothing of each other. */
+  /** Counted in its own application folder: numbers of two folders cannot be compared. */
   readonly generation: number
-  /** By id; those that are switched off are left out. `tree` is the hash that the lock has. */
+  /** By id, without disabled modules. `tree` is the hash in the lock. */
   readonly modules: Readonly<Record<string, ServedModule>>
 }
 
@@ -20,11 +20,11 @@ interface ServedModule {
   readonly state: 'active' | 'failed'
 }
 
-/** Whether two hosts answer alike. */
+/** Whether two hosts serve the same. */
 export const servesSame = (one: ServingHost, other: ServingHost): boolean =>
   one.version === other.version && isDeepStrictEqual(one.modules, other.modules)
 
-/** What `other` serves otherwise than `here`, in words; nothing where they serve alike. */
+/** What `other` serves differently than `here`, in words; empty if they serve the same. */
 export function differences(here: ServingHost, other: ServingHost): string[] {
   const found = other.version === here.version ? [] : [`host ${other.version} (here ${here.version})`]
   for (const id of new Set([...Object.keys(here.modules), ...Object.keys(other.modules)])) {
@@ -41,6 +41,6 @@ export function differences(here: ServingHost, other: ServingHost): string[] {
 const named = (module: ServedModule | undefined) =>
   `${module?.version}${module?.state === 'failed' ? ', failed' : ''}`
 
-/** How people find it. */
+/** A label by which people find the host. */
 export const hostLabel = ({ machine, url, pid }: Pick<ServingHost, 'machine' | 'url' | 'pid'>): string =>
   `${machine} ${url} (process ${pid})`

@@ -5,10 +5,10 @@ import { failsMore, type ResponseCounts } from './generation-switch.ts'
 import { EventLoopWatch, limits } from './loop-watch.ts'
 import { type Change, takeBack } from './revert-change.ts'
 
-/** How long a change is watched once it serves, in milliseconds. */
+/** How long a change is watched after its switch, in milliseconds. */
 const WATCH_FOR = 10_000
 
-/** A change that has just gone live, and what tells how it does. */
+/** A change that has just gone live, with the data to judge it. */
 export interface LiveChange extends Change {
   readonly answers: { readonly former: ResponseCounts; readonly next: ResponseCounts }
 }
@@ -16,14 +16,16 @@ export interface LiveChange extends Change {
 export interface SettlingOptions {
   readonly directory: string
   readonly log: FastifyBaseLogger
-  /** Has what was installed before serve again. */
+  /** Serves what was installed before. */
   readonly serve: (lock: Lock, change: Change) => Promise<void>
 }
 
-/** `settled`: nothing was wrong; `superseded`: a newer change, or the end of the process, ended the watch. */
+/**
+ * `settled`: no failure; `superseded`: a newer change, or the end of the process, ended the watch.
+ */
 export type Verdict = 'settled' | 'superseded' | 'taken back'
 
-/** The watch of one change: takes it back where a module that it brought or changed does not hold up. */
+/** The watch of one change: reverts it if a module that it brought or changed fails. */
 export class Settling {
   readonly #change: LiveChange
   readonly #options: SettlingOptions
@@ -47,7 +49,7 @@ export class Settling {
     this.#until = { at: performance.now() + WATCH_FOR, timer: this.#timer(WATCH_FOR) }
   }
 
-  /** The generation that is watched. */
+  /** The watched generation. */
   get generation(): number {
     return this.#change.next.generation
   }
@@ -56,7 +58,10 @@ export class Settling {
     return this.#verdict.promise
   }
 
-  /** Watches until so many milliseconds from now at least. @returns whether it has ended within them */
+  /**
+   * Watches for at least this many milliseconds from now.
+   * @returns whether the watch ended within them
+   */
   async wait(milliseconds: number): Promise<boolean> {
     if (performance.now() + milliseconds > this.#until.at && !this.#ended.signal.aborted) {
       clearTimeout(this.#until.timer)
@@ -68,7 +73,7 @@ export class Settling {
     return settlesWithin(milliseconds, this.verdict)
   }
 
-  /** A module has answered with a failure of its own. */
+  /** A module's response was a failure of its own. */
   failed(module: string): void {
     const { fresh, answers } = this.#change
     if (!Object.hasOwn(fresh, module)) return
@@ -79,12 +84,12 @@ export class Settling {
     )
   }
 
-  /** The fresh module whose folder in the store this is. */
+  /** The fresh module with this folder in the store. */
   freshIn(folder: string): string | undefined {
     return Object.entries(this.#change.fresh).find(([, own]) => own === folder)?.[0]
   }
 
-  /** Ends the watch: the change is not taken back any more, unless that has begun. */
+  /** Ends the watch: the change is no longer reverted, unless the revert has begun. */
   end(verdict: Verdict = 'superseded'): void {
     this.#ended.abort()
     clearTimeout(this.#until.timer)
@@ -92,7 +97,7 @@ export class Settling {
     this.#verdict.resolve(verdict)
   }
 
-  /** @returns false where there is a newer change, or it cannot be taken back */
+  /** @returns false if there is a newer change, or the revert is impossible */
   takeBack(reason: string): Promise<boolean> {
     if (this.#ended.signal.aborted && this.#takingBack === undefined) return Promise.resolve(false)
     this.#takingBack ??= this.#takeBack(reason)

@@ -4,25 +4,31 @@ import { discardBody } from './discard-body.ts'
 import { respondProblem } from './respond-problem.ts'
 import { busy } from './too-many.ts'
 
-/** How many requests begin in a turn of the event loop, as many as a commit has, and for how many milliseconds. */
+/**
+ * The requests that begin per turn of the event loop, as many as one commit takes, and the longest
+ * turn, in milliseconds.
+ */
 const TURN = { requests: 128, milliseconds: 50 }
-/** For how long none begins while connections come, in milliseconds: libuv accepts one in a turn, so turns are short then. */
+/**
+ * How long no request begins while connections arrive, in milliseconds: libuv accepts one per turn,
+ * so turns are short then.
+ */
 const ACCEPTING = 50
-/** For how long a request may wait for its beginning, in milliseconds. */
+/** How long a request may wait to begin, in milliseconds. */
 const PATIENCE = 1_000
-/** How often those that wait are looked at while none can begin, in milliseconds. */
+/** How often waiting requests are checked while none can begin, in milliseconds. */
 const LOOK_INTERVAL = 50
 
 export interface AdmissionOptions {
-  /** Takes a request that begins. */
+  /** Handles a request that begins. */
   readonly listener: RequestListener
-  /** How many requests are worked on at once. One whose answer has begun is not: a stream, say. */
+  /** Requests in progress at a time, without those whose response has begun, such as streams. */
   readonly maxRequests: number
-  /** How many more wait. */
+  /** Requests that may wait in addition. */
   readonly maxWaiting: number
 }
 
-/** An answer that tells when its head is sent, and leaves the rest of a body that it does not wait for. */
+/** A response that reports when its head is sent, and drops the unread rest of a request body. */
 export class Response<Request extends IncomingMessage> extends ServerResponse<Request> {
   onHead: (() => void) | undefined
 
@@ -38,26 +44,27 @@ export class Response<Request extends IncomingMessage> extends ServerResponse<Re
 interface Waiting {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Until when it waits, in the time of `performance`. */
+  /** The end of its wait, on the clock of `performance`. */
   readonly until: number
 }
 
 /**
- * Keeps a process answering under any load: it works on so many requests at once, the next ones wait in order, and those
- * that have waited for a second are refused (503). Where nothing waits, a request begins at once.
+ * Keeps a process responsive under any load: it limits the requests in progress, queues the next
+ * ones in order, and refuses those that waited for a second (503). With an empty queue a request
+ * begins at once.
  */
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #refusals = new RecentRefusals()
   #working = 0
   #waiting: Waiting[] = []
-  /** Until when this turn begins requests; undefined before the first. */
+  /** End of the time in which this turn begins requests; undefined before the first. */
   #turnEnds: number | undefined
   #begunInTurn = 0
   #timer: NodeJS.Timeout | undefined
-  /** Whether a connection came in this turn. */
+  /** A connection arrived in this turn. */
   #hasAccepted = false
-  /** Until when connections go first. */
+  /** End of the time in which connections come first. */
   #acceptsUntil: number | undefined
   #isOpen = false
 
@@ -65,17 +72,17 @@ export class Admission {
     this.#options = options
   }
 
-  /** Why requests were refused lately; undefined while all are taken. */
+  /** Why requests were refused recently; undefined while none are. */
   get refusal(): string | undefined {
     return this.#refusals.reason
   }
 
-  /** How many were refused. */
+  /** Requests refused so far. */
   get refused(): number {
     return this.#refusals.count
   }
 
-  /** A connection has come: there may be more, and a health probe among them. */
+  /** Called for each new connection: more may follow, a health probe among them. */
   accepted(): void {
     const now = performance.now()
     this.#hasAccepted = true
@@ -95,7 +102,7 @@ export class Admission {
     }
   }
 
-  /** Refuses a request, when its turn comes: who is answered sooner comes again sooner. */
+  /** Refuses a request in its turn, because a client with a quick refusal retries sooner. */
   refuse(request: IncomingMessage, response: ServerResponse): void {
     this.#waiting.push({ request, response, until: 0 })
     this.#turnEnds ??= this.#beginTurn(performance.now())
@@ -106,7 +113,7 @@ export class Admission {
     respondProblem(busy(), request, response, !response.shouldKeepAlive)
   }
 
-  /** Begins all that wait, and from now on whatever comes: the process ends. */
+  /** Begins all waiting requests and every later one at once: the process is stopping. */
   open(): void {
     this.#isOpen = true
     for (const { request, response } of this.#waiting.splice(0)) this.#begin(request, response)
@@ -129,7 +136,7 @@ export class Admission {
       if (this.#waiting.length > 0) this.#turnEnds ??= this.#beginTurn(performance.now())
     }
     if (response instanceof Response) response.onHead = end
-    // Whoever goes away before the answer.
+    // Also covers a client that disconnects before the response.
     response.once('close', end)
     this.#options.listener(request, response)
   }
@@ -156,7 +163,7 @@ export class Admission {
     let done = 0
     for (const { request, response, until } of this.#waiting) {
       if (request.socket.destroyed) {
-        // Nobody waits for it.
+        // The client has disconnected.
       } else if (now > until) {
         this.#refuse(request, response)
       } else if (this.#hasRoom(now)) {

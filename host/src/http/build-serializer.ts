@@ -7,7 +7,7 @@ type Serialize = ReturnType<ReturnType<Build>>
 const compiled = new CompiledSchemas<Serialize>()
 const build = SerializerSelector()
 
-/** Makes Fastify's serializer compiler for one scope: its own, which compiles each schema once. */
+/** Makes Fastify's serializer compiler for one scope. It compiles each schema once. */
 export const buildSerializer: Build = (shared, options) => {
   const compile = build(shared, options)
   const once = compiled.of(shared as object)

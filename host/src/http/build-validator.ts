@@ -7,7 +7,7 @@ import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
 import { invalidQuery, type Query } from './request-head.ts'
 
-/** What Fastify hands a validator compiler: one part of a request of one route. */
+/** Fastify's argument to a validator compiler: one part of a request of one route. */
 export interface RoutePart {
   readonly schema: TSchema
   readonly method: string
@@ -19,7 +19,9 @@ const compiled = new CompiledSchemas<ValidateFunction>()
 
 type Validate = (data: unknown) => true | { readonly error: Error }
 
-/** Up to here, in characters of JSON, every error of a body is looked for; of a longer one the first. */
+/**
+ * Up to this size, in characters of JSON, a body gets all its errors; a longer one only the first.
+ */
 const THOROUGH_LIMIT = 8192
 
 const options: Options = {
@@ -35,8 +37,8 @@ const options: Options = {
 }
 
 /**
- * Makes Fastify's validator compiler for one scope. Nothing is coerced, dropped or mended: a wrong part of a
- * request is an `invalid-request` problem that names every wrong place of it.
+ * Makes Fastify's validator compiler for one scope. It coerces, drops and repairs nothing: an
+ * invalid part of a request is an `invalid-request` problem that names every wrong place.
  *
  * @param shared the schemas of `addSchema` in that scope, by `$id`
  */
@@ -100,14 +102,14 @@ function invalid(httpPart: string, errors: readonly unknown[]) {
 
 type Texts = Record<string, unknown>
 
-/** How a value of each type is written in a path or a query. Text of another form stays, and fails validation. */
+/** The form of each type in a path or a query. Other text stays a string and fails validation. */
 const forms: Readonly<Record<string, { form: RegExp; value: (text: string) => unknown }>> = {
   integer: { form: /^(0|[1-9]\d*)$/, value: Number },
   number: { form: /^-?(0|[1-9]\d*)(\.\d+)?$/, value: Number },
   boolean: { form: /^(true|false)$/, value: (text) => text === 'true' },
 }
 
-/** Turns the texts of the parameters that are no strings into values, in place. */
+/** Converts the parameters that are not strings from text to values, in place. */
 function converter(schema: TSchema, route: string): (parameters: Texts) => void {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
   for (const [name, { type }] of properties) {

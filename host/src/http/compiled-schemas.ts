@@ -1,15 +1,18 @@
-/** How many are kept: those of some dozen modules. */
+/** Schemas kept: enough for some dozen modules. */
 const MOST = 5_000
 
 /**
- * What was compiled from schemas. A generation has most schemas from the one before it, and every scope has some of them:
- * compiling all of them anew would hold the event loop.
+ * Caches compiled schemas. A generation shares most schemas with the previous one, and scopes share
+ * some, so compiling all of them again would block the event loop.
  */
 export class CompiledSchemas<Compiled> {
   readonly #byScope = new Map<string, Map<string, Compiled>>()
   #count = 0
 
-  /** @param shared the schemas that the others may refer to, by `$id` @returns what is kept of them, to be asked by a schema */
+  /**
+   * @param shared the schemas that others may refer to, by `$id`
+   * @returns a function that compiles a schema, or returns its cached result
+   */
   of(shared: object | undefined): (schema: object, compile: () => Compiled) => Compiled {
     const scope = JSON.stringify(shared ?? {})
     return (schema, compile) => {

@@ -13,7 +13,10 @@ declare module 'fastify' {
 
 const kCompared = Symbol('whether If-Match was compared')
 
-/** Conditional requests (RFC 9110, 13): an `ETag` and 304 for every GET of one resource, and `If-Match` of a write. */
+/**
+ * Conditional requests (RFC 9110, 13): `ETag` and 304 for every GET of one resource, and `If-Match`
+ * for writes.
+ */
 export const conditionalRequests = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
@@ -36,10 +39,11 @@ export const conditionalRequests = fp(
 )
 
 /**
- * Looks at what a write would change: refuses a body that `attachValidation` has let through, and an If-Match that is
- * stale. What is not found comes first.
+ * Checks the resource that a write would change: refuses a body that `attachValidation` let
+ * through, and a stale If-Match. A missing resource takes precedence.
  *
- * @throws {Problem} what `find` of the route's `ifMatch` throws, that of the validation, `precondition-failed`
+ * @throws {Problem} errors of `find` of the route's `ifMatch`, validation errors,
+ * `precondition-failed`
  */
 export function* assertUnchanged(request: FastifyRequest): Transaction<void> {
   const { ifMatch } = request.routeOptions.config
@@ -60,11 +64,11 @@ export function* assertUnchanged(request: FastifyRequest): Transaction<void> {
   if (validationError !== undefined) throw validationError
 }
 
-/** Whether nothing is left to compare: there is no If-Match, or it was compared. */
+/** True without If-Match, or after its comparison. */
 export const isCompared = (request: FastifyRequest) =>
   request.headers['if-match'] === undefined || request[kCompared]
 
-/** @throws {Problem} `precondition-failed` where a write has an If-Match that nobody has looked at */
+/** @throws {Problem} `precondition-failed` if a write has an If-Match that was not compared */
 export function assertCompared(request: FastifyRequest): void {
   if (isCompared(request)) return
   throw preconditionFailed(
@@ -72,13 +76,16 @@ export function assertCompared(request: FastifyRequest): void {
   )
 }
 
-/** An `onRequest` hook of a write that changes nothing with a version. */
+/** An `onRequest` hook for a write that changes nothing with a version. */
 export function compareNothing(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   assertCompared(request)
   done()
 }
 
-/** @throws {Problem} `precondition-failed` where a read is to show what it would not (RFC 9110, 13.1.1) */
+/**
+ * @throws {Problem} `precondition-failed` if the resource does not match If-Match of a read (RFC
+ * 9110, 13.1.1)
+ */
 export function assertTagged(
   { headers }: FastifyRequest,
   reply: FastifyReply,
@@ -87,7 +94,7 @@ export function assertTagged(
   const wanted = headers['if-match']
   if (wanted === undefined || wanted.trim() === '*') return
   if (typeof etag === 'string' && hasStrongTag(wanted, etag)) return
-  // They are of what is not shown.
+  // These headers describe the resource, which the response does not show.
   reply.removeHeader('etag').removeHeader('link')
   throw preconditionFailed(
     'What is here does not have the ETag that If-Match names. Send the request without, and see what there is.',
@@ -111,19 +118,20 @@ function tag(request: FastifyRequest, reply: FastifyReply, body: unknown): void 
     return
   }
   reply.code(304).removeHeader('content-type')
-  // The length of a HEAD is that of the body; a 304 to GET has none.
+  // The length of a HEAD response is that of the body; a 304 to GET has none.
   reply.serializer(() => (request.method === 'GET' ? (undefined as never) : text))
 }
 
-// A tag is `"<id>:<version>:<hash of the body>"`, without the first two for what has no version. All of it tells one
-// body from another (If-None-Match); what a write replaces is told by id and version (If-Match). The hash is SHA-1: every
-// GET pays for it, and it protects nothing.
+// A tag is `"<id>:<version>:<hash of the body>"`, without the first two for resources without a
+// version. If-None-Match compares all of it, since it distinguishes bodies; If-Match compares id
+// and version, since they identify what a write replaces. The hash is SHA-1, because every GET pays
+// for it and it protects nothing.
 
-/** Whether a body is one resource, rather than a list, say. */
+/** Whether a body is one resource, not a list. */
 export const isResource = (body: unknown): body is { id: unknown; version?: unknown } =>
   typeof body === 'object' && body !== null && 'id' in body
 
-/** The strong entity tag of a resource that is sent as `text`. */
+/** The strong entity tag of a resource whose body is `text`. */
 export function entityTag(body: { id: unknown; version?: unknown }, text: string): string {
   const version = Number.isInteger(body.version) ? prefixOf(body as Versioned) : ''
   return `"${version}${hash('sha1', text, 'base64url')}"`
@@ -146,7 +154,7 @@ export function hasVersion(header: string, resource: Versioned): boolean {
   return tagsIn(header).some(({ weak, opaque }) => !weak && opaque.startsWith(prefix))
 }
 
-/** The colon cannot be part of an encoded id. */
+/** An encoded id contains no colon. */
 const prefixOf = ({ id, version }: Versioned) => `${encodeURIComponent(id ?? '')}:${version}:`
 
 const tagsIn = (header: string) =>
@@ -155,7 +163,10 @@ const tagsIn = (header: string) =>
     opaque,
   }))
 
-/** With the route's serializer for the status, found as Fastify finds it; as plain JSON where it has none. */
+/**
+ * Uses the route's serializer for the status, found the way Fastify finds it; plain JSON without
+ * one.
+ */
 export function serialize(reply: FastifyReply, status: number, body: unknown): string {
   for (const key of [String(status), `${Math.trunc(status / 100)}xx`, 'default']) {
     const serializer = reply.getSerializationFunction(key)

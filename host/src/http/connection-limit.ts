@@ -1,18 +1,21 @@
 import { readdirSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Descriptors that connections leave to the rest: the control socket, PostgreSQL, modules that load, webhooks, health probes. */
+/**
+ * File descriptors reserved for everything else: the control socket, PostgreSQL, modules that load,
+ * webhooks, health probes.
+ */
 const KEPT = 114
 
 export interface OpenFiles {
-  /** The most that this process may have open. */
+  /** The most descriptors that this process may open. */
   readonly limit: number
   readonly open: number
 }
 
 /**
- * How many connections the process can take at a time: `configured`, or fewer where it may open few files, which is
- * logged; at least 1.
+ * The connections that the process can take at a time: `configured`, or fewer if it may open only
+ * few files, which it logs; at least 1.
  */
 export function connectionLimit(
   configured: number,
@@ -28,7 +31,7 @@ export function connectionLimit(
   return most
 }
 
-/** What the operating system allows (`ulimit -n`), and what is in use now. */
+/** The operating system's limit (`ulimit -n`) and the current use. */
 function openFiles(): OpenFiles {
   return { limit: softLimit(), open: countOpen() }
 }
@@ -36,7 +39,7 @@ function openFiles(): OpenFiles {
 function softLimit(): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
   const { excludeNetwork } = report
-  // Otherwise it looks up names.
+  // Otherwise the report resolves host names.
   report.excludeNetwork = true
   try {
     const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 export interface CorsOptions {
-  /** None: CORS is off. */
+  /** Empty: CORS is off. */
   readonly origins: readonly string[]
 }
 
@@ -11,8 +11,8 @@ const exposed =
   'Guest-Token, ETag, Location, Link, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed'
 
 /**
- * Lets pages of the configured origins read answers, without credentials. A preflight is answered in its turn: after the
- * address limit, and 404 where no resource has its path.
+ * Lets pages of the configured origins read responses, without credentials. A preflight request
+ * counts for the address limit, and gets 404 if no resource has its path.
  */
 export const cors = fp<CorsOptions>(
   async (app, { origins }) => {
@@ -32,7 +32,7 @@ export const cors = fp<CorsOptions>(
           methods: 'GET, HEAD, POST, PUT, PATCH, DELETE',
           exposedHeaders: exposed,
           maxAge: 600,
-          // An OPTIONS that asks nothing is a method like others.
+          // An OPTIONS request that is no preflight is a method like others.
           preflight: isPreflight(request),
           preflightContinue: true,
         })

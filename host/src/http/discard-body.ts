@@ -3,8 +3,9 @@ import { BODY_LIMIT } from './body-limit.ts'
 import { lingeringClose } from './lingering-close.ts'
 
 /**
- * Called with an answer that is made before the body of its request has come. The connection ends with it, unless the
- * body says that it is small: Node would read any other on, to drop it. A sender who expected `100-continue` may send none.
+ * Called for a response sent before the body of its request has arrived. It closes the connection
+ * unless the body declares a small length, because Node would otherwise read the rest only to drop
+ * it. A client that expected `100-continue` may send no body.
  */
 export function discardBody(response: ServerResponse): void {
   const { headers, socket } = response.req

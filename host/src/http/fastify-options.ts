@@ -15,17 +15,17 @@ import { sendProblem } from './send-problem.ts'
 
 export interface HttpOptions {
   readonly logger: FastifyBaseLogger
-  /** Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges of proxies with a trusted X-Forwarded-For. */
   readonly trustProxy: readonly string[]
 }
 
 /**
- * Longer than any parameter can be: the head of a request is at most 8 KiB, and escaping triples it at most.
- * An id of any length thus reaches its route, whose 404 it gets.
+ * Longer than any parameter: a request head has at most 8 KiB, and escaping triples it at most. So
+ * an id of any length reaches its route and gets that route's 404.
  */
 const MAX_PARAMETER_LENGTH = 3 * 8192
 
-/** The options of every Fastify instance of the host. Its http.Server is made apart, by `createServer`. */
+/** The options of every Fastify instance of the host. `createServer` makes the http.Server. */
 export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServerOptions {
   return {
     loggerInstance: logger,
@@ -38,13 +38,16 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
     },
     bodyLimit: BODY_LIMIT,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
-    // Whoever replaces an instance drains it first: what it has begun it also finishes.
+    // The host drains an instance before it replaces it, so the instance finishes what it began.
     return503OnClosing: false,
     frameworkErrors,
   }
 }
 
-/** What the router refuses before any hook: `requestTarget` leaves it nothing but parameters beyond all limits. */
+/**
+ * Handles what the router refuses before any hook: after `requestTarget` only parameters beyond all
+ * limits.
+ */
 function frameworkErrors(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (
     !(error instanceof errorCodes.FST_ERR_MAX_PARAM_LENGTH || error instanceof errorCodes.FST_ERR_BAD_URL)

@@ -5,31 +5,34 @@ import { problemBytes } from './refuse-connection.ts'
 import { busy, tooManyConnections } from './too-many.ts'
 
 export interface ConnectionsOptions {
-  /** How many there are for any request. */
+  /** Connections for any request. */
   readonly maxConnections: number
-  /** How many each address has of them; without, any number. */
+  /** Connections per address; unlimited if undefined. */
   readonly shares?: ConcurrencyLimit | undefined
-  /** Addresses whose connections are those of many callers, and have no share. */
+  /** Proxy addresses: their connections serve many callers, so they have no limit per address. */
   readonly proxies?: AddressList | undefined
-  /** Told of each connection that is refused since its address has its share. */
+  /** Called for each connection refused because its address is over its limit. */
   readonly onRefused?: ((address: string) => void) | undefined
 }
 
-/** What a connection is beyond: all that are taken, or the share of its address. It then is for `/health/*` alone. */
+/**
+ * The limit that a connection exceeds: the total, or its address's share. Such a connection serves
+ * only `/health/*`.
+ */
 export type OverLimit = 'all' | 'share'
 
-/** The connections of a server, and what each of them may be used for. */
+/** The connections of a server, with the requests that each may send. */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #open = new Set<Socket>()
-  /** Those beyond a limit. */
+  /** Connections beyond a limit. */
   readonly excess = new WeakMap<Socket, OverLimit>()
   #taken = 0
   /** The server itself drops more. */
   readonly #beyondAll = new OverLimitConnections(Number.POSITIVE_INFINITY, busy)
   readonly #beyondShare: OverLimitConnections
   readonly #told = new WeakSet<Socket>()
-  /** How many were refused, since their address had its share. */
+  /** Connections refused because their address was over its limit. */
   refused = 0
 
   constructor(options: ConnectionsOptions) {
@@ -41,7 +44,7 @@ export class Connections {
     )
   }
 
-  /** The most that are open, those for health included. */
+  /** The limit for open connections, including those for health. */
   get most(): number {
     return this.#options.maxConnections + spareConnections(this.#options.maxConnections)
   }
@@ -50,12 +53,12 @@ export class Connections {
     return this.#open
   }
 
-  /** Whether all that are for any request are taken. */
+  /** Whether all connections for any request are taken. */
   get isFull(): boolean {
     return this.#taken >= this.#options.maxConnections
   }
 
-  /** A connection has come. */
+  /** Registers a new connection. */
   take(socket: Socket): OverLimit | undefined {
     const { shares, proxies } = this.#options
     const { remoteAddress = '' } = socket
@@ -76,13 +79,16 @@ export class Connections {
     return excess
   }
 
-  /** A request has come on one beyond a limit. */
+  /** Called for a request on a connection, possibly one beyond a limit. */
   ask(socket: Socket): void {
     this.#beyondShare.ask(socket)
     this.#beyondAll.ask(socket)
   }
 
-  /** What a connection is answered whose address has its share, on its first request and on those sent with it. */
+  /**
+   * The response on a connection whose address is over its limit, for its first request and for
+   * those pipelined with it.
+   */
   refusal(socket: Socket): Problem {
     if (!this.#told.has(socket)) {
       this.#told.add(socket)
@@ -93,23 +99,26 @@ export class Connections {
   }
 }
 
-/** How many connections beyond the others are taken, for `/health/*` alone. */
+/** Additional connections for `/health/*` alone. */
 const spareConnections = (maxConnections: number) => Math.min(50, Math.ceil(maxConnections / 10))
 
 /** How long such a connection may stay without a request, in milliseconds. */
 const SPARE_TIME = 2_000
 
-/** Connections beyond a limit: one request each, which is refused unless it asks for health. */
+/**
+ * Connections beyond a limit: each gets one request, which is refused unless it asks for health.
+ */
 class OverLimitConnections {
   readonly #most: number
   readonly #refusal: (socket: Socket) => Problem
   readonly #open = new Set<Socket>()
-  /** Those without a request, the oldest first, each with the timer that ends it. */
+  /** Connections without a request, oldest first, each with the timer that ends it. */
   readonly #silent = new Map<Socket, NodeJS.Timeout>()
 
   /**
-   * @param most that are open at once: the oldest without a request makes room for the next one
-   * @param refusal what it is answered then
+   * @param most open at a time; at the limit the oldest connection without a request is closed for
+   * the next one
+   * @param refusal the response to that connection
    */
   constructor(most: number, refusal: (socket: Socket) => Problem) {
     this.#most = most
@@ -130,7 +139,7 @@ class OverLimitConnections {
     })
   }
 
-  /** A request has come on a connection, one of these maybe. */
+  /** Called for a request on any connection. */
   ask(socket: Socket): void {
     this.#forget(socket)
   }

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hostProblems } from './problems.ts'
 
 const BARE = /^[!#-~][!-~]{0,254}$/
-/** A structured-field string (RFC 9651) without blanks. */
+/** A structured-field string (RFC 9651) without spaces. */
 const QUOTED = /^"((?:[!#-[\]-~]|\\["\\])+)"$/
 const LONGEST = 255
 
 /**
- * The key of an `Idempotency-Key` header; bare or quoted, it is the same. Node joins repeated headers with a comma
- * and a blank, which no key has.
+ * The key of an `Idempotency-Key` header, the same bare or quoted. Node joins repeated headers with
+ * a comma and a space, which no key contains.
  * @throws {Problem} `invalid-request`
  */
 export function parseIdempotencyKey(header: string | readonly string[]): string {
@@ -22,7 +22,10 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
   )
 }
 
-/** An `onRequest` hook of a write whose answer is not kept, and must not be: a key would promise that it is. */
+/**
+ * An `onRequest` hook for a write whose response must not be kept. It refuses a key, since a key
+ * promises a kept response.
+ */
 export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (headers['idempotency-key'] !== undefined) {
     throw invalidKey(

@@ -2,7 +2,7 @@ import type { InvalidPart } from '@mortise/module-sdk'
 import type { ErrorObject } from 'ajv'
 import { schemaErrors } from '../config/schema-errors.ts'
 
-/** More help nobody. */
+/** A longer list would not help. */
 const MAX_PARTS = 20
 
 /** The wrong places of a request in plain words, each place once. */
@@ -18,5 +18,5 @@ export function invalidParts(errors: readonly ErrorObject[], isBody: boolean): I
   return [...parts.values()]
 }
 
-/** As a part of a JSON Pointer. */
+/** Encodes a part of a JSON Pointer. */
 const escaped = (name: string) => name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,16 +1,19 @@
 import type { Socket } from 'node:net'
 
-/** For how long, in milliseconds, and with how many bytes more a peer may go on sending after its answer. */
+/**
+ * How long, in milliseconds, and with how many more bytes a client may continue to send after its
+ * response.
+ */
 const LINGER = { milliseconds: 1_000, bytes: 4 * 1024 * 1024 }
 
 /**
- * Ends a connection after what was written, and drops what its peer still sends: a close with bytes unread is a reset, which
- * may overtake the answer (RFC 9112, 9.6). Nothing is read as HTTP from then on.
+ * Ends a connection after the pending output and drops further input: a close with unread bytes is
+ * a reset, which may overtake the response (RFC 9112, 9.6). Later input is not parsed as HTTP.
  */
 export function lingeringClose(socket: Socket): void {
   const most = socket.bytesRead + LINGER.bytes
   socket.removeAllListeners('data')
-  // Node's parser gives up the connection to whoever listens.
+  // Node's parser releases the connection to a `data` listener.
   socket.on('data', () => {
     if (socket.bytesRead > most) socket.destroy()
   })

@@ -1,10 +1,13 @@
 import type { Server } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** How often it is told at most, in milliseconds. */
+/** Shortest time between two lines, in milliseconds. */
 const INTERVAL = 60_000
 
-/** Logs that connections are closed for being too many: the first at once, then how many there were, once a minute. */
+/**
+ * Logs that connections are closed because there are too many: the first at once, then their number
+ * once a minute.
+ */
 export function logDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
   const counted = new Counted((dropped) => {
     log.warn({ dropped }, `connections are closed at once: ${server.maxConnections} are open, the most`)
@@ -14,9 +17,9 @@ export function logDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>,
 }
 
 /**
- * Logs that connections are refused since their address has `most`: the first at once, then how many there were and the
- * last address, once a minute.
- * @returns what is told each of them
+ * Logs connections refused because their address has `most`: the first at once, then once a minute
+ * their number and the last address.
+ * @returns the function to call for each of them
  */
 export function logRefusedAddresses(
   most: number,
@@ -36,7 +39,7 @@ export function logRefusedAddresses(
   }
 }
 
-/** Tells of the first at once, then of how many there were in each interval that had any. */
+/** Reports the first event at once, then the number of events of each interval that had any. */
 class Counted {
   readonly #tell: (count: number) => void
   readonly #interval: number

@@ -11,8 +11,9 @@ export interface PagingOptions {
 type Parameters = Readonly<Record<string, string | number>>
 
 /**
- * `reply.paged`: the links of a paged list (RFC 8288). They keep the filters of the request. Those of a page carry
- * `until` where it has one, so that a walk shows the list as it stood; that of what follows a cursor carries the next.
+ * `reply.paged`: the links of a paged list (RFC 8288). Links keep the filters of the request. Page
+ * links carry `until` if there is one, so that a walk shows the list as it was at the start. A link
+ * after a cursor carries the next cursor.
  */
 export const paging = fp<PagingOptions>(
   async (app, { publicUrl = '' }) => {
@@ -36,7 +37,7 @@ export const paging = fp<PagingOptions>(
   { name: 'paging', fastify: '5.x' },
 )
 
-/** Before validation: it gives every request a `page`. */
+/** Runs before validation, which sets a default `page` in every request. */
 function refusePageAndCursor(
   { query }: FastifyRequest,
   _reply: unknown,
@@ -88,6 +89,6 @@ function linkTo(url: string, parameters: Parameters): string {
   const [path = '', query] = url.split('?', 2)
   const all = new URLSearchParams(query)
   for (const [name, value] of Object.entries(parameters)) all.set(name, String(value))
-  // A parameter of the path may hold what would end the link: `>`, a quote.
+  // A path parameter may contain `>` or a quote, which would end the link.
   return `${path.replace(/[^!#-;=?-~]/g, encodeURIComponent)}?${all}`
 }

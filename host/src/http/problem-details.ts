@@ -10,20 +10,26 @@ import { toProblem } from './to-problem.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The responses of a route that are problems, by status: for the document alone. */
+    /** The problem responses of the route, by status: for the OpenAPI document alone. */
     problems?: Readonly<Record<string, TSchema>>
   }
   interface FastifyRequest {
-    /** The code of the problem that was thrown. */
+    /** The code of the thrown problem. */
     problem: string | undefined
   }
   interface FastifyReply {
-    /** Whether it says what is told elsewhere, and so is not logged: that no writes are taken for a while, say. */
+    /**
+     * The refusal has a log line of its own elsewhere (for example, writes are paused), so the
+     * request is not logged.
+     */
     refused?: boolean
   }
 }
 
-/** Answers whatever a request throws with problem details (RFC 9457), and logs what is the server's fault. */
+/**
+ * Responds to every error of a request with problem details (RFC 9457), and logs the server's own
+ * errors.
+ */
 export const problemDetails = fp(
   async (app) => {
     const alike = new LogThrottle((line) => app.log.error(line, 'requests failed at the same route'))
@@ -47,8 +53,8 @@ export const problemDetails = fp(
 )
 
 /**
- * Keeps the response schemas of problems from being compiled: nothing is serialized by them, and they took
- * three quarters of the time in which an instance is built.
+ * Keeps the response schemas of problems from being compiled: they serialize nothing and took three
+ * quarters of the time to build an instance.
  */
 function setProblemsAside(route: RouteOptions): void {
   const responses = Object.entries((route.schema?.response ?? {}) as Record<string, TSchema>)

@@ -1,6 +1,6 @@
 import { commonProblems, defineProblems } from '@mortise/module-sdk'
 
-/** The host's own failures, and those that modules share with it. */
+/** The host's own problems, and those that modules share with it. */
 export const hostProblems = defineProblems('host', {
   ...commonProblems.definitions,
   unauthorized: { status: 401, title: 'Valid credentials are needed' },

@@ -7,24 +7,24 @@ import { isKnownVersion, requestId, unknownTransferEncoding, unknownVersion } fr
 import { type RequestLine, requestLine } from './request-line.ts'
 import { constantHeaders } from './security-headers.ts'
 
-/** What Node's HTTP parser says of a request. */
+/** The error of Node's HTTP parser. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string
-  /** The bytes that it was at. */
+  /** The bytes in which the parser stopped. */
   readonly rawPacket?: Buffer
-  /** How far it came in them. */
+  /** The number of bytes parsed before the error. */
   readonly bytesParsed?: number
 }
 
-/** Answers a request of a method that no route can have, and ends the connection. */
+/** Responds to a request with a method that no route can have, and ends the connection. */
 export type RefuseMethod = (url: string, socket: Socket) => void
 
-/** The connections that are refused already: each further byte on them is an error again. */
+/** Connections refused already: each further byte on them raises the error again. */
 const refused = new WeakSet<Socket>()
 
 /**
- * Answers what Node's HTTP parser refuses (`clientError`), and ends the connection. The refusal stands
- * after the answers to the requests that came whole before it, never in the place of one.
+ * Responds to what Node's HTTP parser refuses (`clientError`), and ends the connection. The refusal
+ * follows the responses to earlier complete requests, and never replaces one.
  */
 export function refuseConnection(error: ParserError, socket: Socket, refuseMethod: RefuseMethod): void {
   if (error.code === 'ECONNRESET') {
@@ -36,9 +36,9 @@ export function refuseConnection(error: ParserError, socket: Socket, refuseMetho
 }
 
 function refuseInTurn(error: ParserError, socket: Socket, refuseMethod: RefuseMethod): void {
-  // Node keeps the response that a connection is at here, and offers no public way to it.
+  // Node keeps a connection's current response here and has no public API for it.
   const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
-  // It was refused by its head, and the connection ends with that answer.
+  // The head was refused, and the connection ends with that response.
   if (pending?.writableEnded && !pending.shouldKeepAlive) return
   if (!socket.writable || (pending?.headersSent && !pending.req.complete)) {
     socket.destroy()
@@ -55,7 +55,7 @@ function refuseInTurn(error: ParserError, socket: Socket, refuseMethod: RefuseMe
   }
 }
 
-/** A whole answer with a problem, of a connection on which no request has come. */
+/** A complete problem response, for a connection without a request. */
 export function problemBytes(problem: Problem): string {
   const id = requestId({ headers: {} })
   const body = JSON.stringify(problem.toDetails(id))
@@ -72,7 +72,7 @@ export function problemBytes(problem: Problem): string {
   ].join('\r\n')
 }
 
-/** The request line that the parser did not take. */
+/** The request line that the parser refused. */
 function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine | undefined {
   if (rawPacket === undefined || !isOfLine.test(code ?? '')) return undefined
   return requestLine(rawPacket, bytesParsed)
@@ -81,7 +81,7 @@ function lineOf({ code, rawPacket, bytesParsed = 0 }: ParserError): RequestLine 
 function problemOf({ code, reason }: ParserError, line: RequestLine | undefined): Problem {
   switch (code) {
     case 'HPE_INVALID_TRANSFER_ENCODING':
-      // The same code is that of one beside a Content-Length, and of an empty one.
+      // The same code stands for one beside a Content-Length, and for an empty one.
       return isUnknownCoding.test(reason ?? '') ? unknownTransferEncoding() : malformed()
     case 'HPE_HEADER_OVERFLOW':
       return hostProblems.create(
@@ -97,7 +97,7 @@ function problemOf({ code, reason }: ParserError, line: RequestLine | undefined)
   }
 }
 
-/** A method that it does not know, one of another protocol (RTSP), or a version. */
+/** An unknown method, one of another protocol (RTSP), or a version. */
 const isOfLine = /^HPE_INVALID_(?:METHOD|CONSTANT|VERSION)$/
 const isUnknownCoding = /invalid `transfer-encoding`/i
 const malformed = () => hostProblems.create('invalid-request', 'This is not well-formed HTTP/1.1.')

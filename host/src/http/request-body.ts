@@ -14,27 +14,30 @@ declare module 'fastify' {
 const kBytes = Symbol('bytes of the body')
 const kOnRead = Symbol('what to do once the body has been read')
 
-/** The body as it was sent; null for an empty one. */
+/** The body as sent; null if empty. */
 export const bytesOf = (request: FastifyRequest): Buffer | null => request[kBytes]
 
-/** Calls with the length of the body once it has been read, and before it is looked at; what that throws is the answer. */
+/**
+ * Registers a listener that gets the length of the body after it is read and before it is parsed.
+ * An error that it throws becomes the response.
+ */
 export function onBodyRead(request: FastifyRequest, listener: (bytes: number) => void): void {
   request[kOnRead] = listener
 }
 
 /**
- * Bodies are JSON or nothing. An empty one is none, whatever the content type says; one that the route has
- * no schema for, or of another type, is refused.
+ * Bodies are JSON or empty. An empty body counts as none, whatever its content type. A body without
+ * a schema in the route, or of another type, is refused.
  */
 export const requestBodies = fp(
   async (app) => {
     app.removeAllContentTypeParsers()
-    // Fastify looks at no body of these otherwise.
+    // Otherwise Fastify ignores the bodies of these methods.
     for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
     app.decorateRequest(kBytes, null)
     app.decorateRequest(kOnRead, null)
 
-    // Fastify looks for a parser where there is nothing to parse.
+    // Fastify looks for a parser even without a body to parse.
     app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
       if (headers['content-type'] !== undefined && isEmpty(headers)) delete headers['content-type']
       done()
@@ -57,7 +60,7 @@ export const requestBodies = fp(
   { name: 'request-bodies', fastify: '5.x' },
 )
 
-/** A `preValidation` hook: where there is nothing to send, sending nothing is as good as `{}`. */
+/** A `preValidation` hook: if all properties are optional, no body counts as `{}`. */
 export function takeNoBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (request.body === undefined) request.body = {}
   done()
@@ -91,14 +94,14 @@ function unsupported(what: string) {
   return hostProblems.create('unsupported-media-type', `Send the body as application/json in UTF-8, ${what}.`)
 }
 
-/** Far above what a request means; code that walks a body by recursion is safe below it. */
+/** Far deeper than any valid request; recursive code is safe below it. */
 const MAX_DEPTH = 100
 
 /**
- * Parses a JSON body (RFC 8259) and refuses what JSON.parse mends silently: invalid UTF-8, duplicate keys,
- * `__proto__`, lone surrogates. And NUL, which PostgreSQL cannot store.
+ * Parses a JSON body (RFC 8259) and refuses what JSON.parse repairs silently: invalid UTF-8,
+ * duplicate keys, `__proto__`, lone surrogates. Also refuses NUL, which PostgreSQL cannot store.
  *
- * @throws {Problem} `invalid-request`, pointing at the place
+ * @throws {Problem} `invalid-request`, with a pointer to the place
  */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalid('', 'must be UTF-8')
@@ -113,16 +116,16 @@ export function parseJsonBody(bytes: Buffer): unknown {
   return refuseAmbiguous(text).hasEscapedKey ? buildJson(text) : value
 }
 
-/** An object or array that the scan is in. */
+/** An open object or array of the scan. */
 interface Level {
   /** The keys so far; undefined for an array. */
   readonly keys: Set<string> | undefined
-  /** The key or index that the scan is at. */
+  /** The current key or index. */
   at: string | number
   expectsKey: boolean
 }
 
-/** `text` must be valid JSON. Iterative: its depth is the sender's choice. */
+/** `text` must be valid JSON. Iterative, because the client chooses the depth. */
 function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
   const levels: Level[] = []
   let hasEscapedKey = false
@@ -161,7 +164,7 @@ function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
   return { hasEscapedKey }
 }
 
-/** Where the string literal that begins at `start` is over. */
+/** The end of the string literal that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let index = start + 1
   while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1
@@ -201,8 +204,9 @@ function invalid(pointer: string, detail: string): Problem {
 const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/g
 
 /**
- * Makes the value of `text`, valid JSON without duplicate keys, without letting JSON.parse near a key: V8 takes one
- * that ends in an escape for another that ends in a backslash, once it has seen that (nodejs/node#63785). Slower.
+ * Builds the value of `text`, valid JSON without duplicate keys, without JSON.parse for keys: V8
+ * can confuse a key that ends in an escape with one that ends in a backslash (nodejs/node#63785).
+ * Slower.
  */
 export function buildJson(text: string): unknown {
   const root: unknown[] = []

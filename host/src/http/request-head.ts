@@ -7,10 +7,11 @@ import { hostProblems } from './problems.ts'
 const SLASH = 47
 
 /**
- * What is wrong with the head of a request, undefined where nothing is. Node takes the first of two Host or Content-Type
- * headers, and any list of transfer encodings that ends with `chunked`; a proxy in front may have judged by another one.
+ * The problem with the head of a request; undefined if valid. Node takes the first of two Host or
+ * Content-Type headers, and any list of transfer encodings that ends with `chunked`; a proxy in
+ * front may have used another one.
  *
- * The authority of an absolute target takes the place of Host (RFC 9112, 3.2.2).
+ * The authority of an absolute target replaces Host (RFC 9112, 3.2.2).
  */
 export function checkHead(request: IncomingMessage): Problem | undefined {
   const { rawHeaders, url = '', httpVersion } = request
@@ -20,7 +21,7 @@ export function checkHead(request: IncomingMessage): Problem | undefined {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string
     const value = rawHeaders[index + 1] as string
-    // Few names are of these lengths, so that few are looked at.
+    // Few names have these lengths, so few are compared.
     switch (name.length) {
       case 'host'.length:
         if (name.toLowerCase() !== 'host') break
@@ -35,7 +36,7 @@ export function checkHead(request: IncomingMessage): Problem | undefined {
       case 'transfer-encoding'.length:
         if (name.toLowerCase() !== 'transfer-encoding') break
         if (value.toLowerCase() !== 'chunked') return unknownTransferEncoding()
-        // RFC 9112, 6.1: its framing is faulty.
+        // RFC 9112, 6.1: the framing is faulty.
         if (httpVersion === '1.0') return invalid('HTTP/1.0 has no Transfer-Encoding.')
     }
   }
@@ -50,7 +51,7 @@ export function checkHead(request: IncomingMessage): Problem | undefined {
   return undefined
 }
 
-/** 501: a body is framed in a way that is not known here, so nothing after the head can be read. */
+/** 501: the framing of the body is unknown, so nothing after the head can be read. */
 export const unknownTransferEncoding = (): Problem =>
   hostProblems.create(
     'unsupported-transfer-encoding',
@@ -59,15 +60,15 @@ export const unknownTransferEncoding = (): Problem =>
 
 export const isKnownVersion = (version: string) => version === '1.1' || version === '1.0'
 
-/** 505: what another version means is not known here. */
+/** 505: the meaning of other versions is unknown. */
 export const unknownVersion = (): Problem =>
   hostProblems.create('http-version-not-supported', 'The versions known here are HTTP/1.1 and HTTP/1.0.')
 
 const LAST_PORT = 65_535
 
 /**
- * RFC 3986 `host [ ":" port ]`, not empty as in RFC 9110, 4.2.1. Without commas, which RFC 3986 allows: who joins two
- * Host headers leaves one.
+ * RFC 3986 `host [ ":" port ]`, not empty as in RFC 9110, 4.2.1. Excludes commas, which RFC 3986
+ * allows, because two joined Host headers contain one.
  */
 const grammar = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
 
@@ -81,18 +82,19 @@ function isHost(text: string): boolean {
 const invalid = (detail: string): Problem => hostProblems.create('invalid-request', detail)
 
 /**
- * Brings a request target into a form that the router always takes, so that a malformed path parameter
- * reaches the route, whose own 404 then answers it:
- * - a segment whose escapes cannot be decoded (`%ZZ`, `%FF`), or decode to NUL, has its percent signs escaped;
- * - of the absolute form (`http://host/path`) the path remains; anything else, such as `*`, becomes a path
- *   that no route has.
+ * Rewrites a request target so that the router always accepts it and a malformed path parameter
+ * reaches its route, which responds with its own 404:
+ * - a segment with escapes that cannot be decoded (`%ZZ`, `%FF`) or that decode to NUL gets its
+ * percent signs escaped;
+ * - the absolute form (`http://host/path`) becomes its path; anything else, such as `*`, becomes a
+ * path that no route has.
  */
 export function requestTarget(target: string): string {
   const path = target.charCodeAt(0) === SLASH ? target : toOriginForm(target)
   return path.includes('%') ? escapeUndecodable(path) : path
 }
 
-/** The same for Fastify. */
+/** `requestTarget` for Fastify. */
 export const rewriteUrl = ({ url = '' }: { readonly url?: string | undefined }): string => requestTarget(url)
 
 function toOriginForm(target: string): string {
@@ -120,16 +122,19 @@ function isDecodable(segment: string): boolean {
   }
 }
 
-/** Visible ASCII without quotes, comma and backslash: safe in a header, a log line and a JSON string alike. */
+/**
+ * Visible ASCII without quotes, comma and backslash: safe in a header, a log line and a JSON
+ * string.
+ */
 const validId = /^[!#-&(-+\--[\]-~]{1,128}$/
 
-/** The id that a request came with where it is valid, else a new one. Answered as `Request-Id`. */
+/** The request's own id if valid, otherwise a new one. Sent as `Request-Id`. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const incoming = headers['request-id']
   return typeof incoming === 'string' && validId.test(incoming) ? incoming : randomUUID()
 }
 
-/** Where a parsed query keeps what is wrong with its text: the parser has nobody to throw to. */
+/** Key under which a parsed query stores its errors, because the parser cannot throw. */
 export const invalidQuery = Symbol('invalid query')
 
 export interface Query {
@@ -137,7 +142,7 @@ export interface Query {
   [invalidQuery]?: InvalidPart[]
 }
 
-/** Parses a query (`+` is a blank); repeated and undecodable parameters are noted under `invalidQuery`. */
+/** Parses a query (`+` is a space). Repeated and undecodable parameters go under `invalidQuery`. */
 export function parseQuery(text: string): Query {
   const query: Query = Object.create(null)
   if (text === '') return query
@@ -174,17 +179,17 @@ function decode(text: string): string | undefined {
 
 const validTrace = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 
-/** The trace that a `traceparent` names (W3C Trace Context); undefined where it is invalid. */
+/** The trace id of a `traceparent` (W3C Trace Context); undefined if invalid. */
 export function traceIdIn(header: unknown): string | undefined {
   const [, version, id, rest] = (typeof header === 'string' && validTrace.exec(header)) || []
   return version === '00' && rest !== undefined ? undefined : id
 }
 
-/** The path of a request's target: what stands before the query. */
+/** The path of a request target, without the query. */
 export function pathOf(url: string): string {
   const end = url.search(/[?#]/)
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Whether a method only shows what there is. */
+/** Whether a method only reads. */
 export const isRead = (method: string) => method === 'GET' || method === 'HEAD'

@@ -1,6 +1,6 @@
-/** No longer than a head may be. */
+/** As long as a head may be. */
 const MOST = 8 * 1024
-/** RFC 9112, 3, of any method. */
+/** RFC 9112, 3, with any method. */
 const grammar = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e]+) HTTP\/(\d\.\d)\r?\n/
 
 export interface RequestLine {
@@ -10,7 +10,10 @@ export interface RequestLine {
   readonly version: string
 }
 
-/** The request line, one of several maybe, in which a parser stopped at `end`; undefined where it is none. */
+/**
+ * The request line in `bytes`, possibly one of several, at which a parser stopped at `end`;
+ * undefined without one.
+ */
 export function requestLine(bytes: Buffer, end: number): RequestLine | undefined {
   const start = bytes.subarray(0, end).lastIndexOf('\n') + 1
   const [, method, url, version] = grammar.exec(bytes.toString('latin1', start, start + MOST)) ?? []

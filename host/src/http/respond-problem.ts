@@ -4,8 +4,8 @@ import { requestId } from './request-head.ts'
 import { constantHeaders } from './security-headers.ts'
 
 /**
- * Answers a request that never reaches Fastify.
- * @param close whether its connection is closed; otherwise Node reads the rest of the body and drops it
+ * Responds to a request that never reaches Fastify.
+ * @param close closes the connection; otherwise Node reads the rest of the body and drops it
  */
 export function respondProblem(
   problem: Problem,

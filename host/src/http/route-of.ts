@@ -7,7 +7,10 @@ export interface RouteTaken {
   readonly traceId?: string
 }
 
-/** What a log line says about where a request went, and in which trace: `{ module: 'api-cart', route: 'GET /cart/item/:id' }`. */
+/**
+ * The route and trace of a request for a log line: `{ module: 'api-cart', route: 'GET
+ * /cart/item/:id' }`.
+ */
 export function routeOf({ method, routeOptions, traceparent }: FastifyRequest): RouteTaken {
   const { config, url } = routeOptions
   const traceId = traceIdIn(traceparent)

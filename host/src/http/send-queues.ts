@@ -2,17 +2,20 @@ import { readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Linux' tables of TCP sockets; see proc_net_tcp in its documentation. */
+/** Linux tables of TCP sockets, see proc_net_tcp in its documentation. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
-/** One that is connected (01), or whose peer sends no more (08): its send queue in hexadecimal digits, and its inode. */
+/**
+ * A connected socket (01), or one whose peer has finished sending (08): its send queue in
+ * hexadecimal digits, and its inode.
+ */
 const CONNECTED = /: \S+ \S+ 0[18] ([\dA-F]+):\S+ \S+ \S+ +\d+ +\d+ (\d+)/g
 
-/** Rows of a table that are read in one turn of the event loop: a millisecond's work. */
+/** Rows parsed per turn of the event loop: about a millisecond. */
 const ROWS = 200
 
 /**
- * How many bytes the system has of each TCP connection that its peer has not acknowledged, by the inode of the socket.
- * Empty on other systems than Linux.
+ * The unacknowledged bytes of each TCP connection in the system's send queue, by the inode of the
+ * socket. Empty on systems other than Linux.
  */
 export async function socketSendQueues(): Promise<ReadonlyMap<string, number>> {
   const queues = new Map<string, number>()
@@ -28,7 +31,7 @@ export async function socketSendQueues(): Promise<ReadonlyMap<string, number>> {
   return queues
 }
 
-/** The inode of an open socket of this process; undefined where the system does not tell. */
+/** The inode of an open socket of this process; undefined if the system does not provide it. */
 export function inodeOf(descriptor: number): string | undefined {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[1]

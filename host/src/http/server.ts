@@ -16,25 +16,28 @@ import { respondProblem } from './respond-problem.ts'
 import { StalledResponses } from './stalled-responses.ts'
 
 export interface ServerOptions extends ConnectionsOptions {
-  /** Takes every request that is well-formed, once it is admitted. */
+  /** Handles every well-formed request after its admission. */
   readonly listener: RequestListener
-  /** How many requests are worked on at once. */
+  /** Requests in progress at a time. */
   readonly maxRequests: number
-  /** In front of every path; '' for none. */
+  /** Prefix of every path; '' for none. */
   readonly basePath?: string
-  /** After how many milliseconds, about, an answer is ended whose reader takes nothing of it. */
+  /** After about how many milliseconds a response is ended if its client reads nothing. */
   readonly patience?: number
 }
 
 const PATIENCE = 10_000
-/** For how long a connection may be idle between requests, in milliseconds; that while all are taken is told in `Keep-Alive`. */
+/**
+ * How long a connection may be idle between requests, in milliseconds. While all connections are
+ * taken, `Keep-Alive` carries the shorter time.
+ */
 const KEEP_ALIVE = 10_000
 const FULL_KEEP_ALIVE = 2_000
 
 /**
- * The one http.Server of the process. It outlives the Fastify instances behind `listener`, and answers with
- * a problem what Node would answer with less, or drop: malformed HTTP, a head that means two things, an unknown Expect,
- * CONNECT. `Upgrade` is ignored, as RFC 9110 allows.
+ * The one http.Server of the process. It outlives the Fastify instances behind `listener`. It sends
+ * a problem in the cases in which Node would send less or drop the request: malformed HTTP, an
+ * ambiguous head, an unknown Expect, CONNECT. It ignores `Upgrade`, as RFC 9110 allows.
  */
 export function createServer(options: ServerOptions): {
   server: Server
@@ -68,17 +71,18 @@ export function createServer(options: ServerOptions): {
       maxHeaderSize: 8 * 1024,
       headersTimeout: 5_000,
       requestTimeout: 10_000,
-      // Without it a slow body outlives requestTimeout fourfold.
+      // Without it a slow body lasts four times requestTimeout.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE,
     },
     admit,
   )
-  // A head of 8 KiB has room for more than Node's 2,000, and those beyond would not be looked at.
+  // A head of 8 KiB has room for more than Node's limit of 2,000, and headers beyond it would go
+  // unchecked.
   server.maxHeadersCount = 0
   server.maxConnections = connections.most
   server.on('connection', (socket) => {
-    // Of an address that has its share nothing urgent comes.
+    // An address over its limit sends nothing urgent.
     if (connections.take(socket) !== 'share') admission.accepted()
     server.keepAliveTimeout = connections.isFull ? FULL_KEEP_ALIVE : KEEP_ALIVE
   })
@@ -93,7 +97,7 @@ export function createServer(options: ServerOptions): {
     respondProblem(problem, request, response)
   })
 
-  // A body is read once the head is judged. After the answer Node reads it, too, to drop it.
+  // Reads a body after the head is checked. Node also reads, and drops, what follows the response.
   server.on('checkContinue', (request, response) => {
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue()
@@ -109,9 +113,9 @@ export function createServer(options: ServerOptions): {
     socket.on('error', () => socket.destroy())
     admit(request, response)
   }
-  // To the routes CONNECT is one more method that they do not have.
+  // For the routes CONNECT is one more unknown method.
   server.on('connect', (request, socket) => admitLast(request, socket as Socket))
-  // A method that the parser does not know is another one. Its headers are not read; HTTP/1.0 needs none.
+  // A method unknown to the parser. Its headers are not parsed; HTTP/1.0 needs none.
   const refuseMethod = (url: string, socket: Socket) => {
     const request = Object.assign(new IncomingMessage(socket), { method: 'CONNECT', url, httpVersion: '1.0' })
     admitLast(request, socket)

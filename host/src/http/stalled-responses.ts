@@ -2,29 +2,34 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inodeOf, socketSendQueues } from './send-queues.ts'
 
-/** After how many looks a reader is given up. Looks and not time: nothing leaves while the event loop is held up. */
+/**
+ * Checks without progress before a client is cut off. Checks, not time: nothing is sent while the
+ * event loop is blocked.
+ */
 const LOOKS = 10
-/** While others get no connection. */
+/** The same while no connection is free for others. */
 const LOOKS_WHILE_FULL = 2
-/** Connections that are looked at, or ended, in one turn of the event loop. */
+/** Connections checked or ended per turn of the event loop. */
 const AT_ONCE = 50
 
 interface Connected {
   readonly open: Iterable<Socket>
-  /** Whether there is no connection for anybody else. */
+  /** No connection is free for others. */
   readonly isFull: boolean
 }
 
 interface Waiting {
-  /** Bytes that the system has taken. */
+  /** Bytes handed to the system. */
   readonly sent: number
-  /** Those of them that the reader had not taken at the first look that found nothing sent; undefined where nobody tells. */
+  /**
+   * Bytes in the system's send queue at the first check without new output; undefined if unknown.
+   */
   readonly queued: number | undefined
-  /** For how many looks the reader has taken nothing. */
+  /** Checks in which the client has read nothing. */
   readonly looks: number
 }
 
-/** What Node knows of a connection; its `socket.bytesWritten` counts what waits too. */
+/** Node's data on a connection; its `socket.bytesWritten` includes buffered bytes. */
 interface Handle {
   readonly fd: number
   readonly bytesWritten: number
@@ -32,20 +37,21 @@ interface Handle {
 }
 
 /**
- * Ends the connections on which an answer waits while its reader takes nothing. One that takes a little is left alone:
- * the system may have megabytes of an answer, so that nothing leaves the process for long, and is asked then.
+ * Ends connections with a waiting response whose client reads nothing. A client that reads slowly
+ * stays: the system may buffer megabytes, so output from the process can pause for long. Then the
+ * system's send queue decides.
  */
 export class StalledResponses {
   readonly #connections: Connected
   readonly #timer: NodeJS.Timeout
   #waiting = new Map<Socket, Waiting>()
   #isLooking = false
-  /** How many were ended. */
+  /** Connections ended so far. */
   ended = 0
 
   /**
-   * @param patience after how many milliseconds, about, such a connection is ended; while all are taken, after a
-   *   third of it at most
+   * @param patience the time without progress, in milliseconds, after about which a connection
+   * ends; at most a third of it while all connections are taken
    */
   constructor(connections: Connected, patience: number) {
     this.#connections = connections
@@ -68,7 +74,8 @@ export class StalledResponses {
         ? [{ socket, sent, queued: before.queued, looks: before.looks + 1 }]
         : [{ socket, sent, queued: undefined, looks: 0 }]
     })
-    // While nothing is sent, the system's queue can only shrink: its length at the first look and the last tells enough.
+    // Without new output the system's queue only shrinks, so its length at the first and the last
+    // check is enough.
     const isAsked = ({ looks }: Waiting) => looks === 1 || looks >= most
     const queues = still.some(isAsked) ? await socketSendQueues() : new Map<string, number>()
     this.#waiting = new Map()
@@ -83,14 +90,14 @@ export class StalledResponses {
     this.#isLooking = false
   }
 
-  /** With a reset: else the system keeps what waits, for minutes. */
+  /** With a reset, because the system otherwise keeps the buffered bytes for minutes. */
   #end(socket: Socket): void {
     this.ended += 1
     socket.resetAndDestroy()
   }
 }
 
-/** Node offers no public way to these. */
+/** Node has no public API for these. */
 const handleOf = (socket: Socket) => (socket as unknown as { readonly _handle: Handle | null })._handle
 
 function sentBytes(socket: Socket): number {

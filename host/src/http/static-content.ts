@@ -4,7 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { assertTagged, hasTag } from './conditional-requests.ts'
 
-/** Shorter ones gain nothing. */
+/** Shorter content gains nothing. */
 const LEAST_COMPRESSED = 1024
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
@@ -15,8 +15,9 @@ const codings = {
 type Coding = keyof typeof codings
 
 /**
- * Content that is the same for everybody: compressed as a client accepts it, once per coding and off the event loop. Each
- * coding is a representation of its own with a strong `ETag` (RFC 9110, 8.8.3.3).
+ * Content that is the same for everybody, compressed as the client accepts it, once per coding and
+ * off the event loop. Each coding is a representation with its own strong `ETag` (RFC 9110,
+ * 8.8.3.3).
  */
 export class StaticContent {
   readonly #bytes: Buffer
@@ -33,15 +34,16 @@ export class StaticContent {
   }
 
   /**
-   * Answers the bytes to send, or nothing with 304 where `If-None-Match` has them; sets the headers that tell.
+   * Returns the bytes to send, or nothing with 304 if `If-None-Match` matches; sets the response
+   * headers.
    *
-   * @throws {Problem} `precondition-failed` where `If-Match` has others
+   * @throws {Problem} `precondition-failed` if `If-Match` does not match
    */
   async negotiate(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     const coding = this.#compressible ? preferred(request.headers['accept-encoding']) : undefined
     const etag = coding ? `"${this.#hash}-${coding}"` : `"${this.#hash}"`
     if (this.#compressible) reply.header('vary', varied(reply.getHeader('vary')))
-    // Before the headers that a problem does not have.
+    // Precedes the headers that a problem does not have.
     assertTagged(request, reply, etag)
     reply.headers({ ...this.#headers, etag })
     const known = request.headers['if-none-match']
@@ -63,7 +65,9 @@ export class StaticContent {
   }
 }
 
-/** The coding that `Accept-Encoding` (RFC 9110, 12.5.3) likes best, br rather than gzip; undefined for none. */
+/**
+ * The coding that `Accept-Encoding` (RFC 9110, 12.5.3) prefers, br before gzip; undefined for none.
+ */
 function preferred(header: string | string[] | undefined): Coding | undefined {
   const weights = new Map<string, number>()
   for (const item of String(header ?? '').split(',')) {
@@ -77,7 +81,7 @@ function preferred(header: string | string[] | undefined): Coding | undefined {
   return Math.max(br, gzip) > 0 && Math.max(br, gzip) >= (weights.get('identity') ?? 0) ? best : undefined
 }
 
-/** CORS has said `Origin` already. */
+/** CORS has already set `Origin`. */
 function varied(vary: unknown): string {
   return vary ? `${vary}, Accept-Encoding` : 'Accept-Encoding'
 }

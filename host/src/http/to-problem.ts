@@ -1,7 +1,7 @@
 import { DatabaseError, Problem } from '@mortise/module-sdk'
 import { hostProblems } from './problems.ts'
 
-/** What a caller is told about something thrown; of what is not the caller's doing, that it happened. */
+/** The problem that a caller sees for an error. For server errors it contains no details. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof DatabaseError) {
@@ -13,7 +13,7 @@ export function toProblem(error: unknown): Problem {
     statusCode?: unknown
     message?: string
   }
-  // Fastify's own errors, and a sender that went away amid its body.
+  // Fastify's own errors, and a client that disconnected during its body.
   const isFastifys = typeof code === 'string' && (code.startsWith('FST_') || code === 'ECONNRESET')
   if (isFastifys && isClientError(statusCode)) {
     if (statusCode === 413) {
@@ -35,7 +35,7 @@ export function toProblem(error: unknown): Problem {
   )
 }
 
-/** What is worth telling apart of what the database could not do. */
+/** Database errors with a problem of their own. */
 function databaseProblem(cause: DatabaseError): Problem | undefined {
   const soon = { cause, headers: { 'retry-after': '1' } }
   switch (cause.kind) {

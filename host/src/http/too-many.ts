@@ -3,7 +3,7 @@ import { hostProblems } from './problems.ts'
 
 const headers = { 'retry-after': '1' }
 
-/** 503: the process has too much to do. */
+/** 503: the process is overloaded. */
 export const busy = (): Problem =>
   hostProblems.create(
     'busy',
@@ -11,7 +11,7 @@ export const busy = (): Problem =>
     { headers },
   )
 
-/** 429: an address has as many connections as it may have. */
+/** 429: an address is at its connection limit. */
 export const tooManyConnections = (most: number): Problem =>
   hostProblems.create(
     'rate-limited',
@@ -19,7 +19,7 @@ export const tooManyConnections = (most: number): Problem =>
     { headers },
   )
 
-/** 429: a proxy forwards as many requests of an address as it may have at once. */
+/** 429: an address behind a proxy is at its limit of concurrent requests. */
 export const tooManyAtOnce = (most: number): Problem =>
   hostProblems.create(
     'rate-limited',

@@ -5,16 +5,17 @@ import { hostProblems } from './problems.ts'
 import { pathOf } from './request-head.ts'
 
 export interface UnknownRoutesOptions {
-  /** In front of every path; '' for none. */
+  /** Prefix of every path; '' for none. */
   readonly basePath: string
-  /** Installed modules whose routes nobody knows: a path below the base path that no route answers may be theirs. */
+  /** Installed modules with unknown routes: any unknown path below the base path may be theirs. */
   readonly unavailable?: readonly string[]
 }
 
 /**
- * Refuses what no route answers, before access, parsing and body: 405 with `Allow` for a known path with
- * another method, else 404, or 503 where it may be a module's. `/cart/` is not `/cart`, nor `/cart/item/` an item with an empty id.
- * To be registered before every route, and after the plugins that put headers on every answer.
+ * Refuses requests without a route, before access, parsing and body: 405 with `Allow` for a known
+ * path with another method, otherwise 404, or 503 if the path may belong to a module. `/cart/` is
+ * not `/cart`, and `/cart/item/` is not an item with an empty id. Register it before every route
+ * and after the plugins that set headers on every response.
  */
 export const unknownRoutes = fp<UnknownRoutesOptions>(
   async (app, { basePath, unavailable = [] }) => {
@@ -29,7 +30,7 @@ export const unknownRoutes = fp<UnknownRoutesOptions>(
       }
     })
 
-    // The one path that ends in a slash: `/` itself, below the base path.
+    // The only path that ends in a slash: `/` itself, below the base path.
     const root = `${basePath}/`
     const isCutOff = (path: string) => path !== root && path.length > 1 && path.endsWith('/')
 

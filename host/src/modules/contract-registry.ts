@@ -5,8 +5,8 @@ import { ModuleError } from './host-module.ts'
 type Side = Pick<Manifest, 'id' | 'provides' | 'requires' | 'optional'>
 
 /**
- * The modules in an order in which every provider comes before who uses it; otherwise as given.
- * @throws {ModuleError} where a required contract is offered by none, by two, or in a circle
+ * The modules, every provider before its users and otherwise in the given order.
+ * @throws {ModuleError} if a required contract has no provider, two providers, or a cycle
  */
 export function inContractOrder<Module extends { readonly manifest: Side }>(
   modules: readonly Module[],
@@ -47,7 +47,7 @@ function providerOf<Module extends { readonly manifest: Side }>(
   })
 }
 
-/** Whoever uses a contract means one implementation, whatever its version. */
+/** Users of a contract expect one implementation, whatever its version. */
 function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): void {
   const providers = new Map<string, string>()
   for (const { manifest } of modules) {
@@ -60,11 +60,10 @@ function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): vo
   }
 }
 
-/** The contracts of one generation. */
 export class ContractBoard {
   readonly #offered = new Map<string, { version: string; implementation: unknown }>()
 
-  /** What one module may offer and get. */
+  /** The contracts that one module may provide and get. */
   registryFor({ id, provides = {}, requires = {}, optional = {} }: Side): ContractRegistry {
     return {
       provide: <Name extends keyof Contracts>(

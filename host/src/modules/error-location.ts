@@ -2,10 +2,13 @@ import { realpathSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A line that ends in a place: a frame of a stack, or the head of a syntax error's report. */
+/** A line that ends in a location: a stack frame, or the first line of a syntax error's report. */
 const place = /((?:file:\/\/|[A-Za-z]:\\|\/).*?):(\d+)(?::\d+)?\)?$/gm
 
-/** Where in the package in `directory` a stack comes by first: `index.js:3`; undefined where it does not. */
+/**
+ * The first location of a stack inside the package in `directory`: `index.js:3`; undefined without
+ * one.
+ */
 export function locationOf(stack: string | undefined, directory: string): string | undefined {
   const root = `${realpathSync(directory)}${sep}`
   for (const [, where = '', line] of stack?.matchAll(place) ?? []) {
@@ -15,7 +18,9 @@ export function locationOf(stack: string | undefined, directory: string): string
   return undefined
 }
 
-/** What an error says, and where in the package in `directory` it comes from: `no luck (index.js:3)`. */
+/**
+ * The message of an error with its location in the package in `directory`: `no luck (index.js:3)`.
+ */
 export function withPlace(error: unknown, directory: string): string {
   if (!(error instanceof Error)) return String(error)
   const where = locationOf(error.stack, directory)

@@ -7,7 +7,7 @@ interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
   readonly events: EventLog
 }
 
-/** What the modules of one generation do about events. */
+/** The event handlers of the modules of one generation. */
 export class EventHandlers {
   readonly #parts: Parts
   readonly #handlers = new Map<string, Map<string, React>>()
@@ -18,7 +18,10 @@ export class EventHandlers {
     this.#parts = parts
   }
 
-  /** @throws {ModuleError} for what its manifest does not declare, a second reaction to a type, or one that would wait */
+  /**
+   * @throws {ModuleError} for a type that the manifest does not declare, a second handler for a
+   * type, or an async handler
+   */
   add({ id, listensTo = [] }: Manifest, type: string, react: React): void {
     if (!listensTo.includes(type)) {
       throw new ModuleError(id, `it reacts to "${type}", which its manifest does not name in "listensTo"`)
@@ -34,7 +37,7 @@ export class EventHandlers {
     this.#handlers.set(id, handlers.set(type, react))
   }
 
-  /** The types that it says it reacts to, and does not. All of them (`*`) may also be read. */
+  /** The declared types without a handler. A module with `*` may also just read events. */
   missing({ id, listensTo = [] }: Manifest): string[] {
     return listensTo.filter((type) => type !== '*' && !this.#handlers.get(id)?.has(type))
   }
@@ -51,7 +54,7 @@ export class EventHandlers {
     await Promise.all(this.#begun.map((reactions) => reactions.begin()))
   }
 
-  /** See `EventHandlerLoop.idle`; of what they emit themselves too. */
+  /** See `EventHandlerLoop.idle`; includes events that the handlers emit. */
   async idle(): Promise<void> {
     const { storage, events } = this.#parts
     const newest = async () => {

@@ -9,11 +9,14 @@ export interface EventType {
   readonly schema: unknown
 }
 
-/** The types of events of one generation: each is one module's. */
+/** The event types of one generation; each belongs to one module. */
 export class EventTypes {
   readonly #types = new Map<string, EventType>()
 
-  /** @throws {ModuleError} for what its manifest does not declare, or another module emits */
+  /**
+   * @throws {ModuleError} for a type that the manifest does not declare, or that another module
+   * emits
+   */
   add({ id, events = [] }: Manifest, types: EventSchemas): void {
     for (const [type, schema] of Object.entries(types)) {
       if (!events.includes(type)) {

@@ -6,16 +6,16 @@ import { Lease } from './lease.ts'
 const MINUTE = 60_000
 /** After a longer gap the clock may be wrong, in milliseconds. */
 const GAP = 60 * MINUTE
-/** How long work waits then: what it deletes because of a wrong clock is lost. */
+/** How long to wait then, in milliseconds, because work on a wrong clock would delete data. */
 const PATIENCE = 15 * MINUTE
 
 /**
- * Does `work` once a minute, by one of all hosts on the database, until `app` is closed. Where nobody has done it for
- * more than an hour, the host was stopped, or a clock is ahead: it waits for a quarter of an hour, in which the clock
- * can be put right.
+ * Runs `work` once a minute, on one of all hosts of the database, until `app` is closed. If the
+ * last run is more than an hour ago, the host was stopped or a clock is ahead: then it waits for a
+ * quarter of an hour, in which the clock can be corrected.
  *
- * @param name of all hosts, or generations, that use the same one works at a time
- * @param work one transaction, run again at once while it answers true
+ * @param name all hosts and generations with the same name take turns
+ * @param work one transaction, repeated at once while it returns true
  */
 export function everyMinute(
   app: FastifyInstance,
@@ -27,10 +27,10 @@ export function everyMinute(
   let holds = false
   let closing = false
   let running: Promise<void> | undefined
-  /** Since when it waits, on the clock of `performance`. */
+  /** The start of the wait, on the clock of `performance`. */
   let waitingSince: number | undefined
 
-  /** @param age how long ago anybody did it, in milliseconds */
+  /** @param age milliseconds since the last run on any host */
   function mustWait(age = 0): boolean {
     if (age <= GAP) {
       waitingSince = undefined
@@ -74,7 +74,7 @@ export function everyMinute(
     closing = true
     clearInterval(timer)
     await running
-    // Where that fails it ends by itself.
+    // If that fails, the lease expires by itself.
     if (holds) await database.transaction(() => lease.release()).catch(() => {})
   })
 }

@@ -1,28 +1,28 @@
 /**
- * What modules have done outside of requests that would have ended the process: reason by store folder. Removing
- * an entry lets its module start again.
+ * Failures of modules outside of requests that would have ended the process: reason by store
+ * folder. A removed entry lets its module start again.
  */
 export type OutsideFailures = Map<string, string>
 
 export interface ProcessGuard {
   readonly troubles: OutsideFailures
-  /** Makes the process as it was. */
+  /** Restores the process. */
   release(): void
 }
 
 export interface GuardOptions {
-  /** Called with the store folder of a module that has got into trouble; `troubles` has the reason already. */
+  /** Called with the store folder of a failed module; `troubles` has the reason already. */
   readonly onTrouble: (folder: string) => void
-  /** Called for an error that no module's code threw and nobody caught. The process should end. */
+  /** Called for an uncaught error from outside of modules. The process should end. */
   readonly onUncaught: (error: unknown) => void
-  /** Called for a rejection that nobody handled and no module's code made. */
+  /** Called for an unhandled rejection from outside of modules. */
   readonly onUnhandled: (reason: unknown) => void
 }
 
 /**
- * Keeps modules from ending the process that they share: `process.exit` and the like throw where they are called
- * from a module's code, and an error that a module lets go is put to its account. A module is known by the
- * frames of its store folder in the stack. This guards against accidents, not against malice.
+ * Keeps modules from ending the process that they share: `process.exit` and the like throw if a
+ * module calls them, and an uncaught error of a module counts as that module's failure. Stack
+ * frames in a module's store folder identify it. This guards against accidents, not against malice.
  */
 export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOptions): ProcessGuard {
   const troubles = new Map<string, string>()
@@ -68,7 +68,7 @@ function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
 
 const storeFrame = /(file:\/\/)?(\/[^\n()]*?\/\.app\/store\/[^/\n]+)\//
 
-/** The store folder of the first frame that lies in one. */
+/** The store folder of the first frame inside the store. */
 function moduleIn(stack: string | undefined): string | undefined {
   const [, scheme, path] = storeFrame.exec(stack ?? '') ?? []
   return path !== undefined && scheme !== undefined ? decodeURIComponent(path) : path

@@ -4,17 +4,17 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-/** How many files are read at a time: more is no faster, Node has four threads for it. */
+/** Files read at a time: more is no faster, since Node has four threads for it. */
 const atATime = 8
 
-/** A larger file is read piece by piece, in bytes: eight of them would take much memory as a whole. */
+/** A larger file, in bytes, is read in pieces: eight whole ones would take much memory. */
 const readWhole = 1024 * 1024
 
 /**
- * SHA-512 (SRI) over every file below `directory`: its path, whether it is executable, and its bytes, in the
- * order of the paths' UTF-16 units. Two trees with one hash hold the same files.
+ * SHA-512 (SRI) over every file below `directory`: its path, whether it is executable, and its
+ * bytes, in the order of the paths' UTF-16 units. Two trees with the same hash hold the same files.
  *
- * @throws {Error} for anything that is neither file nor folder: a store holds no links
+ * @throws {Error} for anything but files and folders: a store holds no links
  */
 export async function hashTree(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
@@ -40,7 +40,10 @@ async function describeFile(name: string, file: string): Promise<string> {
   return JSON.stringify([name, (mode & 0o111) !== 0, hash.digest('base64')])
 }
 
-/** Does `work` for each item, a few at a time. @returns the results in the order of the items */
+/**
+ * Runs `work` for each item, a few at a time.
+ * @returns the results in the order of the items
+ */
 async function inTurns<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

@@ -8,7 +8,7 @@ interface Installed {
   readonly manifest: Manifest
 }
 
-/** A module whose code is loaded and whose settings are right: it can be registered. */
+/** A module with loaded code and valid settings: it can be registered. */
 export interface ActiveModule extends Installed {
   readonly state: 'active'
   /** The folder of its package.json. */
@@ -17,22 +17,27 @@ export interface ActiveModule extends Installed {
   readonly settings: Readonly<Record<string, unknown>>
 }
 
-/** An installed module that cannot serve: its routes answer 503. */
+/** An installed module that cannot serve: its routes respond with 503. */
 export interface FailedModule extends Installed {
   readonly state: 'failed'
   readonly reason: string
-  /** Its manifest cannot be read, so nobody knows its routes: any unknown path may be one of them. */
+  /**
+   * Its manifest cannot be read, so its routes are unknown: any unknown path may be one of them.
+   */
   readonly routesUnknown?: true
 }
 
-/** An installed module that the operator has switched off. */
+/** An installed module that the operator has disabled. */
 interface DisabledModule extends Installed {
   readonly state: 'disabled'
 }
 
 export type RegisteredModule = ActiveModule | FailedModule | DisabledModule
 
-/** One module could not be loaded or registered. The message is its reason, in a sentence without its name. */
+/**
+ * One module could not be loaded or registered. The message is the reason, a sentence without the
+ * module's name.
+ */
 export class ModuleError extends Error {
   override readonly name = 'ModuleError'
   readonly module: string

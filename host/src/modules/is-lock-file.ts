@@ -1,6 +1,6 @@
 import type { Lock } from './lock-file.ts'
 
-/** Whether a record of the application's own holds a lock, as far as every version reads it. */
+/** Whether a record of the application holds a lock, by the properties that every version reads. */
 export function isLockFile(value: unknown): value is Lock {
   const { generation, modules } = (value ?? {}) as Partial<Lock>
   if (!Number.isInteger(generation) || typeof modules !== 'object' || modules === null) return false

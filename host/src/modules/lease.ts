@@ -1,12 +1,12 @@
 import { maybeOne, newId, run, sql, type Transaction } from '@mortise/module-sdk'
 import { lasts, now } from '@mortise/storage'
 
-/** For how long a lease is kept by a holder that is heard of no more, in milliseconds. */
+/** How long a lease lasts without a sign of life from its holder, in milliseconds. */
 const TERM = 120_000
 
 /**
- * The right to do what one of all hosts on a database is to do. It is taken in the transaction that does it: whoever
- * has lost it meanwhile cannot commit.
+ * A lease on work for one of all hosts of a database. It is taken in the transaction that does the
+ * work, so a holder that has lost it cannot commit.
  */
 export class Lease {
   readonly #name: string
@@ -16,7 +16,7 @@ export class Lease {
     this.#name = name
   }
 
-  /** Takes it, or keeps it. False where another holds it. */
+  /** Takes or extends the lease. False if another holder has it. */
   *take(): Transaction<boolean> {
     const taken = yield* run(sql`
       INSERT INTO mortise_lease (name, holder, expires_at)
@@ -26,7 +26,7 @@ export class Lease {
     return taken > 0
   }
 
-  /** How long ago anybody took it, in milliseconds; undefined where nobody has. */
+  /** Milliseconds since anyone took it; undefined if nobody has. */
   *age(): Transaction<number | undefined> {
     const taken = yield* maybeOne<{ age: number }>(
       sql`SELECT ${now} + ${TERM} - expires_at AS age FROM mortise_lease WHERE name = ${this.#name}`,
@@ -34,7 +34,7 @@ export class Lease {
     return taken?.age
   }
 
-  /** Ends it. The row stays, for `age`. */
+  /** Ends it. The row stays for `age`. */
   *release(): Transaction<void> {
     yield* run(sql`
       UPDATE mortise_lease SET expires_at = ${now} WHERE name = ${this.#name} AND holder = ${this.#holder}`)

@@ -7,12 +7,12 @@ import { loadPlugin } from './load-plugin.ts'
 import { differenceOf, type Lock, type LockedModule, storedModule } from './lock-file.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
-/** Store folders whose hash was right: they are immutable, so each is read once in a process. */
+/** Store folders with a verified hash: they are immutable, so a process reads each only once. */
 const verified = new Set<string>()
 
 /**
- * Loads what `lock` names, in contract order. A module that cannot be loaded is `failed` with its reason;
- * nothing is thrown for it.
+ * Loads the modules of `lock` in contract order. A module that cannot be loaded becomes `failed`
+ * with its reason; this function does not throw for it.
  */
 export async function loadModules(config: Config, lock: Lock): Promise<RegisteredModule[]> {
   const modules: RegisteredModule[] = []
@@ -70,7 +70,10 @@ async function verifyTree(id: string, directory: string, locked: LockedModule): 
   verified.add(directory)
 }
 
-/** Puts providers before who uses them; who misses a contract fails, and so may others in turn. */
+/**
+ * Sorts providers before their users. A module without a required contract fails, which may fail
+ * others in turn.
+ */
 function orderOrFail(modules: readonly RegisteredModule[]): RegisteredModule[] {
   const active = modules.filter((module): module is ActiveModule => module.state === 'active')
   const others = modules.filter((module) => module.state !== 'active')
@@ -82,7 +85,7 @@ function orderOrFail(modules: readonly RegisteredModule[]): RegisteredModule[] {
   }
 }
 
-/** The same modules, with the one that `error` names failed. */
+/** The same modules, with the one that `error` names as failed. */
 export function failModule(modules: readonly RegisteredModule[], error: ModuleError): RegisteredModule[] {
   return modules.map((module) => {
     if (module.id !== error.module) return module

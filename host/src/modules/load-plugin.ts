@@ -6,19 +6,20 @@ import { entryOf, loadedFrom, providePeers } from './provide-peers.ts'
 
 const loadedDirectories = new Set<string>()
 
-/** How many packages below `store` this process has loaded so far: replaced ones stay in memory as well. */
+/** Packages below `store` that this process has loaded so far; replaced ones stay in memory. */
 export const loadedPackages = (store: string): number =>
   [...loadedDirectories].filter((directory) => directory.startsWith(store)).length
 
-/** How long a module may take to load, and again to register, in milliseconds. */
+/** Time limit for loading a module, and again for registering it, in milliseconds. */
 export const LOAD_TIMEOUT = 10_000
 
 /**
- * Imports the package in `directory`, lends it what the host lends, and answers its default export. Code that has loaded once is kept by
- * the process for good: a changed package must lie in another folder, as the store has it.
+ * Imports the package in `directory` with the host's shared packages and returns its default
+ * export. The process keeps loaded code forever, so a changed package must lie in another folder,
+ * as in the store.
  *
  * @param options.confined see `providePeers`
- * @throws {ModuleError} where it throws, does not finish, or exports no plugin
+ * @throws {ModuleError} if it throws, does not finish, or exports no plugin
  */
 export async function loadPlugin(
   id: string,
@@ -34,7 +35,7 @@ export async function loadPlugin(
   try {
     const loaded = await Promise.race([import(entryOf(directory)), late])
     loadedDirectories.add(directory)
-    // A CommonJS build of an ES module has its default export one level down.
+    // A CommonJS build of an ES module has its default export one level deeper.
     const plugin = loaded.default?.__esModule ? loaded.default.default : loaded.default
     if (typeof plugin === 'function') return plugin
     throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')

@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** A module that loads more than that before it fails must do without. */
+/** For a module that loads more files before it fails, the location stays unknown. */
 const MAX_FILES = 20
 
 /**
- * Finds file and line of a SyntaxError: of an ES module Node tells them only where nobody catches the error.
- * `node --check` parses the files, and runs nothing. Where no process may be started, nothing is found.
+ * Finds file and line of a SyntaxError: for an ES module Node reports them only if the error is
+ * uncaught. `node --check` parses the files and runs nothing. If no process may be started, nothing
+ * is found.
  * @param message of the error
- * @param urls what was loaded, the file in question among the last
+ * @param urls the loaded files, the wrong one among the last
  * @returns Node's report of the error
  */
 export async function locateSyntaxError(

@@ -9,7 +9,7 @@ import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { hostVersion } from '../config/version.ts'
 
-/** One package in the store, as modules.lock.json records it. */
+/** One package in the store, as recorded in modules.lock.json. */
 const packageProperties = {
   package: Type.String({ description: 'the npm package name' }),
   version: Type.String(),
@@ -39,14 +39,16 @@ const packageProperties = {
 export const LockedPackage = Type.Object(packageProperties, { additionalProperties: false })
 export type LockedPackage = Static<typeof LockedPackage>
 
-/** One installed module. */
 export const LockedModule = Type.Object(
   { ...packageProperties, enabled: Type.Boolean() },
   { additionalProperties: false },
 )
 export type LockedModule = Static<typeof LockedModule>
 
-/** modules.lock.json: the single truth of what is installed. One generation is one atomic rename of it. */
+/**
+ * modules.lock.json: the single source of truth for what is installed. One atomic rename of it
+ * makes one generation.
+ */
 export const Lock = Type.Object(
   {
     lockVersion: Type.Literal(1),
@@ -62,11 +64,11 @@ export type Lock = Static<typeof Lock>
 
 export const emptyLockFile: Lock = { lockVersion: 1, generation: 0, modules: {} }
 
-/** Where things are in an application folder. */
+/** Paths in an application folder. */
 export const lockFilePath = (directory: string) => join(directory, 'modules.lock.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
-/** All packages that a lock names, by the names that people know them by: ids of modules, and `host`. */
+/** All packages of a lock, by module id or `host`. */
 export function lockedPackages({ host, modules }: Lock): Map<string, LockedPackage & { enabled?: boolean }> {
   return new Map([...(host ? [['host', host] as const] : []), ...Object.entries(modules)])
 }
@@ -80,7 +82,10 @@ export function storedModule(
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
 }
 
-/** modules.lock.json is missing or broken: what is installed is unknown, which is not the same as nothing. */
+/**
+ * modules.lock.json is missing or broken. What is installed is then unknown, which differs from
+ * nothing installed.
+ */
 export class LockFileError extends ConfigError {
   override readonly name = 'LockFileError'
   /** The folder that should hold the lock. */
@@ -92,7 +97,10 @@ export class LockFileError extends ConfigError {
   }
 }
 
-/** In what the lock and the package.json of a stored package differ; undefined where they name the same. */
+/**
+ * The difference between the lock and the package.json of a stored package; undefined if they
+ * match.
+ */
 export function differenceOf(
   locked: Pick<LockedPackage, 'package' | 'version'>,
   found: { readonly name: string; readonly version: string },
@@ -102,8 +110,8 @@ export function differenceOf(
 }
 
 /**
- * @throws {NewerHostError} where it was written in a form that this host does not know
- * @throws {LockFileError} where the file is missing or no lock
+ * @throws {NewerHostError} if its format is newer than this host
+ * @throws {LockFileError} if the file is missing or no lock
  */
 export async function readLockFile(directory: string): Promise<Lock> {
   const file = lockFilePath(directory)
@@ -133,7 +141,7 @@ export async function readLockFile(directory: string): Promise<Lock> {
   return lock as Lock
 }
 
-/** Makes `lock` the truth, durably and at once: the commit point of every change. */
+/** Replaces the lock file durably and atomically: the commit point of every change. */
 export async function writeLockFile(directory: string, lock: Lock): Promise<void> {
   await writeDurably(lockFilePath(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }

@@ -4,9 +4,9 @@ import { hostVersion } from '../config/version.ts'
 import { hostMigrations } from './migration-sets.ts'
 
 /**
- * Brings the host's own tables up. Those of modules may be ahead of their packages; the host's may not, since
- * nobody has proved that this version works on them.
- * @throws {NewerHostError} where a newer host has migrated them
+ * Migrates the host's own tables. A module's tables may be ahead of its package, the host's may
+ * not: nobody has tested this version on them.
+ * @throws {NewerHostError} if a newer host has migrated them
  */
 export async function migrateHost(storage: Storage): Promise<AppliedMigration[]> {
   const { module } = hostMigrations

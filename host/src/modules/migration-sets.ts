@@ -2,14 +2,13 @@ import { join } from 'node:path'
 import type { MigrationSet } from '@mortise/storage'
 import type { ModulePackage } from './read-package.ts'
 
-/** The host's own tables. */
 export const hostMigrations: MigrationSet = {
   module: 'host',
   directory: join(import.meta.dirname, '..', '..', 'migrations'),
   tables: 'mortise',
 }
 
-/** The migrations of modules, in the order given. */
+/** The migrations of modules, in the given order. */
 export function moduleMigrations(
   packages: readonly Pick<ModulePackage, 'manifest' | 'directory'>[],
 ): MigrationSet[] {

@@ -5,23 +5,23 @@ import { ModuleError } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { methodsOf } from './register-module.ts'
 
-/** What the code of a module says of it. */
+/** What the code of a module declares. */
 export interface ObservedModule {
   readonly id: string
   readonly routes: readonly string[]
   readonly events: readonly string[]
   readonly provides: Readonly<Record<string, string>>
   readonly listensTo: readonly string[]
-  /** The JSON Schema of its settings; undefined where it takes none. */
+  /** The JSON Schema of its settings; undefined without settings. */
   readonly config: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Loads the package in `directory` and registers its module on nothing: there is no database and no other module, and
+ * Loads the package in `directory` and registers its module without a database and other modules;
  * settings have their defaults.
  *
- * @param name what the module is called until its id is known
- * @param requires the contracts that it cannot do without: it gets an empty object for each
+ * @param name the name of the module until its id is known
+ * @param requires its required contracts: the module gets an empty object for each
  * @throws {ModuleError}
  */
 export async function observeModule(
@@ -70,7 +70,7 @@ const absent = async () => {
   throw new Error('it reads or writes while it registers: there are no data before it serves')
 }
 
-/** A database, and a sequence of events, that nobody can ask. */
+/** A database and an event log that fail on every use. */
 const nothing = {
   many: absent,
   maybeOne: absent,

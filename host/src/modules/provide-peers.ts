@@ -3,8 +3,9 @@ import { createRequire, isBuiltin, registerHooks } from 'node:module'
 import { join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-// Packages that the host lends to every module, so that there is one copy of each in the process. The SDK
-// and fastify are always the host's own; of the others a module may bring its own version as a dependency.
+// Packages that the host provides to every module, so that the process has one copy of each. The
+// SDK and fastify always come from the host; of the others a module may bring its own version as a
+// dependency.
 
 const alwaysLent = ['@mortise/module-sdk', 'fastify']
 export const providedPackages = [
@@ -14,25 +15,26 @@ export const providedPackages = [
   '@fastify/type-provider-typebox',
 ]
 
-/** A folder whose code is a module's. */
+/** A folder with the code of a module. */
 interface Root {
   readonly path: string
-  /** Whether it may import nothing but what lies in it and what it is lent. */
+  /** It may import only its own files and provided packages. */
   readonly confined: boolean
-  /** What its package.json wants to be lent, whatever copies lie beside it. */
+  /** The peer dependencies of its package.json, which are provided even if copies lie beside it. */
   readonly peers: readonly string[]
-  /** The URLs of what was loaded from it. */
+  /** The URLs of its loaded files. */
   readonly loaded: Set<string>
 }
 
 const hostRequire = createRequire(import.meta.url)
 const entryScheme = 'mortise-entry:'
-/** Without its links, as module URLs have them. */
+/** Real paths without links, as in module URLs. */
 const roots = new Map<string, Root>()
 
 /**
- * Lends the peers to everything in `directory`, a package's folder. A module that is installed is confined to
- * it; one that is being written may find its dependencies further up, as in a workspace.
+ * Provides the peers to all code in `directory`, a package's folder. An installed module is
+ * confined to its folder. A module in development may find its dependencies further up, as in a
+ * workspace.
  */
 export function providePeers(directory: string, { confined }: { readonly confined: boolean }): void {
   if (roots.size === 0) registerHooks({ resolve, load })
@@ -42,7 +44,7 @@ export function providePeers(directory: string, { confined }: { readonly confine
   roots.set(path, { path, confined, peers: Object.keys(peerDependencies ?? {}), loaded })
 }
 
-/** The URLs of the files that were loaded from `directory`, in their order. */
+/** The URLs of the files loaded from `directory`, in load order. */
 export function loadedFrom(directory: string): string[] {
   return [...(roots.get(realpathSync(directory))?.loaded ?? [])]
 }
@@ -80,14 +82,14 @@ const resolve: NonNullable<Parameters<typeof registerHooks>[0]['resolve']> = (
   )
 }
 
-/** What to import for the default export of the package in `directory`: its main file, or its `exports`. */
+/** The entry point of the package in `directory`: its main file, or its `exports`. */
 export function entryOf(directory: string): string {
   const { name, main, exports } = createRequire(join(directory, 'package.json'))('./package.json')
   if (exports === undefined) return pathToFileURL(join(directory, main ?? 'index.js')).href
   return entryScheme + encodeURIComponent(JSON.stringify([directory, name]))
 }
 
-/** The innermost root that `url` lies in, if any. */
+/** The innermost root that contains `url`, if any. */
 function rootOf(url: string | undefined): Root | undefined {
   if (!url?.startsWith('file:')) return undefined
   const path = fileURLToPath(url)

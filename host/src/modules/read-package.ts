@@ -9,19 +9,19 @@ import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { firstError } from '../config/first-error.ts'
 import { clauseOf } from '../config/schema-errors.ts'
 
-/** A module package as its files say it is; nothing of it has run. */
+/** A module package as its files describe it, without running any code. */
 export interface ModulePackage {
   /** The npm package name. */
   readonly name: string
   readonly version: string
   readonly manifest: Manifest
-  /** Absolute path of the folder that holds package.json. */
+  /** Absolute path of the folder with package.json. */
   readonly directory: string
-  /** JSON Schema of its settings; undefined where it takes none. */
+  /** JSON Schema of its settings; undefined without settings. */
   readonly settingsSchema: TSchema | undefined
 }
 
-/** A package that is no module, or says so wrongly; the message names the key. */
+/** A package that is no module, or has an invalid manifest; the message names the key. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
@@ -64,7 +64,7 @@ function checkManifest(value: unknown, name: string): Manifest {
       `${name}: "mortise.tables" is missing: a module with migrations names its table prefix`,
     )
   }
-  // As a prefix it may be written with the underscore that follows it.
+  // A prefix may be written with its underscore.
   return manifest.tables === undefined
     ? manifest
     : { ...manifest, tables: manifest.tables.replace(/_+$/, '') }

@@ -3,8 +3,8 @@ import { hostProblems } from '../http/problems.ts'
 import type { FailedModule } from './host-module.ts'
 
 /**
- * Answers 503 under the routes that a failed module would have, whoever calls and whatever they send. A path
- * that an active module has taken is left to it.
+ * Responds with 503 on the routes of a failed module, to every caller and request. A path that an
+ * active module has taken stays with that module.
  */
 export function registerFailedModule(app: FastifyInstance, { id, manifest, reason }: FailedModule): void {
   app.log.error({ module: id, reason }, `${id} is not available`)

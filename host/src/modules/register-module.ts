@@ -19,12 +19,12 @@ import { type ActiveModule, ModuleError } from './host-module.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The module that a route belongs to; the host's own have none. */
+    /** The module of a route; undefined for the host's own routes. */
     module?: string
   }
 }
 
-/** What a module gets of its generation. */
+/** What a generation provides to a module. */
 export interface ModuleEnvironment {
   readonly database: Database
   readonly contracts: ContractBoard
@@ -36,11 +36,11 @@ export interface ModuleEnvironment {
 }
 
 /**
- * Registers one module in a scope of its own, and holds it to its manifest: it registers all routes that it
- * declares and no other. The instance is unusable after a failure and must be dropped as a whole: Fastify
+ * Registers one module in a scope of its own and enforces its manifest: it registers exactly the
+ * routes that it declares. After a failure the whole instance must be dropped, because Fastify
  * keeps half-registered routes.
  *
- * @returns who may use its routes
+ * @returns the access of its routes
  * @throws {ModuleError}
  */
 export async function registerModule(
@@ -117,7 +117,7 @@ export async function registerModule(
   return registered
 }
 
-/** The events for one module: what it listens to, from whenever on, ends with its scope. */
+/** The events for one module: all its listeners end with its scope. */
 function eventsFor(events: EventLog, scope: FastifyInstance): EventReader {
   const listening = new Set<() => void>()
   scope.addHook('onClose', async () => {

@@ -5,7 +5,7 @@ import { Duplex, Readable, Stream, Transform, Writable } from 'node:stream'
 
 type Properties = ReadonlyMap<PropertyKey, unknown>
 
-/** Of Node, beside what is global. */
+/** Node classes besides the globals. */
 const classes = {
   Buffer,
   EventEmitter,
@@ -22,15 +22,16 @@ const classes = {
   Transform,
 }
 
-/** Whoever listens decides for the whole process what becomes of an error. */
+/** A listener decides for the whole process what happens to an error. */
 const errorEvents = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Remembers what all code of this process shares: the functions and classes of the language and of Node's global
- * objects, their prototypes, and who listens to errors. Adding to a global object is no change, adding to a
- * prototype is. Exports of Node's modules (`fs.readFile`) are not looked at: widely used packages mend those.
+ * Records what all code of this process shares: the functions and classes of the language and of
+ * Node's global objects, their prototypes, and the listeners for errors. Adding to a global object
+ * is no change, adding to a prototype is. Exports of Node's modules (`fs.readFile`) are not
+ * checked, because widely used packages patch those.
  *
- * @returns what finds the first change since, in words: `it replaces JSON.parse`
+ * @returns a function that finds the first change since, in words: `it replaces JSON.parse`
  */
 export function rememberSharedObjects(): () => string | undefined {
   const remembered = new Map<object, { name: string; prototype: boolean; properties: Properties }>()
@@ -61,7 +62,10 @@ export function rememberSharedObjects(): () => string | undefined {
   }
 }
 
-/** What an object has of its own that may be called. Getters outside of prototypes are Node's, which replaces them at their first use. */
+/**
+ * An object's own functions. Outside of prototypes it skips Node's getters, which Node replaces at
+ * first use.
+ */
 function propertiesOf(object: object, prototype: boolean): Properties {
   const properties = new Map<PropertyKey, unknown>()
   for (const key of Reflect.ownKeys(object)) {

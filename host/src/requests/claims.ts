@@ -4,8 +4,8 @@ import { moveRecords } from './idempotency-records.ts'
 export type Take = (claim: GuestClaim) => Transaction<void>
 
 /**
- * What is handed over when a user claims a guest. A module that does not serve then, but has tables (it is disabled, has
- * failed, or was removed), gets the claim when it serves again.
+ * Handlers that transfer a guest's data when a user claims the guest. A module that has tables but
+ * does not serve (disabled, failed or removed) gets the claim when it serves again.
  */
 export class Claims {
   readonly #serving: readonly string[]
@@ -16,13 +16,13 @@ export class Claims {
     this.#serving = serving
   }
 
-  /** Has `module` take part. Once for each. */
+  /** Registers the handler of `module`; call it once per module. */
   add(module: string, take: Take): void {
     if (this.#takes.has(module)) throw new Error('it calls onClaim twice')
     this.#takes.set(module, take)
   }
 
-  /** Hands over all that the guest has, in the transaction that retires it. */
+  /** Transfers all data of the guest, in the transaction that retires the guest. */
   *handOver(claim: GuestClaim): Transaction<void> {
     yield* moveRecords(claim.guest, claim.user)
     for (const take of this.#takes.values()) yield* take(claim)
@@ -33,7 +33,10 @@ export class Claims {
       FROM mortise_migration WHERE module NOT IN (${serving})`)
   }
 
-  /** Hands over what one guest had in `module` when it did not serve; answers whether there may be more of them. */
+  /**
+   * Transfers the data of one guest who was claimed while `module` did not serve.
+   * @returns whether there may be more such guests
+   */
   *handOverLate(module: string): Transaction<boolean> {
     const claim = yield* maybeOne<GuestClaim>(sql`
       SELECT guest, claimed_by AS "user" FROM mortise_claim WHERE module = ${module} ORDER BY guest LIMIT 1`)

@@ -14,42 +14,43 @@ import { isRefusal } from '@mortise/storage'
 import type { ScopeRecordingUser } from '../callers/scope-recording-user.ts'
 import { hostProblems } from '../http/problems.ts'
 
-// Claim, effect and stored answer are one transaction, so a record that others see is one of a request that is done.
-// Whoever claims a key that somebody else has claimed and not committed waits for that transaction's end: on SQLite
-// in the queue of writes, on PostgreSQL at the primary key.
+// Claim, effect and stored response share one transaction, so a visible record belongs to a
+// finished request. A request whose key is claimed but not committed waits for the end of that
+// transaction: in the write queue on SQLite, at the primary key on PostgreSQL.
 //
-// An answer that is also the data of an event is kept there alone: `deleteOldest` leaves such events.
+// A response that is also the data of an event is stored only in the event; `deleteOldest` keeps
+// such events.
 
-/** The answer to a write as it was decided in its transaction: what is sent after the commit, to the byte. */
+/** The response to a write, decided in its transaction and sent byte for byte after the commit. */
 export interface StoredResponse {
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Undefined for no body. */
+  /** Undefined without a body. */
   readonly text: string | undefined
-  /** The id of an event of the same transaction whose data are `text`, to the byte. */
+  /** The id of an event of the same transaction whose data equal `text` byte for byte. */
   readonly event?: string | undefined
-  /** Whether it was decided for an earlier request with the same Idempotency-Key. */
+  /** The response was decided for an earlier request with the same Idempotency-Key. */
   readonly replayed: boolean
 }
 
-/** For how long an answer is kept, in milliseconds. */
+/** How long a response is kept, in milliseconds. */
 export const RESPONSE_LIFETIME = DAY
-/** Records that are forgotten in one transaction at most. */
+/** Records deleted per transaction at most. */
 const FORGOTTEN_AT_ONCE = 200
 
-/** Headers that make somebody who they are. */
+/** Headers that carry credentials. */
 const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])
 
-/** A request with an Idempotency-Key, of a caller who has shown credentials. */
+/** A request with an Idempotency-Key from a caller with credentials. */
 export interface Claim {
   readonly caller: string
-  /** Undefined for a guest, who has no scopes. */
+  /** Undefined for a guest: guests have no scopes. */
   readonly user: ScopeRecordingUser | undefined
   /** `POST /purchase`, without the base path. */
   readonly route: string
   readonly key: string
-  /** Differs where the body, the path or If-Match does. */
+  /** Differs if the body, the path or If-Match differs. */
   readonly fingerprint: string
 }
 
@@ -62,16 +63,16 @@ export interface KeptAnswer {
   readonly expiresAt: number
 }
 
-/** Answers that are the same however often the request is sent; others may be different next time. */
+/** These responses do not depend on when the request is sent; others may differ next time. */
 export function isKept(status: number): boolean {
   return status < 500 && ![400, 401, 413, 415, 429].includes(status)
 }
 
 /**
- * Takes the key for the transaction that runs. Answers what was decided for it before, undefined where that is for
- * this transaction to do.
- * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` where the user has no longer what
- * the answer may depend on
+ * Claims the key for the current transaction.
+ * @returns the response decided earlier; undefined if this transaction must decide
+ * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` if the user
+ * lost a scope that the response may depend on
  */
 export function* claim(claimed: Claim, now = Date.now()): Transaction<StoredResponse | undefined> {
   if (yield* take(claimed, now)) return undefined
@@ -103,11 +104,12 @@ export function* claim(claimed: Claim, now = Date.now()): Transaction<StoredResp
 }
 
 /**
- * Whether the key is free, and this transaction's from now on. It is taken until its record is deleted, since a clock that is
- * ahead would have the request done twice. On SQLite, where transactions are one after the other, looking is enough.
+ * Claims the key if it is free. The key stays claimed until its record is deleted, whatever its
+ * age: a clock that is ahead would otherwise repeat the request. SQLite runs one write transaction
+ * at a time, so a read is enough there.
  */
 function* take({ caller, key, route, fingerprint }: Claim, now: number): Transaction<boolean> {
-  // Of PostgreSQL's locks the advisory one says "running" to `isRunning`; it keeps nobody out.
+  // The advisory lock only says "running" to `isRunning`; it excludes nobody.
   const taking = byEngine({
     sqlite: sql`
       SELECT 1 AS taken WHERE NOT EXISTS (
@@ -132,7 +134,10 @@ function* take({ caller, key, route, fingerprint }: Claim, now: number): Transac
   }
 }
 
-/** Keeps what was decided for a claim. Written without looking for the row, which others' claims would conflict with. */
+/**
+ * Stores the response of a claim. Writes without reading the row first, since such a read would
+ * conflict with other claims.
+ */
 export function* keep(
   claimed: Claim,
   { status, headers, text, event }: StoredResponse,
@@ -153,14 +158,17 @@ export function* keep(
       created_at = excluded.created_at`)
 }
 
-/** Leaves nothing of a claim, where the answer is none to keep. */
+/** Deletes a claim whose response is not kept. */
 export function* release({ caller, key, route }: Claim): Transaction<void> {
   yield* run(sql`
     DELETE FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
 }
 
-/** Hands the records of one caller to another; where both have used a key, that other's own stays. */
+/**
+ * Transfers the records of one caller to another. If both used a key, the other caller's record
+ * stays.
+ */
 export function* moveRecords(from: string, to: string): Transaction<void> {
   yield* run(sql`
     UPDATE mortise_idempotency SET caller = ${to}
@@ -171,7 +179,7 @@ export function* moveRecords(from: string, to: string): Transaction<void> {
   yield* run(sql`DELETE FROM mortise_idempotency WHERE caller = ${from}`)
 }
 
-/** What is kept of a caller's key, on whichever routes it was used. */
+/** The stored responses of a caller's key, on all routes. */
 export function* findStored(caller: string, key: string): Transaction<KeptAnswer[]> {
   const rows = yield* many<{ route: string; status: number; headers: string; createdAt: number }>(sql`
     SELECT route, status, headers, created_at AS "createdAt" FROM mortise_idempotency
@@ -186,7 +194,10 @@ export function* findStored(caller: string, key: string): Transaction<KeptAnswer
   }))
 }
 
-/** Whether a transaction on any host has claimed a key and is not done. On SQLite they are waited for, in their queue. */
+/**
+ * Whether an unfinished transaction on any host has claimed a key. On SQLite this waits in the
+ * write queue.
+ */
 export async function isRunning(database: Database, caller: string, key: string): Promise<boolean> {
   const running = byEngine({
     sqlite: sql`SELECT 0 AS running`,
@@ -196,7 +207,7 @@ export async function isRunning(database: Database, caller: string, key: string)
   try {
     return (await database.transaction(() => one<{ running: number }>(running))).running === 1
   } catch (error) {
-    // While no writes are taken, none is running, and this is still a read.
+    // No transaction runs while writes are refused, and this is only a read.
     if (isRefusal(error)) return false
     throw error
   }
@@ -204,7 +215,10 @@ export async function isRunning(database: Database, caller: string, key: string)
 
 const lockName = (caller: string, key: string) => `mortise ${key} ${caller}`
 
-/** Forgets the oldest expired records; answers whether there may be more of them. */
+/**
+ * Deletes the oldest expired records.
+ * @returns whether there may be more
+ */
 export function* forgetExpired(now = Date.now()): Transaction<boolean> {
   const forgotten = yield* run(sql`
     DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (

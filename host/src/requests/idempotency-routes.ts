@@ -30,7 +30,10 @@ const IdempotencyKey = Type.Object(
   { title: 'IdempotencyKey' },
 )
 
-/** `GET /idempotency/:key`: what became of the caller's own requests with a key, without sending them again. */
+/**
+ * `GET /idempotency/:key`: the outcome of the caller's own requests with a key, without a repeat of
+ * the requests.
+ */
 export const idempotencyRoutes = fp<{ readonly database: Database }>(
   async (instance, { database }) => {
     const app = instance.withTypeProvider<TypeBoxTypeProvider>()
@@ -48,7 +51,8 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
         const { key } = request.params
         const caller = verifiedId(request)
         if (caller === undefined) return { key, state: 'unknown' as const, answers: [] }
-        // In this order: what was running when the first was asked and is done now is found.
+        // The order matters: a request that was running at the first look and has finished since is
+        // found.
         const running = await isRunning(database, caller, key)
         const kept = await database.snapshot(() => findStored(caller, key))
         return {

@@ -6,13 +6,19 @@ import { LogThrottle } from '../telemetry/log-throttle.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 
 export interface RequestLogOptions {
-  /** Log every request; otherwise those that failed (5xx) or were slow: ten of a kind in a minute. Not what `logRefusals` tells. */
+  /**
+   * Log every request. Otherwise log failed (5xx) and slow requests, at most ten of a kind per
+   * minute, without those that `logRefusals` logs.
+   */
   readonly requests: boolean
-  /** A request is slow from here on, in milliseconds. */
+  /** From this duration on a request is slow, in milliseconds. */
   readonly slowMs: number
 }
 
-/** One line for a finished request, with the requestId of every line of `request.log`; without headers and body. Logging all of them halves a trivial request. */
+/**
+ * Logs one line per finished request, without headers and body, with the requestId of every line of
+ * `request.log`. Logging all requests halves the rate of trivial ones.
+ */
 export const requestLog = fp<RequestLogOptions>(
   async (app, { requests, slowMs }) => {
     const alike = new LogThrottle((line) =>
@@ -44,13 +50,18 @@ export const requestLog = fp<RequestLogOptions>(
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace that it belongs to (W3C Trace Context): its own header's, or the next step of it; undefined where there is none. */
+    /**
+     * The trace of the request (W3C Trace Context): its own header, or the next span of it;
+     * undefined without a trace.
+     */
     readonly traceparent: string | undefined
   }
 }
 
 export interface TracingOptions {
-  /** That of the process; without, a trace that somebody else has begun is named in the log, and no more. */
+  /**
+   * The process's tracing. Without it the log names a trace that a client began, and nothing more.
+   */
   readonly tracing?: Tracing | undefined
 }
 
@@ -68,7 +79,7 @@ export const tracing = fp<TracingOptions>(
   { name: 'tracing', fastify: '5.x' },
 )
 
-/** Whether an answer goes on for as long as both sides like, so that the time it took says nothing. */
+/** Whether a response has no set end, so that its duration means nothing. */
 export function isStream(reply: FastifyReply): boolean {
   return reply.getHeader('content-type') === 'text/event-stream'
 }

@@ -12,15 +12,15 @@ import { tooManyAtOnce } from '../http/too-many.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of the host's own routes, those that an orchestrator must always reach. */
+    /** Marks the host's own routes that an orchestrator must always reach. */
     unlimited?: boolean
   }
 }
 
 export interface RateLimitOptions {
-  /** Undefined: there are none. */
+  /** Undefined for no limits. */
   readonly limits: RateLimits | undefined
-  /** Whether X-Forwarded-For of some proxy is believed. */
+  /** Whether the host believes X-Forwarded-For of some proxy. */
   readonly trustsProxy: boolean
 }
 
@@ -32,8 +32,8 @@ const refusals = {
 }
 
 /**
- * Holds each address to its limit, before anything is looked at: what finds no route counts, and so does a token before
- * it is verified. To be registered before the routes and before `callers`.
+ * Applies the address limit before anything else, so requests without a route and unverified tokens
+ * count too. Register it before the routes and before `callers`.
  */
 export const addressLimit = fp<RateLimitOptions>(
   async (app, { limits, trustsProxy }) => {
@@ -67,15 +67,16 @@ export const addressLimit = fp<RateLimitOptions>(
 )
 
 interface WithGuest extends FastifyRequest {
-  /** Whether it has been counted as that of a new guest. */
+  /** The request was counted as one of a new guest. */
   [kNewGuest]?: boolean
 }
 
 const kNewGuest = Symbol('counted as that of a new guest')
 
 /**
- * Holds each caller to their limit, and each address to that of new guests: whom a write without credentials would make
- * one, which is not counted where it fails. To be registered after `callers`.
+ * Applies the limit of each caller, and for each address the limit of new guests: clients that
+ * would become new guests by a write without credentials. A failed write does not count as a new
+ * guest. Register it after `callers`.
  */
 export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
   async (app, { limits }) => {
@@ -104,7 +105,7 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
   { name: 'caller-limit', fastify: '5.x', dependencies: ['callers'] },
 )
 
-/** Whether the host asks itself, by `inject`. */
+/** Whether the request comes from the host itself, by `inject`. */
 export const isOwn = ({ socket }: FastifyRequest) => !(socket instanceof Socket)
 
 /** An item of `RateLimit`. */
@@ -118,10 +119,11 @@ export function refused(reason: string, { seconds }: Allowance): Problem {
 }
 
 /**
- * Holds each address and each caller to so many bytes of bodies: what strangers can have stored. A body that says its
- * length is counted before it is read; a chunked one once it has been read, before it is looked at, and as far as it was
- * read where it is too large or breaks off. Those of GET and HEAD are always refused, and not counted. To be
- * registered after `callerLimit`, and before the routes.
+ * Limits the bytes of request bodies per address and per caller, and so what strangers can have
+ * stored. A body with a Content-Length counts before it is read. A chunked body counts after it is
+ * read and before it is parsed; one that is too large or breaks off counts for the bytes read.
+ * Bodies of GET and HEAD are always refused and not counted. Register it after `callerLimit` and
+ * before the routes.
  */
 export const byteLimit = fp<Pick<RateLimitOptions, 'limits'>>(
   async (app, { limits }) => {
@@ -151,15 +153,18 @@ function holdChunked(limits: RateLimits, request: FastifyRequest, reply: Fastify
     isCounted = true
     hold(limits, request, reply, bytes)
   })
-  // What came with the head is missing here: 64 KiB at most.
+  // Leaves out bytes that came with the head: 64 KiB at most.
   reply.raw.once('close', () => {
     if (!isCounted) take(limits, request, Math.min(socket.bytesRead - before, routeOptions.bodyLimit))
   })
 }
 
-/** Takes the bytes and says so in the answer. @throws {Problem} `rate-limited`, where nothing is counted */
+/**
+ * Counts the bytes and sets the headers.
+ * @throws {Problem} `rate-limited`; nothing is counted then
+ */
 function hold(limits: RateLimits, request: FastifyRequest, reply: FastifyReply, bytes: number): void {
-  // What is too large for any request is 413, unread.
+  // A body too large for any request gets 413 unread.
   if (bytes === 0 || bytes > request.routeOptions.bodyLimit) return
   let problem: Error | undefined
   for (const [name, allowance] of take(limits, request, bytes)) {
@@ -173,7 +178,10 @@ function hold(limits: RateLimits, request: FastifyRequest, reply: FastifyReply, 
   if (problem !== undefined) throw problem
 }
 
-/** Counts for the address and the caller, or, where one of them has too little left, for none; answers what is left. */
+/**
+ * Counts for the address and the caller, or for neither if one of them has too little left.
+ * @returns what is left
+ */
 function take(limits: RateLimits, request: FastifyRequest, bytes: number): [ByteLimit, Allowance][] {
   const address = addressKey(request.ip)
   const caller = verifiedId(request)
@@ -196,20 +204,20 @@ const append = (reply: FastifyReply, name: string, item: string) =>
   reply.header(name, `${reply.getHeader(name)}, ${item}`)
 
 export interface ForwardedSharesOptions {
-  /** What each address has of connections, and of requests that a proxy forwards. */
+  /** The limits per address for connections, and for requests that a proxy forwards. */
   readonly shares: ConcurrencyLimit | undefined
 }
 
 /**
- * Holds each address for which a trusted proxy forwards to its share: the proxy's connections are not limited, so its
- * requests are, from their head to the end of their answer.
+ * Limits the concurrent requests per address that a trusted proxy forwards, from the head to the
+ * end of the response, because the proxy's connections have no limit.
  */
 export const forwardedLimit = fp<ForwardedSharesOptions>(
   async (app, { shares }) => {
     if (shares === undefined) return
     app.addHook('onRequest', (request, reply, done) => {
       const { ip, socket } = request
-      // Without an address to forward for it is the proxy's own.
+      // Without a forwarded address the request is the proxy's own.
       if (ip === socket.remoteAddress || request.routeOptions.config.unlimited === true || isOwn(request))
         return done()
       const giveBack = shares.take(ip)

@@ -3,17 +3,17 @@ import { type Database, DatabaseError, Problem, type Transaction } from '@mortis
 import { BrokenStorageError } from '@mortise/storage'
 import { type Claim, claim, isKept, keep, release, type StoredResponse } from './idempotency-records.ts'
 
-/** For how long the outcome of a lost COMMIT is looked for, and how often, in milliseconds. */
+/** How long and how often to look for the outcome of a lost COMMIT, in milliseconds. */
 const LOOK_FOR = 5_000
 const LOOK_EVERY = 100
 
 /**
- * Decides a request with an Idempotency-Key once, however often and wherever it is sent. A problem that is kept
- * undoes what was done, claim included, and is kept by a transaction of its own: a twin that comes between the two is
- * no harm, since what it is told is then told here too.
+ * Decides a request with an Idempotency-Key once, however often and wherever it is sent. A problem
+ * that is kept rolls back its transaction, claim included, and a transaction of its own stores it.
+ * A second request that comes between the two is harmless: its outcome is then returned here too.
  *
- * @param decide what to do where nothing is decided yet; may run several times, and takes effect once
- * @param problemAnswer a problem as it is sent
+ * @param decide runs if nothing is decided yet; may run several times, and takes effect once
+ * @param problemAnswer converts a problem to its response
  */
 export async function runIdempotent(
   database: Database,
@@ -35,7 +35,7 @@ export async function runIdempotent(
   }
 }
 
-/** A problem that the steps have thrown: to be told apart from those of the claim. */
+/** A problem from the steps, as opposed to one from the claim. */
 class Ruling extends Error {
   readonly problem: Problem
 
@@ -65,9 +65,10 @@ function* decideClaimed(
 }
 
 /**
- * Runs a claimed transaction, again where its COMMIT was not answered: its record, which is there if it was committed,
- * keeps it from taking effect twice.
- * @throws {DatabaseError} `unknown-outcome` where the database cannot be asked for long, or not before the next start
+ * Runs a claimed transaction, and repeats it if its COMMIT had no reply: the record of a committed
+ * transaction prevents a second effect.
+ * @throws {DatabaseError} `unknown-outcome` if the database stays unreachable, or is unavailable
+ * until the next start
  */
 async function untilKnown(run: () => Promise<StoredResponse>): Promise<StoredResponse> {
   let unknown: DatabaseError | undefined

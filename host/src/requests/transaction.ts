@@ -29,20 +29,20 @@ import { routeOf } from '../http/route-of.ts'
 import type { Claim, StoredResponse } from './idempotency-records.ts'
 import { runIdempotent } from './run-idempotent.ts'
 
-// The answer to a write is decided, checked and serialized inside its transaction, so what is committed is
-// what is told: nothing that can fail on the host's side comes after the commit. The generator may be run
-// several times; it reads the request and leaves nothing behind but statements.
+// The response to a write is decided, checked and serialized inside its transaction, so nothing on
+// the host's side can fail after the commit. The generator may run several times; it reads the
+// request and has no effects but its statements.
 
 export interface TransactionOptions extends GuestOptions {
   readonly database: Database
-  /** Put in front of a `location` that begins with a slash; '' for none. */
+  /** Prefix of a `location` that begins with a slash; '' for none. */
   readonly basePath: string
 }
 
 const kReply = Symbol('reply that a transaction may send')
 const kKey = Symbol('idempotency key')
 
-/** Answers `request.transaction`. */
+/** Provides `request.transaction`. */
 export const transaction = fp<TransactionOptions>(
   async (app, options) => {
     app.decorateRequest(kReply, null)
@@ -66,11 +66,11 @@ export const transaction = fp<TransactionOptions>(
   },
 )
 
-/** Whether requests with this method are protected by an Idempotency-Key; others need none. */
+/** Whether requests with this method may carry an Idempotency-Key; others need none. */
 export const takesKey = (method: string) => method === 'POST' || method === 'PATCH'
 
 interface WithReply extends FastifyRequest {
-  /** Null while a transaction runs, and from the commit on. */
+  /** Null during a transaction and after the commit. */
   [kReply]?: FastifyReply | null
   [kKey]?: string | null
 }
@@ -87,7 +87,8 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   if (!reply) throw new Error('request.transaction was called twice: one request has one answer')
   const guest = guestOf(request)
   if (guest && guest.origin !== 'header') cookie.assertOwnSite(request)
-  // Of several cookies another may be a guest's, and the browser keeps one under our name and path: it is left alone.
+  // With several cookies another one may be a guest's, and the browser keeps one under our name and
+  // path, so none is cleared.
   const isOnlyCookie = guest?.origin === 'cookie' && cookie.read(request).length === 1
   request[kReply] = null
   const claimed = claimOf(request, basePath)
@@ -107,7 +108,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   } catch (error) {
     request[kReply] = reply
     if (!(error instanceof GuestVanished)) throw error
-    // Not somebody new in its place: what they write would be lost on the user who has just claimed the guest.
+    // No new guest instead: the user who has just claimed the guest would lose its writes.
     if (isOnlyCookie) cookie.clear(reply)
     throw unknownGuest()
   }
@@ -119,15 +120,15 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
     if (guest.origin === 'new') reply.header('guest-token', guest.revealToken())
     if (guest.origin === 'new' || isOnlyCookie) cookie.write(reply, guest.revealToken())
   }
-  // To bytes Fastify adds no charset, which the media type of a problem does not have.
-  // Awaiting a reply awaits its being sent.
+  // Fastify adds a charset to strings, not to bytes, and the media type of a problem has none.
+  // Awaiting a reply waits until it is sent.
   await reply.send(claimed && text !== undefined ? Buffer.from(text) : text)
 }
 
-/** A known guest that is none any more: it expired or was claimed since the request began. */
+/** The guest expired or was claimed after the request began. */
 class GuestVanished extends Error {}
 
-/** Undefined where there is no key, or nobody to whom it could belong. */
+/** Undefined without a key or without a caller to own it. */
 function claimOf(request: WithReply, basePath: string): Claim | undefined {
   const key = request[kKey]
   if (!key) return undefined
@@ -142,7 +143,10 @@ function claimOf(request: WithReply, basePath: string): Claim | undefined {
   return { caller, user: recordingUserOf(request), route, key, fingerprint }
 }
 
-/** What a module does by itself may be done twice, or to what the caller has not seen, and nobody would know. */
+/**
+ * A repeat of a module's own write, or a write to a state that the caller has not seen, would
+ * otherwise go unnoticed.
+ */
 function warnUnprotected(request: WithReply, reply: FastifyReply): void {
   const route = routeOf(request)
   if (request[kReply] === null || !isSuccess(reply.statusCode) || route.module === undefined) return
@@ -156,8 +160,8 @@ function warnUnprotected(request: WithReply, reply: FastifyReply): void {
 }
 
 /**
- * The route's steps, and around them what keeps their guest. A new one is stored with any answer of success,
- * even where the route changed nothing: that is for the route to know, and a token too many does no harm.
+ * Runs the route's steps and stores their guest. Any success stores a new guest, even if the route
+ * changed nothing: the host cannot know, and one token too many is harmless.
  */
 function* decide(
   reply: FastifyReply,
@@ -179,7 +183,10 @@ function* decide(
   return { status, headers, text, replayed: false }
 }
 
-/** A body is that of a 200, which the route must declare if it declares anything: what is not declared is not sent. */
+/**
+ * A body has status 200. If the route declares responses, it must declare 200: undeclared
+ * properties are not sent.
+ */
 function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
   if (isAnswer(returned)) return returned
   const declared = Object.keys(routeOptions.schema?.response ?? { 200: undefined })
@@ -191,7 +198,7 @@ function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
   )
 }
 
-/** Names the event that has the answer as its data, so that it is kept once. */
+/** Records the event whose data is the response, so that it is stored once. */
 function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredResponse> {
   const ids = new Map<string, string>()
   const decided = yield* mapEmissions(steps, function* (event) {
@@ -202,7 +209,10 @@ function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredRes
   return { ...decided, event: decided.text === undefined ? undefined : ids.get(decided.text) }
 }
 
-/** The headers of an answer, and those that follow from it. @throws {TypeError} for what is no header */
+/**
+ * The headers of a response, and the headers derived from them.
+ * @throws {TypeError} for an invalid header
+ */
 function headersOf(
   { status, headers, body }: Answer,
   text: string | undefined,
@@ -221,7 +231,7 @@ function headersOf(
   return all
 }
 
-/** As `sendProblem` sends it. */
+/** Matches the output of `sendProblem`. */
 function problemAnswer(problem: Problem, requestId: string): StoredResponse {
   return {
     status: problem.status,

@@ -17,7 +17,7 @@ export interface ClaimRouteOptions extends GuestOptions {
 
 const Claimed = Type.Object({ claimed: Type.Literal(true) }, { title: 'Claimed' })
 
-/** `POST /guest/claim`: who has signed in takes over what they have had as a guest. */
+/** `POST /guest/claim`: transfers a guest's data to the signed-in user. */
 export const claimRoute = fp<ClaimRouteOptions>(
   async (instance, { database, guests, cookie, claims }) => {
     const app = instance.withTypeProvider<TypeBoxTypeProvider>()
@@ -27,7 +27,7 @@ export const claimRoute = fp<ClaimRouteOptions>(
         config: { access: 'caller' },
         schema: {
           summary: 'Take over what a guest has: the one of the Guest-Token header, or of the cookie',
-          // Both at once: the user, and the guest that was.
+          // Both at once: the user, and the guest to claim.
           security: [
             { bearer: [], guestToken: [] },
             { bearer: [], guestCookie: [] },
@@ -58,8 +58,9 @@ export const claimRoute = fp<ClaimRouteOptions>(
           if (guest?.now) yield* claims.handOver({ guest: guest.id, user })
           return guest !== undefined
         })
-        // It is of no more use, whether it was claimed now, earlier, or never was a guest's. Of several cookies another
-        // may be a guest's: they are cleared once none of them is.
+        // The cookie is useless now, whether its guest is claimed now, was claimed before or never
+        // existed. With several cookies another one may be a guest's: they are cleared once none
+        // is.
         if (isOfCookie && known === undefined) cookie.clear(reply)
         if (!found) throw guestNotFound()
         return { claimed: true as const }

@@ -2,8 +2,9 @@ import type { TSchema } from '@sinclair/typebox'
 import { withoutDefaulted } from '../config/without-defaulted.ts'
 
 /**
- * The schema of a body as the document shows it: what has a default may be left out, and the default is in the
- * description. Generators of clients take a field with the keyword `default` for one that is always there.
+ * The schema of a body for the document: properties with a default are optional, and the default is
+ * in the description. Client generators would take a field with the keyword `default` for a
+ * required one.
  */
 export function describeBody(schema: TSchema): TSchema {
   const { default: value, properties, items, ...rest } = withoutDefaulted(schema)

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { EventType } from '../modules/event-types.ts'
 import type { EventOperation, JsonSchema, OpenapiDocument } from './openapi-document.ts'
 
-/** Adds what is told of each type of event, as OpenAPI 3.1 has it: a request that a receiver gets. */
+/** Adds the webhook of each event type, as in OpenAPI 3.1: the request that a receiver gets. */
 export function describeEvents(document: OpenapiDocument, types: Iterable<EventType>): void {
   const webhooks: [string, { post: EventOperation }][] = []
   for (const { type, source, schema } of types) {
@@ -31,7 +31,7 @@ const webhookSignature = {
     'Of an event that is sent to a webhook: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the secret of the webhook, in base64; several are separated by spaces, and one must be right (standardwebhooks.com).',
 }
 
-/** Those of standardwebhooks, beside the signature. */
+/** The headers of standardwebhooks besides the signature. */
 const deliveryHeaders = [
   {
     in: 'header',

@@ -42,7 +42,7 @@ const headers = {
 }
 type Name = keyof typeof headers
 
-/** Says which headers an answer may have. It follows from the route, so no route says it by itself. */
+/** Adds the headers of each response. They follow from the route, so no route declares them. */
 export function describeHeaders(document: OpenapiDocument): void {
   const used = new Set<Name>()
   for (const [method, operation] of operationsOf(document)) {
@@ -73,7 +73,7 @@ function namesOf(method: string, operation: Operation, status: string, response:
   return names
 }
 
-/** What has an id has a place. */
+/** A resource with an id has a Location. */
 function hasId({ content = {} }: Response): boolean {
   return Object.values(content).some(({ schema }) => (schema?.properties as JsonSchema | undefined)?.id)
 }
@@ -83,10 +83,10 @@ const isPaged = (operation: Operation) => ['page', 'rpp'].every((name) => takes(
 const takes = ({ parameters = [] }: Operation, where: string, name: string) =>
   parameters.some((one) => one.in === where && one.name === name)
 
-/** The host's own routes answer a guest's token in the body. */
+/** The host's own guest routes return the token in the body. */
 const remembersGuests = ({ security, tags }: Operation) =>
   !tags.includes(hostTag) && security.some((scheme) => 'guestToken' in scheme)
 
-/** Where any caller may come; a scope takes a token. */
+/** Routes for any caller; a scope needs a token. */
 const looksAtCookie = ({ security, responses }: Operation) =>
   '401' in responses && security.every((scheme) => Object.values(scheme).flat().length === 0)

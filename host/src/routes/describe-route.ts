@@ -8,10 +8,10 @@ import { isProtected, problemsOf } from './route-problems.ts'
 
 type Responses = Readonly<Record<string, TSchema>>
 
-/** The tag of routes that no module has. */
+/** The tag of the host's own routes. */
 export const hostTag = 'application'
 
-/** The schema of a route as the document shows it: with tag, operationId, who may use it, and every problem. */
+/** The schema of a route for the document: with tag, operationId, access, and every problem. */
 export function describeRoute(
   schema: FastifySchema | undefined,
   route: RouteOptions,
@@ -48,7 +48,7 @@ function securityOf(access: Access) {
   return [{ bearer: [access] }]
 }
 
-/** The request headers that the host looks at for a route. */
+/** The request headers that the host reads for a route. */
 function headersOf(route: RouteOptions): Record<string, TSchema> {
   const { config } = route
   const headers: Record<string, TSchema> = {}
@@ -74,17 +74,17 @@ function headersOf(route: RouteOptions): Record<string, TSchema> {
   return headers
 }
 
-/** Whether it answers one resource, which has an id. */
+/** Whether its response is one resource, which has an id. */
 const showsResource = ({ method, schema }: RouteOptions) =>
   method === 'GET' && (schema?.response as Responses | undefined)?.[200]?.properties?.id !== undefined
 
-/** None of them need be sent, other than those of the route's own schema. */
+/** The headers are optional, except for those of the route's own schema. */
 function withHeaders(own: TSchema | undefined, added: Record<string, TSchema>) {
   if (Object.keys(added).length === 0) return {}
   return { headers: { type: 'object', ...own, properties: { ...own?.properties, ...added } } }
 }
 
-/** OpenAPI wants a description of every response. */
+/** OpenAPI requires a description for every response. */
 function withDescriptions(responses: Responses): Responses {
   const described = Object.entries(responses).map(([status, response]) => [
     status,

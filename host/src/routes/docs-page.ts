@@ -21,9 +21,9 @@ const assets = {
 }
 
 /**
- * `GET /docs`: the interactive page. It serves the files of swagger-ui itself: the routes of @fastify/swagger-ui take
- * no access, compress nothing, and add a redirect and two copies of the document. swagger-ui-dist, which has the
- * files alone, brings a package with an install script.
+ * `GET /docs`: the interactive page. It serves the files of swagger-ui itself: the routes of
+ * @fastify/swagger-ui take no access, compress nothing, and add a redirect and two copies of the
+ * document. swagger-ui-dist, which has the files alone, brings a package with an install script.
  */
 export const docsPage = fp<DocsPageOptions>(
   async (app, { application }) => {
@@ -49,7 +49,7 @@ export const docsPage = fp<DocsPageOptions>(
 
 const files = new Map<string, Promise<StaticContent>>()
 
-/** The file of swagger-ui, read once: it is the same for every generation. */
+/** Reads a file of swagger-ui once: it is the same for every generation. */
 function read(name: string, type: string): Promise<StaticContent> {
   const known = files.get(name)
   if (known) return known

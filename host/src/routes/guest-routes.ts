@@ -23,14 +23,14 @@ const IssuedGuest = Type.Object(
   { title: 'IssuedGuest' },
 )
 
-/** `POST /guest`: a guest token before the first write, so that the write can be repeated safely. */
+/** `POST /guest`: a guest token before the first write, so that the write can be retried safely. */
 export const guestRoutes = fp<GuestRoutesOptions>(
   async (instance, { database, guests, cookie }) => {
     const app = instance.withTypeProvider<TypeBoxTypeProvider>()
     app.post(
       '/guest',
       {
-        // Whoever sends credentials that do not hold is told so here as everywhere.
+        // Invalid credentials are refused here as on every route.
         config: { access: 'caller' },
         schema: {
           summary: 'Become a guest',

@@ -3,9 +3,12 @@ import fp from 'fastify-plugin'
 import { hostProblems } from '../http/problems.ts'
 
 export interface HealthOptions {
-  /** Why the application cannot serve now, in a sentence; undefined while it can. */
+  /** The reason why the application cannot serve now, a sentence; undefined while it can. */
   readonly notReady: () => string | undefined
-  /** How many processes beside this one do not answer; a load balancer need not leave out the others. */
+  /**
+   * The number of other processes that do not respond; a load balancer need not remove this host
+   * for them.
+   */
   readonly silentWorkers?: (() => number) | undefined
 }
 
@@ -17,7 +20,7 @@ const Ready = Type.Object(
 const config = { access: 'public', unlimited: true } as const
 const headers = { 'cache-control': 'no-store' }
 
-/** Whether the process lives, and whether it should be sent requests. Why not is logged where it begins. */
+/** Liveness and readiness. The reason for unreadiness is logged where it begins. */
 export const health = fp<HealthOptions>(
   async (app, { notReady, silentWorkers = () => 0 }) => {
     app.get(
@@ -40,7 +43,7 @@ export const health = fp<HealthOptions>(
       async (_request, reply) => {
         reply.headers(headers)
         const reason = notReady()
-        // Who asks every second would fill the log.
+        // Probes every second would fill the log.
         reply.refused = true
         if (reason !== undefined) throw hostProblems.create('not-ready', reason)
         return { status: 'ok', ...(silentWorkers() > 0 && { silentWorkers: silentWorkers() }) }

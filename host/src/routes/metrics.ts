@@ -7,7 +7,7 @@ import { assertTagged } from '../http/conditional-requests.ts'
 import { type MetricFamily, textFormat, toText } from '../telemetry/metric-family.ts'
 
 export interface MetricsOptions {
-  /** All figures of the application. */
+  /** All metrics of the application. */
   readonly read: () => Promise<readonly MetricFamily[]>
   /** Addresses and CIDR ranges that need no token. */
   readonly allow: readonly string[]
@@ -16,12 +16,15 @@ export interface MetricsOptions {
 
 const SCOPE = 'metrics:read'
 
-/** What a proxy says about whom it forwards for: then the connection's own address tells nothing of the caller. */
+/**
+ * Headers of a forwarding proxy: with one of them the connection's address says nothing about the
+ * client.
+ */
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
- * `GET /metrics`, in Prometheus' text format: for connections from the allowed addresses, and for tokens with the
- * scope `metrics:read`.
+ * `GET /metrics` in Prometheus' text format: for connections from the allowed addresses, and for
+ * tokens with the scope `metrics:read`.
  */
 export const metrics = fp<MetricsOptions>(
   async (app, { read, allow, tokens }) => {

@@ -1,15 +1,15 @@
 import { type Content, type JsonSchema, type OpenapiDocument, operationsOf } from './openapi-document.ts'
 
-// A schema with a title that can be a name is a component of that name, and elsewhere a reference: whoever
-// generates a client from the document then gets `CartItem` once. Only the document has references: what
-// validates and serializes keeps the schemas as they are.
+// A schema whose title is a valid name becomes a component of that name, and a reference elsewhere,
+// so that generated clients contain `CartItem` once. Only the document has references: validation
+// and serialization keep the schemas as they are.
 
 const isName = (title: unknown): title is string => typeof title === 'string' && /^[A-Za-z]\w*$/.test(title)
 
-/** What these keywords hold is no schema. */
+/** The values of these keywords are no schemas. */
 const data = new Set(['const', 'default', 'enum', 'examples', 'required'])
 
-/** Moves the schemas that have a name to the components of `document`, in place. */
+/** Moves the named schemas to the components of `document`, in place. */
 export function nameSchemas(document: OpenapiDocument): void {
   const { schemas } = document.components
   for (const [name, schema] of Object.entries(schemas)) schemas[name] = withReferences(schema, '', schemas)
@@ -26,7 +26,7 @@ export function nameSchemas(document: OpenapiDocument): void {
 
 type Schemas = OpenapiDocument['components']['schemas']
 
-/** @param said what the response says of itself; a schema need not say it again */
+/** @param said the description of the response, which its schema need not repeat */
 function nameContent(content: Content, module: string, schemas: Schemas, said?: string): void {
   for (const media of Object.values(content)) {
     if (!media.schema) continue
@@ -49,7 +49,9 @@ function reference(schema: JsonSchema, module: string, schemas: Schemas): JsonSc
   return Array.isArray(type) ? { ...own, anyOf: [{ $ref }, { type: 'null' }] } : { ...own, $ref }
 }
 
-/** The name under which `schema` is a component now; another module's of the same title is told by its module. */
+/**
+ * The component name of `schema`. A title that another module uses too gets the module as a prefix.
+ */
 function place(title: string, schema: JsonSchema, module: string, schemas: Schemas): string | undefined {
   for (const name of module ? [title, `${module}.${title}`] : [title]) {
     schemas[name] ??= schema
@@ -61,7 +63,7 @@ function place(title: string, schema: JsonSchema, module: string, schemas: Schem
 const isSame = (one: JsonSchema, other: JsonSchema) => text(one) === text(other)
 const text = ({ description, ...schema }: JsonSchema) => JSON.stringify(schema)
 
-/** The same schema, with references to what has a name inside it. */
+/** The same schema, with references to the named schemas inside it. */
 function withReferences(schema: JsonSchema, module: string, schemas: Schemas): JsonSchema {
   const inside = (value: unknown, isSchema: boolean): unknown => {
     if (Array.isArray(value)) return value.map((item) => inside(item, isSchema))

@@ -1,4 +1,4 @@
-/** The part of an OpenAPI 3.1 document that is completed after it is generated. */
+/** The part of an OpenAPI 3.1 document that is completed after its generation. */
 export interface OpenapiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
@@ -6,7 +6,7 @@ export interface OpenapiDocument {
     readonly securitySchemes: Record<string, unknown>
     headers?: Record<string, unknown>
   }
-  /** What is told of each type of event. */
+  /** The requests for each event type. */
   webhooks?: Record<string, { readonly post: EventOperation }>
   tags?: { name: string; description?: string }[]
 }

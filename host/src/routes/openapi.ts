@@ -12,13 +12,13 @@ export interface OpenapiOptions {
   readonly application: { readonly name: string; readonly version: string }
   /** The origin that callers use. */
   readonly publicUrl?: string | undefined
-  /** Those that the modules emit, once all are registered. */
+  /** The event types of the modules, complete once all are registered. */
   readonly eventTypes: Iterable<EventType>
 }
 
 /**
- * `GET /openapi.json`: OpenAPI 3.1 of every route registered after it, from the very schemas that validate.
- * What follows from a route's access and schema for every route alike is said by `describeRoute`.
+ * `GET /openapi.json`: OpenAPI 3.1 of every route registered after it, from the same schemas that
+ * validate. `describeRoute` adds what follows from access and schema for every route.
  */
 export const openapi = fp<OpenapiOptions>(
   async (app, { application, publicUrl, eventTypes }) => {
@@ -56,7 +56,10 @@ export const openapi = fp<OpenapiOptions>(
 
 const type = 'application/json; charset=utf-8'
 
-/** Patterns have characters that cannot be seen, or turn the direction of a line: JSON's escapes can be read. */
+/**
+ * Patterns contain characters that are invisible, or change the text direction; JSON escapes are
+ * readable.
+ */
 function inAscii(document: OpenapiDocument): Buffer {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return Buffer.from(JSON.stringify(document).replace(/[\x7f-\uffff]/g, escaped))
@@ -76,7 +79,7 @@ named at its responses. A request that is answered with an error has changed not
     ' ',
   )
 
-/** The document with what the generator does not know. */
+/** The document with the parts that the generator does not know. */
 function completed(generated: unknown, eventTypes: Iterable<EventType>): OpenapiDocument {
   const document: OpenapiDocument = JSON.parse(JSON.stringify(generated))
   describeEvents(document, eventTypes)
@@ -87,7 +90,7 @@ function completed(generated: unknown, eventTypes: Iterable<EventType>): Openapi
     name,
     description: name === hostTag ? 'The application itself' : `The module ${name}`,
   }))
-  // Where nothing can be sent, sending nothing is as good as {}.
+  // If all properties are optional, no body counts as {}.
   for (const { requestBody } of operations)
     if (requestBody && isEmpty(requestBody)) requestBody.required = false
   return document

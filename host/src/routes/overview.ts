@@ -30,14 +30,14 @@ export interface OverviewOptions {
   readonly hostsDiffer?: () => boolean
 }
 
-/** `GET /`: what this application is made of. */
+/** `GET /`: the modules of this application. */
 export const overview = fp<OverviewOptions>(
   async (app, { application, modules, hostsDiffer = () => false }) => {
     const { name, version } = application
     const answer = {
       name,
       version,
-      // Why a module failed is for the operator: `app module-list` and the log tell.
+      // The reason of a failure is for the operator: in `app module-list` and the log.
       modules: modules.map(({ id, version, state }) => ({ id, version, state })),
       links: { docs: `${app.prefix}/docs`, openapi: `${app.prefix}/openapi.json` },
     }
@@ -47,7 +47,7 @@ export const overview = fp<OverviewOptions>(
         config: { access: 'public' },
         schema: { summary: 'The application and its modules', response: { 200: Overview } },
       },
-      // Which hosts, and in what, is for the operator: `app module-list` tells.
+      // Which hosts differ, and how, is for the operator: in `app module-list`.
       async () => (hostsDiffer() ? { ...answer, hostsDiffer: true } : answer),
     )
   },

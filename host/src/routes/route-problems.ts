@@ -6,13 +6,16 @@ import { takesKey } from '../requests/transaction.ts'
 type Responses = Readonly<Record<string, TSchema>>
 type Code = Parameters<typeof hostProblems.responses>[number]
 
-/** Every problem that a route can answer, by status: its own, and those of the host. */
+/** Every problem of a route by status: its own and the host's. */
 export function problemsOf(route: RouteOptions, schema: FastifySchema | undefined): Responses {
   const common = hostProblems.responses(...codesOf(route, schema))
   return { ...merged(route.config?.problems ?? {}, common), default: refused }
 }
 
-/** Whether an Idempotency-Key has an effect: not where nobody is asked who they are, and not on the host's own routes. */
+/**
+ * Whether an Idempotency-Key has an effect: not on routes without a caller, and not on the host's
+ * own routes.
+ */
 export const isProtected = ({ method, config }: RouteOptions) =>
   takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
 
@@ -25,13 +28,13 @@ const unread = Object.values<TSchema>(
     'http-version-not-supported',
   ),
 )
-/** What the server refuses before it looks at the route. */
+/** What the server refuses before it knows the route. */
 const refused: TSchema = {
   ...(unread[0] as TSchema),
   description: joined(...unread.map(({ description }) => description)),
 }
 
-/** Of an Idempotency-Key: scopes may have gone since its answer was kept. */
+/** Problems of an Idempotency-Key: scopes may have gone since its response was kept. */
 const protectedCodes = ['idempotency-running', 'idempotency-mismatch', 'insufficient-scope'] as const
 
 const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
@@ -39,7 +42,8 @@ const writes = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[] {
   const { config, method } = route
   const access = config?.access
-  // Those of a body, too: GET and HEAD take none, and say so. And that of If-Match: what has no ETag refuses it.
+  // Includes those of a body, since GET and HEAD refuse one, and of If-Match, since resources
+  // without an ETag refuse it.
   const codes: Code[] = [
     'invalid-request',
     'payload-too-large',
@@ -59,7 +63,7 @@ function codesOf(route: RouteOptions, schema: FastifySchema | undefined): Code[]
   return codes
 }
 
-/** Whether a path can have a parameter that its schema refuses: not where any text will do. */
+/** Whether a path can have a parameter that its schema refuses: not if any text is valid. */
 function mayNotFit(params: TSchema | undefined): boolean {
   return Object.values<TSchema>(params?.properties ?? {}).some((schema) => {
     const { type, title, description, examples, ...limits } = schema
@@ -67,7 +71,7 @@ function mayNotFit(params: TSchema | undefined): boolean {
   })
 }
 
-/** Of a status that has problems of the module and of the host, both are named. */
+/** If a status has problems of the module and of the host, both are named. */
 function merged(own: Responses, common: Responses): Responses {
   const shared = Object.keys(own).filter((status) => status in common)
   const both = shared.map((status) => [
@@ -77,7 +81,7 @@ function merged(own: Responses, common: Responses): Responses {
   return { ...own, ...common, ...Object.fromEntries(both) }
 }
 
-/** A code that both have is said once. */
+/** A code that both have appears once. */
 function joined(...descriptions: (string | undefined)[]): string {
   return [...new Set(descriptions.flatMap((text) => text?.split('; ') ?? []))].join('; ')
 }

@@ -1,9 +1,9 @@
 import { counter, type MetricFamily } from './metric-family.ts'
 
 /**
- * What was done to connections, as figures.
- * @param refused since their address had as many as it may have
- * @param stalled ended, since their reader took nothing of an answer
+ * Connection metrics.
+ * @param refused because their address was over its limit
+ * @param stalled ended because their client read nothing of a response
  */
 export const connectionMetrics = (refused: number, stalled: number): MetricFamily[] => [
   counter(

@@ -2,14 +2,15 @@ import type { Refusing } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 
 const LOOK_INTERVAL = 1_000
-/** How often it is told that it goes on, in milliseconds. */
+/** Shortest time between two progress lines, in milliseconds. */
 const TELL_INTERVAL = 60_000
 
 /**
- * Logs when something begins to be refused, once a minute how often, and when it is taken again: the requests themselves
- * are not logged, since there may be thousands a second. What it returns ends it.
+ * Logs when refusals begin, once a minute how many there were, and when they end. The requests
+ * themselves are not logged, since there may be thousands a second.
  * @param what is refused: `writes`
  * @param rest what is not: `reads go on`
+ * @returns a function that stops it
  */
 export function logRefusals(
   source: Refusing,

@@ -1,32 +1,32 @@
 const INTERVAL = 60_000
-/** How many lines that are alike are logged in a minute. */
+/** Similar lines logged per minute. */
 const MOST_ALIKE = 10
 
 interface Counted {
   logged: number
   more: number
-  /** The first one that was not logged. */
+  /** The first line that was not logged. */
   line?: object
 }
 
 /**
- * Keeps a log from being filled by one thing that happens over and over: a failed module that somebody keeps asking, or
- * a server with too much to do. Of the lines beyond the first ones it is told once a minute how many there were.
+ * Keeps repeated lines from filling a log: for example, requests to a failed module or an
+ * overloaded server. Once a minute it logs how many lines it left out.
  */
 export class LogThrottle {
   readonly #tell: (line: object) => void
   readonly #timer: NodeJS.Timeout
   #counts = new Map<string, Counted>()
 
-  /** @param tell logs one of those that were left out, with how many there were as `alike` */
+  /** @param tell logs one of the omitted lines, with their number as `alike` */
   constructor(tell: (line: object) => void) {
     this.#tell = tell
     this.#timer = setInterval(() => this.#turn(), INTERVAL).unref()
   }
 
   /**
-   * Whether a line is to be logged.
-   * @param kind one of few: what callers send may not be part of it
+   * Whether to log a line.
+   * @param kind one of few: it must not contain anything that callers send
    */
   admits(kind: string, line: object): boolean {
     const counted = this.#counts.get(kind) ?? { logged: 0, more: 0 }

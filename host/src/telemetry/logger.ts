@@ -3,13 +3,19 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import type PinoPretty from 'pino-pretty'
 import type { Config } from '../config/config.ts'
 
-/** What never reaches a log, wherever headers are logged. */
+/** Headers that no log may contain. */
 const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', 'idempotency-key']
 
-/** How many bytes wait while stderr takes nothing: it is a file on a full disk. Further lines are dropped. */
+/**
+ * Bytes buffered while stderr is blocked, for example a file on a full disk. Further lines are
+ * dropped.
+ */
 const MOST_KEPT = 1024 * 1024
 
-/** Logs to `stream`: stderr, in JSON lines, or in lines for people where it is a terminal. That it cannot be written ends nothing. */
+/**
+ * Logs to `stream`, by default stderr: JSON lines, or readable lines on a terminal. A write failure
+ * has no further effect.
+ */
 export function createLogger({ level }: Config['log'], stream: DestinationStream = stderr()): Logger {
   const redact = secretHeaders.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`])
   return pino({ level, redact }, stream)
@@ -18,14 +24,14 @@ export function createLogger({ level }: Config['log'], stream: DestinationStream
 function stderr(): DestinationStream {
   if (process.stderr.isTTY) return linesForPeople()
   const stream = destination({ dest: 2, sync: true, maxLength: MOST_KEPT })
-  // What it had to write is kept, and goes out with a later line.
+  // Buffered output stays and is written with a later line.
   stream.on('error', () => {})
   return stream
 }
 
-/** stderr, whatever it is, in lines for people. */
+/** stderr in readable lines, even if it is no terminal. */
 export function linesForPeople(): DestinationStream {
-  // Loaded where somebody reads it: most logs go to a file or a service.
+  // Loaded on demand: most logs go to a file or a service.
   const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
   return pretty({
     destination: 2,

@@ -1,7 +1,10 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Says once that the collector takes no spans, and once that it takes them again: not for each batch that is lost. */
+/**
+ * Logs once when the collector fails, and once when it accepts spans again, rather than for each
+ * lost batch.
+ */
 export class LoggingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #log: FastifyBaseLogger

@@ -1,15 +1,15 @@
-/** The figures of one name, as Prometheus has them, and as processes tell each other. */
+/** The metrics of one name, in Prometheus' model and between processes. */
 export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** What becomes of the figures of several processes of one host. */
+  /** How the values of several processes of one host are merged. */
   readonly merge: 'sum' | 'min' | 'max'
   readonly samples: readonly Sample[]
 }
 
 export interface Sample {
-  /** Behind the family's name: `_bucket` and the like. */
+  /** Appended to the family's name: `_bucket` and the like. */
   readonly suffix?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
@@ -36,7 +36,7 @@ function textOfLabels(labels: Readonly<Record<string, string>>): string {
 
 const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 
-/** The figures of several processes as one. Those that only some have are taken as well. */
+/** Merges the metrics of several processes, including those that only some have. */
 export function mergeFamilies(processes: readonly (readonly MetricFamily[])[]): MetricFamily[] {
   const byName = new Map<string, MetricFamily[]>()
   for (const family of processes.flat()) byName.set(family.name, [...(byName.get(family.name) ?? []), family])
@@ -65,7 +65,7 @@ export const counter = (name: string, help: string, value: number): MetricFamily
   samples: [{ value }],
 })
 
-/** @param samples one figure, or several that labels tell apart */
+/** @param samples one value, or several with different labels */
 export const gauge = (
   name: string,
   help: string,

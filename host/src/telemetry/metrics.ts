@@ -6,7 +6,7 @@ import { counter, type MetricFamily, type Sample } from './metric-family.ts'
 const COMMIT_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const GROUP_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** What is counted while it happens. It belongs to the process, and outlives generations. */
+/** Counters of the process. They outlive generations. */
 export class Metrics implements StorageObserver {
   readonly requests = new RequestDurations()
   readonly #groups = new Histogram(GROUP_BOUNDS)
@@ -53,7 +53,7 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 type RouteConfig = FastifyContextConfig & { readonly url?: string }
 
-/** How long the requests of one route and method took, by the class of their status. */
+/** Durations of one route and method, by status class. */
 class RouteDurations {
   readonly #labels: Readonly<Record<string, string>>
   readonly #classes: (Histogram | undefined)[] = []
@@ -76,15 +76,15 @@ class RouteDurations {
 }
 
 /**
- * How long requests took, by route pattern, never by path: what callers send makes no figures of its own. Those of
- * a route stay when its module goes, and are continued when it comes back.
+ * Request durations by route pattern, never by path, so callers cannot create metrics. The values
+ * of a route stay after its module is removed, and continue when it comes back.
  */
 export class RequestDurations {
   readonly #byName = new Map<string, RouteDurations>()
-  /** The same by the route's config, which each generation has anew. */
+  /** The same by the route's config, which each generation makes again. */
   readonly #byConfig = new WeakMap<object, Map<string, RouteDurations>>()
 
-  /** @param config of the route; that of what no route answers has no `url` */
+  /** @param config of the route; for requests without a route it has no `url` */
   observe(config: RouteConfig, method: string, status: number, milliseconds: number): void {
     const durations = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
     durations.observe(status, milliseconds)
@@ -111,10 +111,10 @@ export class RequestDurations {
   }
 }
 
-/** Counts values by size. Called on the way of every request: a value costs a few comparisons. */
+/** Counts values by size. Called for every request: a value costs a few comparisons. */
 export class Histogram {
   readonly #bounds: readonly number[]
-  /** By bound; the last one is of what is larger than all. */
+  /** By bound; the last one counts values above all bounds. */
   readonly #counts: Float64Array
   #sum = 0
 

@@ -22,16 +22,17 @@ import { LoggingExporter } from './logging-exporter.ts'
 import { settlesWithin } from './settles-within.ts'
 import type { Tracing } from './tracing.ts'
 
-/** How long sending what is left may take, in milliseconds. */
+/** Time limit for sending the remaining spans, in milliseconds. */
 const FLUSH_TIMEOUT = 2_000
 
 /**
- * Spans by OTLP/HTTP. The libraries read the standard OTEL_ variables for sampling, batches, headers and resource by
- * themselves. It is also what `@opentelemetry/api` answers to modules that use it, so a process has one at a time.
+ * Sends spans by OTLP/HTTP. The libraries read the standard OTEL_ variables for sampling, batches,
+ * headers and resource themselves. Modules get it from `@opentelemetry/api`, so a process has only
+ * one.
  */
 export class OpenTelemetry implements Tracing {
   readonly #provider: BasicTracerProvider
-  /** That of the whole process: it keeps nothing of an instance. */
+  /** One for the whole process: it keeps no state of an instance. */
   readonly #instrumentation: FastifyOtelInstrumentation
 
   constructor(endpoint: string, application: { name: string; version: string }, log: FastifyBaseLogger) {
@@ -50,7 +51,8 @@ export class OpenTelemetry implements Tracing {
     this.#instrumentation = new FastifyOtelInstrumentation({
       requestHook: describe,
       instrumentHooks: false,
-      // What it would put into routes takes each problem that is thrown, a 404 say, for a failure, and notes its text.
+      // The instrumentation of handlers would record each thrown problem, even a 404, as a failure
+      // with its text.
       ignorePaths: (route) => 'handler' in route,
     })
     this.#instrumentation.setTracerProvider(this.#provider)
@@ -58,7 +60,7 @@ export class OpenTelemetry implements Tracing {
 
   async trace(app: FastifyInstance): Promise<void> {
     app.addHook('onRoute', (route) => {
-      // Who asks these asks every few seconds, and only whether the host is well.
+      // Probes call these routes every few seconds, only to check the host.
       if (route.config?.unlimited) route.config = { ...route.config, otel: false }
     })
     app.addHook('onResponse', (request, { statusCode }, done) => {
@@ -113,7 +115,7 @@ export class OpenTelemetry implements Tracing {
   }
 }
 
-/** By route pattern, and without the query, which may hold what is nobody else's. */
+/** By route pattern and without the query, which may contain private data. */
 function describe(span: Span, { id, method, url, protocol, routeOptions }: FastifyRequest): void {
   const { url: route, config } = routeOptions
   span.updateName(route === undefined ? method : `${method} ${route}`)

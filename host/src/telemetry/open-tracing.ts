@@ -4,8 +4,8 @@ import { ConfigError } from '../config/settings.ts'
 import type { Tracing } from './tracing.ts'
 
 /**
- * Undefined where no collector is configured; nothing of OpenTelemetry is loaded then.
- * @throws {ConfigError} where it is not installed
+ * Undefined without a configured collector; OpenTelemetry is not loaded then.
+ * @throws {ConfigError} if it is not installed
  */
 export async function openTracing(config: Config, log: FastifyBaseLogger): Promise<Tracing | undefined> {
   const { endpoint } = config.telemetry

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { counter, gauge, type MetricFamily } from './metric-family.ts'
 
-/** How often the delay of the event loop is measured, in milliseconds. */
+/** How often the event loop delay is measured, in milliseconds. */
 const RESOLUTION = 20
 
-/** The process as its operating system and Node have it, under the names that dashboards know. */
+/** Process metrics of the operating system and Node, under the names that dashboards know. */
 export class ProcessMetrics {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION })
 
@@ -12,12 +12,12 @@ export class ProcessMetrics {
     this.#delay.enable()
   }
 
-  /** The delays are those since it was last called. */
+  /** The delays are those since the last call. */
   families(): MetricFamily[] {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed } = process.memoryUsage()
     const delay = this.#delay
-    // Nothing measured yet is told as no delay.
+    // Without a measurement the delay is zero.
     const seconds = (nanoseconds: number) => (delay.count === 0 ? 0 : nanoseconds / 1e9)
     const lag = (part: string, nanoseconds: number) =>
       gauge(

@@ -1,4 +1,4 @@
-/** Whether `work` is done in so many milliseconds. Rejects as `work` does before. */
+/** Whether `work` settles within this many milliseconds. Rejects if `work` rejects before. */
 export async function settlesWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => resolve(false), milliseconds)

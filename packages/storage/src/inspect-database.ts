@@ -5,9 +5,9 @@ import { NoDatabaseError } from './port/errors.ts'
 import type { LedgerEntry, MigrationSet } from './port/storage.ts'
 
 /**
- * Looks a database through while hosts may serve from it.
- * @param read what the caller wants to know of it
- * @returns undefined where there is none
+ * Checks a database while hosts may serve from it.
+ * @param read the caller's own read
+ * @returns undefined without a database
  * @throws {StorageUnreachableError}
  */
 export async function inspectDatabase<Own>(

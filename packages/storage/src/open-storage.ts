@@ -16,29 +16,40 @@ import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 
-/** A SQLite file, made with its folder if need be, for their owner only; or a PostgreSQL database. */
+/**
+ * A SQLite file, created with its folder if needed, for its owner only; or a PostgreSQL database.
+ */
 export type DatabaseAddress = { readonly file: string } | { readonly url: string }
 
 export interface OpenOptions {
-  /** Called once when the disk or the file can no longer be trusted. The process has to end (exit 70). SQLite only. */
+  /**
+   * Called once when the disk or the file can no longer be trusted. The process must end (exit 70).
+   * SQLite only.
+   */
   readonly onFatal: (error: Error) => void
   /**
-   * Called where writing the write-ahead log back into the file begins to fail, once it passes again (without error), and
-   * where it fails at the end; without, that one rejects `close`. SQLite only.
+   * Called with the error when checkpoints begin to fail, without one when they succeed again, and
+   * with the error of the last one at the end; if absent, that error rejects `close`. SQLite only.
    */
   readonly onCheckpoint?: (failure: Error | undefined) => void
-  /** Whether a database that is missing is made; true by default. */
+  /** Creates a missing database; true by default. */
   readonly create?: boolean
-  /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
+  /**
+   * For tests: runs every transaction twice and rolls the first run back, which reveals side
+   * effects beyond statements.
+   */
   readonly rehearse?: boolean
   readonly outbox?: Outbox
   readonly observer?: StorageObserver
   /**
-   * Writes are refused while its disk has less room than `bytes` (see `reservedBytes`). SQLite only; without, until there is
-   * none.
+   * Refuses writes while the disk has fewer free bytes than `bytes` (see `reservedBytes`). SQLite
+   * only; if absent, until the disk is full.
    */
   readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
-  /** For a new SQLite database: the schema and the ledger to begin with, as `schema()` of another has answered. */
+  /**
+   * For a new SQLite database: the initial schema and ledger, as `schema()` of another one returns
+   * them.
+   */
   readonly schema?: DatabaseSchema
 }
 
@@ -46,8 +57,8 @@ export type StorageOptions = DatabaseAddress & OpenOptions
 
 /**
  * Opens the database of one host.
- * @throws {StorageBusyError} where another host or command has the SQLite file open
- * @throws {NoDatabaseError} where there is none and none is to be made
+ * @throws {StorageBusyError} if another host or command has the SQLite file open
+ * @throws {NoDatabaseError} if it is missing and must not be created
  * @throws {DatabaseError} `full`
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
@@ -62,7 +73,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     keepFree,
   } = options
   if ('url' in options) {
-    // Its driver is loaded where it is needed: not by every command and probe of an application on SQLite.
+    // Loaded on demand: commands and probes of an application on SQLite do without the driver.
     const { openPostgres } = await import('./postgres/open-postgres.ts')
     return openPostgres(parsePostgresUrl(options.url), { create, rehearse, outbox, observer })
   }
@@ -80,7 +91,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     rewriteLog(path)
     const writer = openWriter(path)
     try {
-      // SQLite syncs the names of the database and its log too, but goes on where that fails.
+      // SQLite also syncs the names of the database and its log, but continues if that fails.
       await syncPath(dirname(await realpath(path)))
       if (schema !== undefined) adoptSchema(writer, schema)
       const space = keepFree && {

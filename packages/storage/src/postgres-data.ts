@@ -1,4 +1,4 @@
-// What is done with the data of an application on PostgreSQL as a whole. The driver is loaded by whoever does it.
+// Operations on all data of an application on PostgreSQL. Their caller loads the driver.
 
 export type { Move } from './postgres/move.ts'
 export type { Reconciled } from './postgres/reconcile.ts'

@@ -3,8 +3,8 @@ import type { DatabaseContents } from './port/storage.ts'
 import { readFileContents } from './sqlite/read-file-contents.ts'
 
 /**
- * Counts what is in a database. A host may serve from it meanwhile. It takes as long as reading the smallest index of
- * each table does.
+ * Counts the contents of a database, while a host may serve from it. Takes as long as a scan of
+ * each table's smallest index.
  */
 export async function readContents(place: DatabaseAddress): Promise<DatabaseContents> {
   if ('file' in place) return readFileContents(place.file)

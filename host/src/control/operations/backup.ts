@@ -13,7 +13,7 @@ export const backup = databaseOperation({
     return {}
   },
 
-  /** Keeps no host, and no other command, from a SQLite file meanwhile. */
+  /** Does not lock a SQLite file against hosts and other commands. */
   async alone(config, { file }) {
     const { databaseFile } = config
     if (databaseFile === undefined || (await isDatabaseStillToCome(config))) {

@@ -4,7 +4,7 @@ import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
 import { discard as discardFailed } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Gives failed reactions to an event up, on record. */
+/** Discards an event's dead letters and retries, and records that. */
 export const discard = databaseOperation({
   input: Type.Object({
     event: Type.String(),

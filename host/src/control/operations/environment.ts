@@ -1,6 +1,9 @@
 import { hostOperation } from '../operation.ts'
 
-/** What a command needs to use the same database and secret: as variables. For the owner of the control socket only. */
+/**
+ * The environment variables with which a command uses the same database and secret. For the owner
+ * of the control socket only.
+ */
 export interface HostEnvironment {
   readonly APP_DATABASE: string
   readonly APP_SECRET?: string

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { hostOperation } from '../operation.ts'
 
 /**
- * Holds writes back as long as the connection is open, and answers when those before are done.
- * `file` is the database that the caller means.
+ * Pauses writes while the connection is open, and responds when earlier writes are done. `file` is
+ * the caller's database.
  */
 export const hold = hostOperation({
   input: Type.Object({ file: Type.String() }),

@@ -1,6 +1,6 @@
 import { databaseOperation } from '../operation.ts'
 
-/** The hosts that serve from the database: the one that runs here, and the others. */
+/** The hosts that serve from the database: this one and the others. */
 export const hosts = databaseOperation({
   reads: true,
   run: async ({ hosts: { self, others } }) => ({ ...(self && { self }), others: await others() }),

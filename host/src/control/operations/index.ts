@@ -1,4 +1,4 @@
-// A new operation is a file in this folder, and a line here.
+// Each operation is a file in this folder and a line here.
 export { activate } from './activate.ts'
 export { audit } from './audit.ts'
 export { backup } from './backup.ts'

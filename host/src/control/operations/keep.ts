@@ -1,6 +1,6 @@
 import { hostOperation } from '../operation.ts'
 
-/** Says that the holder of writes is at work: they are held for 30 s after the last time. */
+/** A sign of life from the holder of the write pause, which ends 30 s after the last one. */
 export const keep = hostOperation({
   async run(host) {
     host.hold.keep()

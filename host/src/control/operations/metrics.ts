@@ -1,7 +1,7 @@
 import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/metric-family.ts'
 import { hostOperation } from '../operation.ts'
 
-/** What the processes have counted. */
+/** The metrics of the processes. */
 export const metrics = hostOperation({
   reads: true,
   run: (host) => host.metrics(),

@@ -4,7 +4,7 @@ import { LockedModule } from '../../modules/lock-file.ts'
 import { migrateHost } from '../../modules/migrate-host.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Brings the schema up for stored modules. */
+/** Migrates the schema for stored modules. */
 export const migrate = databaseOperation({
   input: Type.Object({ modules: Type.Record(Type.String(), LockedModule) }),
   async run({ config, storage, installed }, { modules }) {

@@ -4,7 +4,7 @@ import { InstalledModules } from '../../generations/installed-modules.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** The OpenAPI document of what is installed. */
+/** The OpenAPI document of the installed modules. */
 export const openapi = databaseOperation({
   reads: true,
   async run({ config, storage, installed }): Promise<unknown> {

@@ -5,7 +5,10 @@ import { deleteSubscription } from '../../events/failed-event-queries.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Drops, on record, what the database has of a module that is not installed: its progress with events, and its tables. */
+/**
+ * Drops the data of a module that is not installed, and records that: its event cursor and its
+ * tables.
+ */
 export const purge = databaseOperation({
   input: Type.Object({ module: Type.String(), record: OperatorRecord }),
   migrates: true,

@@ -5,7 +5,7 @@ import { databaseOperation } from '../operation.ts'
 
 const none: EventHandlerState = { subscriptions: [], failed: [] }
 
-/** How far modules have got with events, and at most so many on which they have failed. */
+/** The progress of event handlers, with a limited number of failed events. */
 export const reactions = databaseOperation({
   changesNothing: true,
   input: Type.Object({ limit: Type.Integer() }),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { replay as replayFailed } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Makes failed reactions due: all, those to one event, those of one module. */
+/** Makes failed events due: all, those of one event, or those of one module. */
 export const replay = databaseOperation({
   input: Type.Object({ event: Type.Optional(Type.String()), module: Type.Optional(Type.String()) }),
   migrates: true,

@@ -3,7 +3,10 @@ import { Type } from '@sinclair/typebox'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Brings back, on record, what `extractModule` has written to a file. `sets` are the migrations of all packages at hand. */
+/**
+ * Restores a module from a file of `extractModule`, and records that. `sets` are the migrations of
+ * all available packages.
+ */
 export const restoreModule = databaseOperation({
   needs: 'no host',
   input: Type.Object({

@@ -4,10 +4,16 @@ import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, RefusedError } from '../operation.ts'
 import { byAll } from '../pool.ts'
 
-/** For how long a former generation may go on answering while somebody waits for its end, in milliseconds. */
+/**
+ * How long a previous generation may continue to serve while a caller waits for its end, in
+ * milliseconds.
+ */
 const TIMEOUT = 10_000
 
-/** Waits until no former generation serves anybody any more, here or, for these modules, at another host of the database. */
+/**
+ * Waits until no previous generation serves, here or, for these modules, on another host of the
+ * database.
+ */
 export const retired = databaseOperation({
   changesNothing: true,
   input: Type.Object({ modules: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))) }),

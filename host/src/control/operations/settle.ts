@@ -3,8 +3,8 @@ import { hostOperation } from '../operation.ts'
 import { byAllAwake } from '../pool.ts'
 
 /**
- * Watches the change of a generation for so many seconds at least, and answers when that is over; `watched` where it
- * goes on longer.
+ * Watches the change of a generation for at least this many seconds, and returns the verdict;
+ * `watched` if the watch continues.
  */
 export const settle = hostOperation({
   input: Type.Object({ generation: Type.Integer(), seconds: Type.Integer() }),

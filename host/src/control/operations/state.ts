@@ -1,7 +1,6 @@
 import { hostOperation } from '../operation.ts'
 import { unheard } from '../pool.ts'
 
-/** What runs. */
 export const state = hostOperation({
   reads: true,
   run: async (host) => host.state(),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** Undoes migrations; those that are not applied are skipped. See `Storage.undo`. */
+/** Undoes migrations; skips those that are not applied. See `Storage.undo`. */
 export const undo = databaseOperation({
   input: Type.Object({
     migrations: Type.Unsafe<readonly AppliedMigration[]>(

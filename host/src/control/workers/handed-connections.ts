@@ -4,7 +4,10 @@ interface Handle {
   close(): void
 }
 
-/** What node:cluster sends a worker with a connection, and gets back once the worker has taken it, or not. */
+/**
+ * The message with which node:cluster hands a worker a connection, and the reply that accepts it or
+ * not.
+ */
 interface Handed {
   readonly act?: string
   readonly seq?: number
@@ -12,8 +15,8 @@ interface Handed {
 }
 
 /**
- * The connections that a worker was handed and has not taken yet. node:cluster forgets them where the worker is killed
- * before it takes them, as one that hangs is: their callers would wait for ever.
+ * Connections handed to a worker that it has not accepted yet. node:cluster forgets them if the
+ * worker is killed before, for example because it hangs: their clients would wait forever.
  */
 export class HandedConnections {
   readonly #process: ChildProcess
@@ -30,13 +33,16 @@ export class HandedConnections {
     process.on('internalMessage', ({ ack }: Handed) => void (ack !== undefined && this.#waiting.delete(ack)))
   }
 
-  /** The worker has ended: says to node:cluster, in its place, that it has not taken them, so that others are handed them. */
+  /**
+   * The worker has ended: tells node:cluster that it did not accept them, so that other workers get
+   * them.
+   */
   passOn(): void {
     for (const ack of [...this.#waiting.keys()])
       this.#process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })
   }
 
-  /** The worker has ended, and there is no other: closes them. */
+  /** The last worker has ended: closes the connections. */
   close(): void {
     for (const handle of this.#waiting.values()) handle.close()
     this.#waiting.clear()

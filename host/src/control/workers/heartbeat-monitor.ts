@@ -1,24 +1,27 @@
 import type { Readable } from 'node:stream'
 
-/** A process that has shown nothing for so many seconds is stopped. */
+/** A process without a heartbeat for this many seconds is stopped. */
 const STOPPED = 10
 /**
- * An event loop that has not turned for so many seconds hangs: longer than a worker takes to take back a change that
- * hangs, and to end itself.
+ * An event loop blocked for this many seconds hangs: longer than a worker takes to revert a change
+ * that hangs, and to end itself.
  */
 const HUNG = 40
-/** The same of a worker that was told to end. */
+/** The limit for a worker that was told to end. */
 const HUNG_AT_END = 10
-/** So many seconds may go by before a worker shows something for the first time. */
+/** Seconds until a worker's first heartbeat. */
 const FIRST = 60
 
-/** What a worker shows of its life, see `sendHeartbeat`. Seconds are counted by `tick`: those in which this process runs. */
+/**
+ * Reads a worker's heartbeats, see `sendHeartbeat`. `tick` counts the seconds in which this process
+ * runs.
+ */
 export class HeartbeatMonitor {
   #isKnown = false
   #sinceSign = 0
   #sinceTurn = 0
 
-  /** @param source what the worker writes */
+  /** @param source the worker's output */
   constructor(source: Readable) {
     source.on('data', (signs: Buffer) => {
       this.#isKnown = true
@@ -28,16 +31,19 @@ export class HeartbeatMonitor {
     source.on('error', () => {})
   }
 
-  /** For how many seconds its event loop has not turned, as far as is known. */
+  /** Seconds for which its event loop seems blocked. */
   get silentFor(): number {
     return this.#isKnown ? this.#sinceTurn : 0
   }
 
-  /** Another second has gone by. @returns why the worker is to be replaced, if it is */
+  /**
+   * Called once per second.
+   * @returns the reason to replace the worker, if any
+   */
   tick(phase: 'starts' | 'serves' | 'ends'): string | undefined {
     this.#sinceSign += 1
     this.#sinceTurn += 1
-    // A worker of an older version shows nothing.
+    // A worker of an older version sends no heartbeat.
     if (!this.#isKnown && (phase !== 'starts' || this.#sinceSign < FIRST)) return undefined
     if (this.#sinceSign >= STOPPED) return `gave no sign of life for ${this.#sinceSign} s`
     const limit = phase === 'ends' ? HUNG_AT_END : HUNG

@@ -3,14 +3,14 @@ import { type Operation, RefusedError } from '../operation.ts'
 import { operations } from '../operations.ts'
 import { byOne, type ControlRequest, type Pool } from '../pool.ts'
 
-/** What `createControl` serves, for several processes. */
+/** The control server for several processes. */
 export function createPoolControl(pool: Pool): FastifyInstance {
   const app = fastify()
   const all: Readonly<Record<string, Operation>> = operations
   app.setErrorHandler((error: Error, _request, reply) =>
     reply.code(error instanceof RefusedError ? 409 : 500).send({ reason: error.message }),
   )
-  // Any: the workers may have a newer host, with operations that this one does not know.
+  // Any path: the workers may run a newer host, with operations that this one does not know.
   app.route({
     method: ['GET', 'POST'],
     url: '*',

@@ -2,21 +2,24 @@ import { url as debuggerUrl } from 'node:inspector'
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
-/** Names the descriptor on which a worker shows its parent that it lives: the parent may be older, and listen to none. */
+/**
+ * The variable with the descriptor for a worker's heartbeats. An older parent may not listen to
+ * any.
+ */
 export const HEARTBEAT_FD = 'MORTISE_PULSE'
 
 /**
- * Writes a character to the parent at once, and then each second: `+` where the event loop has turned since the last, otherwise `-`. A
- * thread does it, so only a process that is stopped writes none.
+ * Writes a character to the parent at once and then each second: `+` if the event loop has turned
+ * since the last one, otherwise `-`. A thread writes it, so only a stopped process writes nothing.
  */
 export function sendHeartbeat(): void {
   const fd = Number(process.env[HEARTBEAT_FD])
   delete process.env[HEARTBEAT_FD]
-  // Who debugs this process holds it as they like.
+  // A debugger may pause this process for any time.
   if (!fd || debuggerUrl() !== undefined) return
-  // So that no write waits for a parent that is stopped.
+  // Non-blocking, so that no write waits for a stopped parent.
   const channel = new Socket({ fd, readable: false }).unref()
-  // At once: one that stops before the thread has begun is known as well.
+  // At once, so that a process that stops before the thread starts is also noticed.
   channel.write('+')
   process.once('exit', () => channel.destroy())
   const beats = new Int32Array(new SharedArrayBuffer(4))

@@ -13,7 +13,10 @@ interface Worker {
   stop(why: string, drainSeconds?: number): Promise<void>
 }
 
-/** Does what the parent says, once `application` serves. The process ends soon after its parent, however that ends. */
+/**
+ * Handles the parent's messages once `application` serves. The process ends soon after its parent,
+ * however that ends.
+ */
 export async function serveParent(application: Worker): Promise<void> {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(application, message)
@@ -29,7 +32,7 @@ export async function serveParent(application: Worker): Promise<void> {
   await tell({ type: 'serving', url: application.url })
 }
 
-/** Tells the parent why this process ends; resolves when it knows. */
+/** Tells the parent why this process ends; resolves after delivery. */
 export const reportFailure = (failure: WorkerFailure): Promise<void> => tell({ type: 'failed', failure })
 
 async function answer(application: Worker, { call, request }: ToWorker & { type: 'ask' }): Promise<void> {
@@ -40,7 +43,7 @@ async function answer(application: Worker, { call, request }: ToWorker & { type:
   await tell({ type: 'answer', call, answer: answered })
 }
 
-/** A parent that is gone hears nothing. */
+/** The parent may be gone. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve()

@@ -1,17 +1,17 @@
 import type { ControlRequest, ControlResponse } from '../pool.ts'
 
-// What a parent and its workers say to each other. After `app host-upgrade` they are of different versions: whatever
-// is added has to be optional.
+// The messages between a parent and its workers. After `app host-upgrade` their versions differ, so
+// additions must be optional.
 
 export type ToWorker =
   | { readonly type: 'ask'; readonly call: number; readonly request: ControlRequest }
-  /** Go once every caller has been told to connect anew. */
+  /** Leave once every client has been told to reconnect. */
   | { readonly type: 'leave' }
-  /** Stop as at SIGTERM, which is `why`; without it at once, as `Application.close`. */
+  /** Stop as at SIGTERM, with `why` as the reason; without it at once, as `Application.close`. */
   | { readonly type: 'stop'; readonly why?: string; readonly drainSeconds?: number }
-  /** So many of the processes are silent. */
+  /** The number of silent processes. */
   | { readonly type: 'silent'; readonly count: number }
-  /** Stop, and cut off what is in flight. */
+  /** Stop and cut off requests in progress. */
   | { readonly type: 'cut' }
 
 export type FromWorker =
@@ -19,7 +19,7 @@ export type FromWorker =
   | { readonly type: 'failed'; readonly failure: WorkerFailure }
   | { readonly type: 'answer'; readonly call: number; readonly answer: ControlResponse }
 
-/** Why a worker ends, in the words of the `app` command. */
+/** The reason of a worker's end, in the words of the `app` command. */
 export interface WorkerFailure {
   readonly code: string
   readonly exitCode: number

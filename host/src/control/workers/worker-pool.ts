@@ -13,36 +13,41 @@ import { createPoolControl } from './pool-control.ts'
 import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-process.ts'
 
 /**
- * After so many seconds of silence a worker is not waited for: where somebody only looks, and where something changes.
- * One that is stopped is replaced before the latter.
+ * After this many seconds of silence nothing waits for a worker: for reads, and for changes. A
+ * change also replaces a stopped worker first.
  */
 const SILENT = 2
 const SILENT_IN_CHANGE = 12
-/** Whoever has served for so long, in milliseconds, ends for another reason than the one before it. */
+/**
+ * The end of a worker that has served this long, in milliseconds, is unrelated to the previous one.
+ */
 const STEADY_AFTER = 30_000
-/** How long the place of one that has ended stays empty: at first, and after several in a row, in milliseconds. */
+/**
+ * The pause before a worker is replaced: the first one, and the longest after several ends in a
+ * row, in milliseconds.
+ */
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
-/** So many ends in a row, with nobody left who serves, end the parent. */
+/** This many ends in a row without a serving worker end the parent. */
 const MOST_ENDS = 6
 
 interface WorkerPoolOptions {
   /** The application folder. */
   readonly directory: string
-  /** How many processes are to serve. */
+  /** Number of processes. */
   readonly count: number
-  /** What each of them runs. */
+  /** The program that each of them runs. */
   readonly program: string
   readonly arguments: readonly string[]
-  /** Ends the start, as long as not all serve; afterwards it has no effect. */
+  /** Cancels the start until all serve; no effect afterwards. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Several processes that serve one application on one port, each a whole host, and the parent that replaces those that
- * end. The parent takes connections and hands them out in turn (`node:cluster`), which loses none: one that a worker
- * does not take any more goes to the next. It has the control socket and asks all workers; what modules do, it never
- * loads.
+ * Several processes that serve one application on one port, each a complete host, and the parent
+ * that replaces those that end. The parent accepts connections and hands them out in turn
+ * (`node:cluster`) without a loss: one that a worker no longer accepts goes to the next. The parent
+ * has the control socket and calls all workers; it never loads module code.
  */
 export class WorkerPool {
   readonly #count: number
@@ -70,9 +75,9 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when all serve that can.
-   * @throws {WorkerEndedError} where the first cannot
-   * @throws {StorageBusyError} where a host runs the application in this folder already
+   * Resolves when all possible workers serve.
+   * @throws {WorkerEndedError} if the first one fails
+   * @throws {StorageBusyError} if a host already serves the application in this folder
    * @throws the reason of `signal`
    */
   static async start({
@@ -91,7 +96,7 @@ export class WorkerPool {
     signal?.addEventListener('abort', abort)
     try {
       signal?.throwIfAborted()
-      // Alone: it migrates, and what keeps it from serving keeps all.
+      // Starts alone: it migrates, and its failure would be the failure of all.
       await pool.#fork().serving
       signal?.throwIfAborted()
       await Promise.allSettled(Array.from({ length: count - 1 }, () => pool.#fork().serving))
@@ -107,49 +112,50 @@ export class WorkerPool {
     }
   }
 
-  /** The address that all serve on, base path included. */
+  /** The URL that all serve on, base path included. */
   get url(): string {
     return this.#url
   }
 
-  /** Resolves when all have stopped. Rejects with a WorkerEndedError where none can be kept alive. */
+  /** Resolves when all have stopped. Rejects with a WorkerEndedError if none can be kept alive. */
   get closed(): Promise<void> {
     return this.#closed.promise
   }
 
-  /** What they have in common, and what is worst of any; undefined where none serves just now. */
+  /** The common state, with the worst of each worker; undefined if none serves now. */
   async state(): Promise<ApplicationState | undefined> {
     const answers = await this.askAll(stateRequest)
     const states = answers.flatMap(({ status, body }) => (status === 200 ? [body as ApplicationState] : []))
     return states.length === 0 ? undefined : mergeStates(states, this.silent)
   }
 
-  /** The processes that serve and are silent just now. */
+  /** The serving processes that are silent now. */
   get silent(): readonly number[] {
     const silent = [...this.#workers].filter(({ isServing, silentFor }) => isServing && silentFor >= SILENT)
     return silent.map(({ pid }) => pid as number)
   }
 
-  /** How many processes serve. */
+  /** The number of serving processes. */
   get serving(): number {
     return [...this.#workers].filter(({ isServing }) => isServing).length
   }
 
-  /** Asks the one that serves and was silent least; undefined where there is none. */
+  /** Calls the serving worker with the shortest silence; undefined without one. */
   async askOne(request: ControlRequest): Promise<ControlResponse | undefined> {
     const isRead = request.method === 'GET'
     let answer: ControlResponse | undefined
     for (const worker of (await this.#able()).sort((one, other) => one.silentFor - other.silentFor)) {
       answer = await this.#ask(worker, request, isRead ? SILENT : SILENT_IN_CHANGE)
-      // It may be done by the one that was silent, if it is no read.
+      // A silent worker may still do a request that is no read.
       if (!isRead || (answer !== undefined && answer.status !== 504)) break
     }
     return answer
   }
 
   /**
-   * Asks all that are there now, those that have just begun too, unless somebody only looks. Who ends meanwhile although
-   * nobody told it to is answered for with a 500, who is silent with a 504; nobody else is left out.
+   * Calls all current workers, also those that have just started unless the request is a read. A
+   * worker that ends unexpectedly counts as a 500, a silent one as a 504; no other worker is left
+   * out.
    */
   async askAll(request: ControlRequest): Promise<ControlResponse[]> {
     const isGlance = request.method === 'GET'
@@ -159,7 +165,7 @@ export class WorkerPool {
     return answers.filter((answer) => answer !== undefined)
   }
 
-  /** Undefined where it does not get to serve, or is replaced: its successor reads the lock anew. */
+  /** Undefined if it never serves or is replaced: its successor reads the lock file. */
   async #ask(
     worker: WorkerProcess,
     request: ControlRequest,
@@ -184,7 +190,7 @@ export class WorkerPool {
     }
   }
 
-  /** Resolves once a worker is silent for so many seconds. */
+  /** Resolves once a worker is silent for this many seconds. */
   async #silence(worker: WorkerProcess, limit: number, signal: AbortSignal): Promise<ControlResponse> {
     while (worker.silentFor < limit) await pause(250, undefined, { signal })
     const reason = `process ${worker.pid} has not answered for ${worker.silentFor} s`
@@ -200,16 +206,17 @@ export class WorkerPool {
   }
 
   /**
-   * Replaces all processes one after the other: the next one serves before the former lets its callers go.
-   * @returns how many
-   * @throws {RefusedError} where a new one does not serve as the former do; those that are left go on
+   * Replaces all processes one after the other: the next one serves before the previous one
+   * releases its clients.
+   * @returns their number
+   * @throws {RefusedError} if a new one does not serve like the previous ones; the rest continue
    */
   async restart(): Promise<number> {
     if (this.#restarting) throw new RefusedError('its processes are being replaced already')
     this.#restarting = true
     try {
       const former = (await this.#serving()).filter((worker) => !worker.isDismissed)
-      // One that has ended meanwhile has a successor already.
+      // A worker that has ended meanwhile has a successor already.
       for (const worker of former) if (this.#workers.has(worker)) await this.#replace(worker)
       return former.length
     } finally {
@@ -217,19 +224,21 @@ export class WorkerPool {
     }
   }
 
-  /** All take requests for a while, and finish what they have begun; see `Application.stop`. */
+  /**
+   * All accept requests for a while, and finish their requests in progress; see `Application.stop`.
+   */
   stop(why: string): Promise<void> {
     this.#stopping ??= this.#drain(why)
     return this.#stopping
   }
 
-  /** All finish what they have begun; see `Application.close`. */
+  /** All finish their requests in progress; see `Application.close`. */
   close(): Promise<void> {
     this.#stopping ??= this.#end().then(() => this.#closed.resolve())
     return this.#stopping
   }
 
-  /** Has all end at once, with what they have begun cut off. */
+  /** Ends all at once and cuts off requests in progress. */
   cut(): Promise<void> {
     this.#drained.abort()
     for (const worker of this.#workers) worker.cut()
@@ -251,19 +260,20 @@ export class WorkerPool {
       await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
     const closed = this.#control.close()
     await Promise.all(ended)
-    // Who waits for an answer is given one by the end of the workers. A command that is stopped is not waited for.
+    // The end of the workers gives waiting callers their response. A stopped command is not waited
+    // for.
     await settlesWithin(1_000, closed)
     this.#control.server.closeAllConnections()
     await closed
   }
 
-  /** Those that serve; where none does, those that have begun, once they do. */
+  /** The serving workers; without any, the starting ones once they serve. */
   async #able(): Promise<WorkerProcess[]> {
     const serving = [...this.#workers].filter(({ isServing }) => isServing)
     return serving.length > 0 ? serving : await this.#serving()
   }
 
-  /** Waits for those that have begun, and leaves out who does not get there: its successor reads the lock anew. */
+  /** Waits for starting workers, without those that fail: their successors read the lock file. */
   async #serving(): Promise<WorkerProcess[]> {
     const workers = [...this.#workers]
     const started = await Promise.allSettled(workers.map((worker) => worker.serving))
@@ -283,7 +293,7 @@ export class WorkerPool {
     return worker
   }
 
-  /** Has another one take the place of a worker that has ended, unless it is taken. */
+  /** Replaces a worker that has ended, unless its place is taken. */
   async #lost(worker: WorkerProcess, end: WorkerEndedError): Promise<void> {
     this.#workers.delete(worker)
     if (this.#stopping !== undefined || this.#url === '') return
@@ -318,9 +328,12 @@ export class WorkerPool {
 
 const stateRequest = { method: 'GET', path: '/state' } as const
 
-/** A module that works in the former must work in the next: a newer host, say, may not be one that it runs on. */
+/**
+ * A module that works in the previous worker must work in the next one: it may not run on a newer
+ * host, for example.
+ */
 function assertAsGood(before: ControlResponse | undefined, after: ControlResponse | undefined): void {
-  // What is silent says nothing of its modules.
+  // A silent worker reports no modules.
   if (before?.status !== 200) return
   if (after?.status !== 200) throw new Error('it does not answer')
   const { modules } = before.body as ApplicationState

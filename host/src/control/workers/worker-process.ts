@@ -8,19 +8,19 @@ import { HeartbeatMonitor } from './heartbeat-monitor.ts'
 import { HEARTBEAT_FD } from './send-heartbeat.ts'
 import type { FromWorker, ToWorker, WorkerFailure } from './worker-messages.ts'
 
-/** What a worker is given: the last is the pipe of its pulse. */
+/** The stdio of a worker; the last entry is the pipe of its heartbeats. */
 export const workerStdio = ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'] as const
 const PULSE_DESCRIPTOR = 4
 
-/** How long a worker that was told to end may take, in milliseconds: longer than it drains. */
+/** Time limit for a worker that was told to end, in milliseconds: longer than its drain. */
 const END_TIMEOUT = 20_000
-/** The same of one that first lets its callers go. */
+/** The limit for a worker that first releases its clients. */
 const LEAVE_TIMEOUT = 40_000
 
 /** A worker has ended, or could not begin to serve. */
 export class WorkerEndedError extends Error {
   override readonly name = 'WorkerEndedError'
-  /** What it said itself, where it did. */
+  /** Its own report, if it made one. */
   readonly failure: WorkerFailure | undefined
 
   constructor(message: string, failure: WorkerFailure | undefined) {
@@ -29,7 +29,7 @@ export class WorkerEndedError extends Error {
   }
 }
 
-/** One process that serves, as its parent has it. */
+/** A serving process, as its parent sees it. */
 export class WorkerProcess {
   readonly #worker: Worker
   readonly #serving = Promise.withResolvers<string>()
@@ -43,7 +43,7 @@ export class WorkerProcess {
   #isDismissed = false
   #calls = 0
 
-  /** Forks what `cluster.setupPrimary` names. */
+  /** Forks the program of `cluster.setupPrimary`. */
   constructor() {
     this.#worker = cluster.fork({ [HEARTBEAT_FD]: PULSE_DESCRIPTOR })
     this.#handed = new HandedConnections(this.#worker.process)
@@ -54,7 +54,7 @@ export class WorkerProcess {
     this.#worker.on('exit', (code, signal) => {
       const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
       const end = () => this.#end(this.wasSilent ? `${this.#replacedFor}, and ${how}` : how)
-      // What it said last may still be on its way.
+      // Its last message may still be in transit.
       if (this.#worker.isConnected()) this.#worker.once('disconnect', end)
       else end()
     })
@@ -64,7 +64,10 @@ export class WorkerProcess {
     return this.#worker.process.pid
   }
 
-  /** Resolves to its address when it takes requests. @throws {WorkerEndedError} where it ends before */
+  /**
+   * Resolves to its URL when it accepts requests.
+   * @throws {WorkerEndedError} if it ends before
+   */
   get serving(): Promise<string> {
     return this.#serving.promise
   }
@@ -73,22 +76,22 @@ export class WorkerProcess {
     return this.#servesSince !== undefined && !this.#isDismissed
   }
 
-  /** For how many seconds its event loop has not turned. */
+  /** Seconds for which its event loop has not turned. */
   get silentFor(): number {
     return this.#pulse.silentFor
   }
 
-  /** Whether it has been silent for so long that it was killed. */
+  /** Whether it was killed for its silence. */
   get wasSilent(): boolean {
     return this.#replacedFor !== undefined
   }
 
-  /** Another second has gone by: kills it where it has been silent for too long. */
+  /** Called once per second: kills the worker if it has been silent for too long. */
   tick(): void {
     if (this.wasSilent) return
     const phase = this.#isDismissed ? 'ends' : this.#servesSince === undefined ? 'starts' : 'serves'
     this.#replacedFor = this.#pulse.tick(phase)
-    // SIGTERM does not reach it.
+    // A stopped process does not receive SIGTERM.
     if (this.wasSilent) this.#worker.process.kill('SIGKILL')
   }
 
@@ -97,7 +100,7 @@ export class WorkerProcess {
     return this.#servesSince === undefined ? 0 : performance.now() - this.#servesSince
   }
 
-  /** Resolves, whoever wanted it, to how it ended. */
+  /** Resolves with how it ended, whatever the cause. */
   get ended(): Promise<WorkerEndedError> {
     return this.#ended.promise
   }
@@ -107,7 +110,7 @@ export class WorkerProcess {
     return this.#isDismissed
   }
 
-  /** @throws {HostEndedError} where it ends instead of answering */
+  /** @throws {HostEndedError} if it ends without a response */
   ask(request: ControlRequest): Promise<ControlResponse> {
     const call = ++this.#calls
     const answered = Promise.withResolvers<ControlResponse>()
@@ -117,25 +120,28 @@ export class WorkerProcess {
     return answered.promise
   }
 
-  /** Tells it how many of the processes are silent, itself included. */
+  /** Tells it how many processes are silent, itself included. */
   tellSilent(count: number): void {
     this.#tell({ type: 'silent', count })
   }
 
-  /** Has it let its callers go, without a request lost, and end. */
+  /** Lets it release its clients without a lost request, and end. */
   leave(): Promise<void> {
     return this.#dismiss({ type: 'leave' }, LEAVE_TIMEOUT)
   }
 
-  /** Has it end. @param why the signal, after which it takes requests for so many seconds more */
+  /**
+   * Ends it.
+   * @param why the signal, after which it accepts requests for `drainSeconds`
+   */
   stop(why?: string, drainSeconds = 0): Promise<void> {
-    // Who does not serve yet hears no messages.
+    // A worker that does not serve yet reads no messages.
     if (this.#servesSince === undefined) this.#worker.process.kill('SIGTERM')
     const message = { type: 'stop', drainSeconds, ...(why !== undefined && { why }) } as const
     return this.#dismiss(message, drainSeconds * 1000 + END_TIMEOUT)
   }
 
-  /** Has it end at once, with what it has begun cut off; who waits for its end goes on waiting. */
+  /** Ends it at once and cuts off requests in progress; waits for its end continue. */
   cut(): void {
     this.#tell({ type: 'cut' })
   }
@@ -149,7 +155,7 @@ export class WorkerProcess {
   }
 
   #tell(message: ToWorker): void {
-    // One that has just ended hears nothing; its end is heard.
+    // A worker that has just ended receives nothing, and its end is noticed elsewhere.
     if (this.#worker.isConnected()) this.#worker.send(message, () => {})
   }
 

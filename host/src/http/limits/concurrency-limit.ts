@@ -1,17 +1,20 @@
 import { addressKey } from '@mortise/module-sdk'
 
-/** How many of something each address (IPv6: /64) has at once. */
+/** Limits the concurrent uses of something per address (IPv6: /64). */
 export class ConcurrencyLimit {
-  /** The most that one may have; Infinity for any number. */
+  /** The limit per address; Infinity for none. */
   readonly most: number
   readonly #taken = new Map<string, number>()
 
-  /** @param most 0: any number */
+  /** @param most 0: no limit */
   constructor(most: number) {
     this.most = most === 0 ? Number.POSITIVE_INFINITY : most
   }
 
-  /** @returns what gives it back, to be called once; undefined where the address has its share */
+  /**
+   * @returns a function that releases the use, to be called once; undefined if the address is at
+   * its limit
+   */
   take(address: string): (() => void) | undefined {
     const key = addressKey(address)
     const taken = this.#taken.get(key) ?? 0

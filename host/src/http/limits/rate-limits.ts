@@ -2,10 +2,13 @@ import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.ts'
 import type { MetricFamily } from '../../telemetry/metric-family.ts'
 
-/** Those of bytes count the bodies of requests. */
+/** Limits in bytes count request bodies. */
 export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | 'address-bytes'
 
-/** What each caller and each address may do in a minute. It belongs to the process, and outlives generations. */
+/**
+ * The limits per minute for each caller and each address. They belong to the process and outlive
+ * generations.
+ */
 export class RateLimits {
   readonly counters: Readonly<Record<LimitName, WindowCounter>>
   readonly #refused: Record<LimitName, number> = {
@@ -15,7 +18,9 @@ export class RateLimits {
     'caller-bytes': 0,
     'address-bytes': 0,
   }
-  /** What is added to the time that has passed in this process: it never jumps, as a machine's clock may. */
+  /**
+   * Offset to the monotonic clock of this process, which never jumps, unlike the machine's clock.
+   */
   #began = performance.timeOrigin
 
   constructor(config: Config['rateLimit']) {
@@ -34,7 +39,7 @@ export class RateLimits {
     return Math.trunc(this.#began + performance.now())
   }
 
-  /** Goes by the database's clock: windows are those of all hosts. */
+  /** Adopts the database's clock, so that all hosts share the same windows. */
   follow(now: number): void {
     this.#began = now - performance.now()
   }
@@ -62,17 +67,17 @@ export class RateLimits {
 
 /** In milliseconds. All limits are per minute. */
 export const WINDOW = 60_000
-/** How many keys are remembered; whoever has been silent for longest is forgotten first. */
+/** Keys remembered; the one unused for longest is dropped first. */
 export const MOST_KEYS = 50_000
 
-/** What one key has used in the window that began last, and in the one before. */
+/** The use of one key in the current and in the previous window. */
 class Usage {
   window = -1
-  /** Counted here. */
+  /** Counted by this process. */
   own = 0
-  /** Of `own`, what the other hosts have been told. */
+  /** The part of `own` that the other hosts know. */
   told = 0
-  /** Counted by other hosts, as far as they have told. */
+  /** Counted by other hosts, as far as they reported it. */
   others = 0
   previous = 0
 
@@ -84,16 +89,16 @@ class Usage {
   }
 }
 
-/** What is left of a limit. */
+/** The rest of a limit. */
 export interface Allowance {
-  /** Whether this one was too many; it is not counted then. */
+  /** The request was over the limit; it is not counted then. */
   readonly isSpent: boolean
   readonly remaining: number
-  /** Seconds until there is more again, one at least. */
+  /** Seconds until the limit allows more, at least one. */
   readonly seconds: number
 }
 
-/** What is to be told to the other hosts. */
+/** A count that the other hosts do not know yet. */
 export interface Unsynced {
   readonly key: string
   readonly window: number
@@ -101,13 +106,14 @@ export interface Unsynced {
 }
 
 /**
- * Counts by key, `max` a minute. The minute slides: of what was used in the last full minute, the part counts that the
- * present one has not yet replaced. So there is no moment at which everything is allowed anew, and waiting helps soon.
+ * Counts by key, with `max` per minute. The minute slides: the previous window counts with the part
+ * that the current one has not replaced yet. So the full limit never returns at once, and a short
+ * wait helps.
  */
 export class WindowCounter {
   readonly max: number
   readonly #usages = new LRUCache<string, Usage>({ max: MOST_KEYS })
-  /** Those that other hosts have to know of: a tenth of the limit is used here. */
+  /** Keys that other hosts must know: they have used a tenth of the limit here. */
   readonly #busy = new Set<string>()
 
   constructor(max: number) {
@@ -129,13 +135,13 @@ export class WindowCounter {
     return { isSpent: false, remaining, seconds: Math.ceil((1 - past) * (WINDOW / 1000)) }
   }
 
-  /** Undoes a `take`, where what it was for did not happen; what other hosts have been told of stays. */
+  /** Undoes a `take` whose purpose failed. A count that other hosts know stays. */
   giveBack(key: string, now: number, amount = 1): void {
     const usage = this.#at(key, now)
     usage.own -= Math.min(amount, usage.own - usage.told)
   }
 
-  /** What has been counted since the others were last told, of `most` keys. */
+  /** Counts of at most `most` keys since the last report to the other hosts. */
   untold(now: number, most: number): Unsynced[] {
     const window = Math.trunc(now / WINDOW)
     const found: Unsynced[] = []
@@ -148,13 +154,13 @@ export class WindowCounter {
     return found
   }
 
-  /** @param total what all hosts have counted together, with `count` of this one */
+  /** @param total the count of all hosts together, which contains this host's `count` */
   told({ key, window, count }: Unsynced, total: number): void {
     const usage = this.#usages.peek(key)
     if (usage?.window !== window) return
     usage.told += count
     usage.others = total - usage.told
-    // Last in line for the next time.
+    // Moves the key to the end for the next report.
     this.#busy.delete(key)
     this.#busy.add(key)
   }
@@ -169,12 +175,16 @@ export class WindowCounter {
     return usage
   }
 
-  /** Seconds until so much more is allowed, if nothing else is taken meanwhile; a minute for more than there ever is. */
+  /**
+   * Seconds until this amount is allowed, without further use; a minute for an amount over the
+   * limit.
+   */
   #wait({ own, others, previous }: Usage, past: number, amount: number): number {
     if (amount > this.max) return WINDOW / 1000
     const free = this.max - amount
     const current = own + others
-    // This window, where the former one fades in time; else the next one, where this one has to fade.
+    // In this window if the previous one fades enough; otherwise in the next one, in which this one
+    // fades.
     const until = current <= free ? 1 - (free - current) / previous : 2 - free / current
     return Math.max(1, Math.ceil((until - past) * (WINDOW / 1000)))
   }

@@ -4,22 +4,22 @@ import { now } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { type LimitName, type RateLimits, type Unsynced, WINDOW, type WindowCounter } from './rate-limits.ts'
 
-/** How often the hosts of a database tell each other what they have counted, in milliseconds. */
+/** How often the hosts of a database exchange counts, in milliseconds. */
 const INTERVAL = 2_000
-/** How many keys of a limit are told at a time. */
+/** Keys per limit and exchange. */
 const MOST_KEYS = 1_000
 
 const MINUTE = sql`(${now} / ${WINDOW}::bigint)`
 
 interface Told extends Unsynced {
   readonly counter: WindowCounter
-  /** Of limit and key; the database is not told who calls. */
+  /** A hash of limit and key, so the database does not learn who calls. */
   readonly id: string
 }
 
 /**
- * Shares the counts of `RateLimits` between the hosts of a PostgreSQL: at most one transaction in 2 s, and none while
- * nobody has used a tenth of a limit.
+ * Shares the counts of `RateLimits` between the hosts of a PostgreSQL database: at most one
+ * transaction in 2 s, and none until a key has used a tenth of a limit.
  */
 export class SharedCounts {
   readonly #database: Database
@@ -35,7 +35,7 @@ export class SharedCounts {
     this.#timer = setInterval(() => void this.share(), INTERVAL).unref()
   }
 
-  /** Tells and hears. What cannot be told now is told the next time. */
+  /** Exchanges the counts. A failed exchange is repeated the next time. */
   share(): Promise<void> {
     this.#sharing ??= this.#share()
       .catch((error) => this.#log.debug(error, 'the counts of rate limits were not shared'))

@@ -4,18 +4,18 @@ import { isOwn } from '../migrations/foreign-change.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 
-// A copy of a PostgreSQL database is a SQLite file like any other copy, with tables beside those of the application
-// for what SQLite has no place for: their names are none that a module can take.
+// A copy of a PostgreSQL database is a SQLite file like any other copy. Additional tables hold what
+// SQLite has no place for; no module can use their names.
 
-/** What each migration is on PostgreSQL. */
+/** The PostgreSQL form of each migration. */
 export const DIALECTS = 'postgres/migration'
-/** How far each table has counted. */
+/** The counter of each table. */
 export const COUNTED = 'postgres/counted'
 const TABLE = 'postgres/table/'
 
-/** The rows of a table that only PostgreSQL has, or has in this way. */
+/** The rows of a table that exists only on PostgreSQL, or differs there. */
 export const extraTableOf = (table: string) => `${TABLE}${table}`
-/** The table that rows were put aside of; undefined where `name` is none of those. */
+/** The original table of extra rows; undefined if `name` is no such table. */
 export const storeExtraTable = (name: string) =>
   name.startsWith(TABLE) ? name.slice(TABLE.length) : undefined
 
@@ -42,7 +42,7 @@ export function writeDialect(database: SqliteDatabase.Database, form: PostgresDi
     .run(form.module, form.name, form.up, form.down, form.sqliteUp)
 }
 
-/** None where the file was made on SQLite. */
+/** Empty for a file made on SQLite. */
 export function readDialects(database: SqliteDatabase.Database): PostgresDialect[] {
   if (!tableNames(database).includes(DIALECTS)) return []
   return database
@@ -55,7 +55,7 @@ export function writeCounted(database: SqliteDatabase.Database, counted: Readonl
   for (const [table, count] of counted) insert.run(table, BigInt(count))
 }
 
-/** How far each table has counted, on whichever engine the file was made. */
+/** The counter of each table, whichever engine made the file. */
 export function readCounted(database: SqliteDatabase.Database): Map<string, string> {
   const names = tableNames(database, '')
   const from = (table: string, column: string) =>
@@ -66,7 +66,7 @@ export function readCounted(database: SqliteDatabase.Database): Map<string, stri
   return new Map((rows as { name: string; count: string }[]).map(({ name, count }) => [name, count]))
 }
 
-/** The tables of the file, those beside the application's among them. */
+/** The tables of the file, including the additional ones. */
 export function tableNames(database: SqliteDatabase.Database, except = 'sqlite_*'): string[] {
   return database
     .prepare(
@@ -77,7 +77,7 @@ export function tableNames(database: SqliteDatabase.Database, except = 'sqlite_*
     .all(except) as string[]
 }
 
-/** The columns of a table that are stored. */
+/** The stored columns of a table. */
 export function columnNames(database: SqliteDatabase.Database, table: string): string[] {
   return database
     .prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
@@ -90,8 +90,8 @@ export function hasRows(database: SqliteDatabase.Database, table: string, schema
 }
 
 /**
- * Makes a copy, of a database on whichever engine, one that a host on SQLite can have.
- * @throws {MigrationError} where it has rows that SQLite has no table for
+ * Converts a copy from either engine for a host on SQLite.
+ * @throws {MigrationError} if it has rows without a table on SQLite
  */
 export function toSqlite(file: string): void {
   const database = openDatabase(file, { fileMustExist: true })
@@ -107,7 +107,10 @@ export function toSqlite(file: string): void {
   }
 }
 
-/** Of the attached file `archived`. @throws {MigrationError} where it has rows that SQLite has no table for */
+/**
+ * Checks the attached file `archived`.
+ * @throws {MigrationError} if it has rows without a table on SQLite
+ */
 export function assertNoExtraTables(database: SqliteDatabase.Database): void {
   for (const name of namesAside(database, 'archived')) {
     const table = storeExtraTable(name)
@@ -127,7 +130,9 @@ function namesAside(database: SqliteDatabase.Database, schema: 'main' | 'archive
     .all() as string[]
 }
 
-/** Of the attached file `archived`: what is beside the tables of one module. Within a transaction. */
+/**
+ * Copies one module's additional tables of the attached file `archived`. Runs within a transaction.
+ */
 export function extractExtraTables(
   database: SqliteDatabase.Database,
   module: string,

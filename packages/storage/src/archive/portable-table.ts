@@ -1,34 +1,34 @@
-// Rows on their way between the engines. A value travels as text, the same whichever engine it comes from.
+// Rows in transit between the engines. A value travels as text, the same from either engine.
 
-/** A table as PostgreSQL has it: its types decide, since SQLite's columns hold anything. */
+/** A table in its PostgreSQL form: its types decide, since SQLite's columns hold anything. */
 export interface PortableTable {
   readonly name: string
-  /** Those that are stored; what is computed from others is computed again. */
+  /** The stored columns; computed ones are computed again. */
   readonly columns: readonly PortableColumn[]
-  /** The columns of its primary key, in their order; all columns where it has none. */
+  /** The columns of its primary key, in their order; all columns without one. */
   readonly key: readonly string[]
 }
 
 export interface PortableColumn {
   readonly name: string
-  /** As PostgreSQL calls it: `bigint`. */
+  /** PostgreSQL's name: `bigint`. */
   readonly type: string
-  /** The same as values are cast to it: `character` alone would cut them to one. */
+  /** The type to which values are cast: `character` alone would cut them to one character. */
   readonly cast: string
-  /** What counts it up, where something does. */
+  /** The sequence that counts it up, if any. */
   readonly sequence: string | null
 }
 
 /** The values of a table's columns, in their order. */
 export type PortableRow = readonly (string | null)[]
 
-/** A row, and where its database has it. */
+/** A row, and its place in its database. */
 export interface KeyedRow {
   readonly row: PortableRow
   readonly place: string
 }
 
-/** So many rows are read, and in memory, at a time. */
+/** Rows read, and held in memory, at a time. */
 export const BATCH = 5000
 
 export type ValueKind = 'integer' | 'boolean' | 'float' | 'bytes' | 'text'
@@ -45,7 +45,10 @@ const KINDS: Readonly<Record<string, ValueKind>> = {
 
 export const kindOf = ({ type }: PortableColumn): ValueKind => KINDS[type] ?? 'text'
 
-/** Compares rows by the key of their table, as both engines sort them: numbers by value, text by its UTF-8, NULL first. */
+/**
+ * Compares rows by the key of their table, in the order of both engines: numbers by value, text by
+ * its UTF-8, NULL first.
+ */
 export function compareKeys(table: PortableTable): (one: PortableRow, other: PortableRow) => number {
   const compared = keyColumns(table).map(({ at, kind }) => ({ at, compare: COMPARE[kind] }))
   return (one, other) => {
@@ -63,7 +66,7 @@ export function compareKeys(table: PortableTable): (one: PortableRow, other: Por
 
 export interface KeyColumn {
   readonly name: string
-  /** Where in a row it is. */
+  /** The column's index in a row. */
   readonly at: number
   readonly kind: ValueKind
 }
@@ -85,12 +88,12 @@ const COMPARE: Readonly<Record<ValueKind, (one: string, other: string) => number
   integer: compareIntegers,
   boolean: compareBytes,
   float: (one, other) => Number(one) - Number(other),
-  // Hexadecimal digits sort as what they stand for.
+  // Hexadecimal digits sort like the bytes that they encode.
   bytes: compareBytes,
   text: compareBytes,
 }
 
-/** A row for people: by its key, shortened. */
+/** A row in messages: its key, shortened. */
 export function nameOfRow(table: PortableTable, row: PortableRow): string {
   const values = keyColumns(table).map(({ name, at }) => `${name} ${JSON.stringify(row[at])}`)
   const text = values.join(', ')

@@ -17,10 +17,11 @@ import {
 const SMALLEST_AND_LARGEST: Readonly<Record<string, number>> = { smallint: 2 ** 15, integer: 2 ** 31 }
 
 /**
- * The rows of a table in the order of its key, in batches, each checked for what PostgreSQL cannot store. Where the
- * key is the table's own, each batch is a read by itself: what is written meanwhile may be in it or not.
- * @param from what the table is called here
- * @throws {MigrationError} naming row and column
+ * Reads the rows of a table in key order, in batches, and checks each row for values that
+ * PostgreSQL cannot store. With the table's own key each batch is a separate read: it may or may
+ * not contain concurrent writes.
+ * @param from the name of the table here
+ * @throws {MigrationError} that names row and column
  */
 export function* readRows(
   database: SqliteDatabase.Database,
@@ -67,7 +68,7 @@ export function* readRows(
   }
 }
 
-/** Whether the key is that of the table here, too, so that rows are found by it. */
+/** Whether the key is also that of the table here, so that it finds rows. */
 function isPrimaryKey(database: SqliteDatabase.Database, from: string, { key }: PortableTable): boolean {
   const own = database
     .prepare('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
@@ -78,14 +79,17 @@ function isPrimaryKey(database: SqliteDatabase.Database, from: string, { key }: 
 
 function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn): unknown {
   const text = row[at] as string | null
-  // SQLite lets keys be NULL, of which one is not after the other.
+  // SQLite allows NULL in keys, and NULLs have no order.
   if (text === null) throw unfit(table, row, table.columns[at] as PortableColumn, null)
   if (kind === 'integer' || kind === 'boolean') return BigInt(text)
   if (kind === 'float') return Number(text)
   return kind === 'bytes' ? Buffer.from(text.slice('\\x'.length), 'hex') : text
 }
 
-/** Whether no integer of these columns is one that a number would round: reading them as numbers takes half the time. */
+/**
+ * Whether all integers of these columns fit into a number without rounding: reading them as numbers
+ * takes half the time.
+ */
 function hasOnlySafeIntegers(
   database: SqliteDatabase.Database,
   from: string,
@@ -101,14 +105,14 @@ function hasOnlySafeIntegers(
   return found === undefined
 }
 
-/** Integers as their digits where a number would round one. */
+/** Reads integers as digits if a number would round one. */
 function selected(column: PortableColumn, isExact: boolean): string {
   const name = quoted(column.name)
   if (isExact || kindOf(column) === 'bytes' || kindOf(column) === 'float') return name
   return `CASE typeof(${name}) WHEN 'integer' THEN CAST(${name} AS TEXT) ELSE ${name} END`
 }
 
-/** Undefined for what the column cannot hold. */
+/** Undefined for a value that the column cannot hold. */
 function readerOf(column: PortableColumn): (value: unknown) => string | undefined {
   switch (kindOf(column)) {
     case 'integer': {

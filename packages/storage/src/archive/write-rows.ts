@@ -3,7 +3,7 @@ import { quoted } from '../port/quoted.ts'
 
 import { type KeyedRow, kindOf, type PortableColumn, type PortableTable } from './portable-table.ts'
 
-/** Answers what inserts rows into a table, which is called `into` here. */
+/** Makes a function that inserts rows into a table, which is called `into` here. */
 export function rowWriter(
   database: SqliteDatabase.Database,
   into: string,

@@ -3,26 +3,27 @@ import { resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from './open-database.ts'
 
-/** A lock held until `release`, or until its process dies, however it dies. */
+/** A lock that lasts until `release` or the death of its process. */
 export interface FileLock {
   release(): void
 }
 
-/** Who holds the lock on this file has the database. */
+/** The holder of the lock on this file has the database. */
 export const databaseLockFile = (file: string) => `${resolve(file)}.lock`
 
 /**
- * Takes the operating system's lock on `file`, made if need be; undefined where somebody holds it, in this
- * process or another. Nothing else may open and close the file in a process that holds it: POSIX drops a
- * process's locks with any of its descriptors. Hence SQLite, which minds that, holds it.
- * @throws {Error} with `file` as its `path`, where it cannot be taken at all
+ * Takes the operating system's lock on `file`, and creates the file if needed; undefined if anyone
+ * holds the lock, in this process or another. A process that holds it must not open and close the
+ * file otherwise: POSIX drops a process's locks with any of its descriptors. SQLite handles that,
+ * so SQLite holds the lock.
+ * @throws {Error} with `file` as its `path`, if locking is impossible
  */
 export function acquireFileLock(file: string): FileLock | undefined {
   createPrivateFile(file)
   let database: SqliteDatabase.Database | undefined
   try {
     database = openDatabase(file, { timeout: 0 })
-    // Without that it writes a journal, for which a full disk has no room.
+    // Without it SQLite writes a journal, for which a full disk has no space.
     database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -34,7 +35,7 @@ export function acquireFileLock(file: string): FileLock | undefined {
   return { release: () => void held.close() }
 }
 
-/** Makes an empty file that only its owner reads, where there is none; leaves one that exists untouched. */
+/** Creates an empty file for its owner only; leaves an existing one untouched. */
 export function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))

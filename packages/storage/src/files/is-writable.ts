@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 
-/** Whether this user may write to a file, or make files in a folder. */
+/** Whether this user may write to a file, or create files in a folder. */
 export function isWritable(path: string): boolean {
   const { W_OK, X_OK } = constants
   try {

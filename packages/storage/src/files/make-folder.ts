@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { syncPath } from './sync-path.ts'
 
 /**
- * Makes a folder, with those above it, where it is missing; on the disk when it resolves.
+ * Creates a folder, and missing ones above it, durably.
  * @returns whether it was missing
  */
 export async function makeFolder(folder: string, mode = 0o755): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { readOptionalText } from './read-text.ts'
 
-/** A file of the application's own that holds something else than it should. */
+/** A file of the application with invalid content. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError'
   readonly file: string
@@ -12,10 +12,10 @@ export class UnreadableFileError extends Error {
 }
 
 /**
- * Reads a JSON file of the application's own.
- * @returns undefined where there is none
- * @throws {UnreadableFileError} where it is not JSON, or `isRight` says no
- * @throws {NodeJS.ErrnoException} with its `path`, where it cannot be read
+ * Reads a JSON file of the application.
+ * @returns undefined without a file
+ * @throws {UnreadableFileError} for invalid JSON, or content that `isRight` rejects
+ * @throws {NodeJS.ErrnoException} with its `path`, if it cannot be read
  */
 export async function readJsonFile<Content>(
   file: string,
@@ -28,7 +28,10 @@ export async function readJsonFile<Content>(
   throw new UnreadableFileError(file, 'does not hold what it should')
 }
 
-/** Parses JSON. @param failed makes the error of a reason: `is empty`, `is not JSON: it is cut off` */
+/**
+ * Parses JSON.
+ * @param failed makes the error for a reason: `is empty`, `is not JSON: it is cut off`
+ */
 export function parseJson(text: string, failed: (reason: string) => Error): unknown {
   if (text.trim() === '') throw failed('is empty')
   try {
@@ -38,7 +41,7 @@ export function parseJson(text: string, failed: (reason: string) => Error): unkn
   }
 }
 
-/** In words of our own: V8's are those of a program, and without the place where the text is short. */
+/** Our own words: V8's messages are technical, and without the place in a short text. */
 function reasonOf(message: string): string {
   const [, token, where] = /^Unexpected token (.+?), (.*) is not valid JSON$/.exec(message) ?? []
   if (token !== undefined) return `${token} is wrong in ${where}`

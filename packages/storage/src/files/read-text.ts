@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises'
 
-/** The text of a file, in UTF-8. @throws {NodeJS.ErrnoException} with its `path`, also where it is a folder */
+/**
+ * The text of a file, in UTF-8.
+ * @throws {NodeJS.ErrnoException} with its `path`, also for a folder
+ */
 export async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
@@ -9,7 +12,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** The same; undefined where there is no such file. */
+/** The same; undefined without a file. */
 export async function readOptionalText(file: string): Promise<string | undefined> {
   try {
     return await readText(file)

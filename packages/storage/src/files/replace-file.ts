@@ -2,8 +2,9 @@ import { readText } from './read-text.ts'
 import { writeDurably } from './write-durably.ts'
 
 /**
- * Replaces the text of a file, on the disk when it resolves: one that has it already is written as well, since a former
- * attempt may have failed to sync it. @returns false where it is neither `former` nor `next`
+ * Replaces the text of a file durably. Writes even an unchanged text, since an earlier attempt may
+ * have failed to sync it.
+ * @returns false if the text is neither `former` nor `next`
  */
 export async function replaceFile(file: string, former: string, next: string): Promise<boolean> {
   const text = await readText(file)

@@ -4,10 +4,10 @@ import { dirname } from 'node:path'
 import { syncPath } from './sync-path.ts'
 
 /**
- * Replaces a file by one rename, on the disk when it resolves: a crash leaves the old content or the new. The
- * temporary file is `<file>.<pid>.tmp`. Who may read the file stays as it is.
- * @param newMode of a file that is new
- * @throws {NodeJS.ErrnoException} with `path`, the file; it is as it was then
+ * Replaces a file durably by one rename: a crash leaves the old content or the new. The temporary
+ * file is `<file>.<pid>.tmp`. An existing file keeps its permissions.
+ * @param newMode the mode of a new file
+ * @throws {NodeJS.ErrnoException} with the file as `path`; the file is unchanged then
  */
 export async function writeDurably(file: string, text: string, newMode = 0o600): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
@@ -23,8 +23,8 @@ export async function writeDurably(file: string, text: string, newMode = 0o600):
 }
 
 /**
- * As `writeDurably`, of a file that is new.
- * @throws {NodeJS.ErrnoException} EEXIST where there is one, which stays as it is
+ * Like `writeDurably`, for a new file.
+ * @throws {NodeJS.ErrnoException} EEXIST for an existing file, which stays unchanged
  */
 export async function writeNewDurably(file: string, text: string, mode = 0o644): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
@@ -39,21 +39,21 @@ export async function writeNewDurably(file: string, text: string, mode = 0o644):
 }
 
 /**
- * Gives a file on the disk its name there; `temporary` may be left.
- * @throws {NodeJS.ErrnoException} EEXIST where something has that name
+ * Renames a synced file durably; `temporary` may remain.
+ * @throws {NodeJS.ErrnoException} EEXIST if the name is taken
  */
 export async function publish(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST' || existsSync(file)) throw error
-    // File systems without hard links.
+    // For file systems without hard links.
     await rename(temporary, file)
   }
   await syncPath(dirname(file))
 }
 
-/** @param mode that it has to have, whatever the umask; undefined: `newMode`, as far as the umask allows it */
+/** @param mode the exact mode, despite the umask; undefined: `newMode`, reduced by the umask */
 async function writeSynced(
   file: string,
   text: string,
@@ -70,7 +70,7 @@ async function writeSynced(
   }
 }
 
-/** The permissions of a file; undefined where there is none. */
+/** The permissions of a file; undefined without a file. */
 export async function modeOf(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).mode & 0o777

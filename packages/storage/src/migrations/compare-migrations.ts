@@ -3,25 +3,28 @@ import type { AppliedMigration, LedgerEntry, MigrationSet } from '../port/storag
 import { readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
 
-/** What is wrong with a database. */
+/** The problems of a database. */
 export interface DatabaseInspection<Own = unknown> {
-  /** What the caller has read in it; undefined where it is damaged. */
+  /** The result of the caller's own read; undefined for a damaged database. */
   readonly own: Own | undefined
-  /** What SQLite's own check finds: pages, indexes, constraints. PostgreSQL looks after itself. */
+  /**
+   * The findings of SQLite's integrity check: pages, indexes, constraints. PostgreSQL has no such
+   * check.
+   */
   readonly damage: readonly string[]
-  /** SQLite: the size of the file in bytes, and how many of those hold nothing, for rows to come. */
+  /** SQLite: the size of the file in bytes, and its free bytes for new rows. */
   readonly size?: { readonly bytes: number; readonly free: number }
-  /** Rows that refer to others which are gone. */
+  /** Rows with missing parents. */
   readonly orphans: readonly { readonly table: string; readonly parent: string; readonly rows: number }[]
-  /** Migrations that a set has and the database not. */
+  /** Migrations of a set that the database lacks. */
   readonly pending: readonly AppliedMigration[]
-  /** Migrations that the database has, beyond the last one of their set. */
+  /** Migrations of the database beyond the last one of their set. */
   readonly ahead: readonly AppliedMigration[]
-  /** Why a set cannot be held against the database: what was applied has changed or is gone. */
+  /** Why a set does not match the database: an applied migration has changed or is missing. */
   readonly unlike: readonly string[]
 }
 
-/** Holds the migrations of packages against a ledger, both as SQLite has them. */
+/** Compares the migrations of packages with a ledger, both in their SQLite form. */
 export async function compareMigrations(sets: readonly MigrationSet[], ledger: readonly LedgerEntry[]) {
   const pending: AppliedMigration[] = []
   const ahead: AppliedMigration[] = []

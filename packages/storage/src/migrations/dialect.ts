@@ -3,10 +3,13 @@ import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { SchemaObject } from './foreign-change.ts'
 import type { MigrationFile } from './migration-files.ts'
 
-/** A text of any number of statements; one statement, which answers its rows; or work of an engine's own. */
+/**
+ * A text with any number of statements; one statement, whose result is its rows; or the engine's
+ * own work.
+ */
 export type SchemaStep = string | Sql | (() => unknown)
 
-/** A part of a change of the schema. An engine takes its steps one by one, in one transaction. */
+/** A part of a schema change. An engine runs its steps one by one, in one transaction. */
 // biome-ignore lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
 export type SchemaSteps<Result> = Generator<SchemaStep, Result, any>
 
@@ -15,29 +18,36 @@ export interface OrphanRow {
   readonly parent: string
 }
 
-/** What each engine says in its own words. */
+/** The engine-specific parts of migrations. */
 export interface Dialect<
   Entry extends LedgerEntry = LedgerEntry,
   File extends MigrationFile = MigrationFile,
 > {
   readonly ledger: {
-    /** Makes the ledger where there is none. */
+    /** Creates the ledger if it is missing. */
     readonly create: string
-    /** Finds the names of its columns; none where there is no ledger. */
+    /** Finds the ledger's column names; none without a ledger. */
     readonly columns: Sql
-    /** The columns that only this engine has, by what an entry calls them. */
+    /** The columns that only this engine has, by their property of an entry. */
     readonly more: Readonly<Record<string, string>>
-    /** What its rows count up in the order of application, which no clock does. */
+    /** The column that counts rows in the order of application; clocks do not. */
     readonly order: string
   }
-  /** What the ledger is to remember of a migration that is applied now. */
+  /** The ledger entry of a migration that is applied now. */
   entryOf(set: MigrationSet, file: File): Entry
   /** Finds everything in the schema. */
   readonly objects: Sql
-  /** Runs `work`, which runs all migrations of a set, where nothing else is, and undoes that. */
+  /** Runs `work`, which runs all migrations of a set, in an empty schema, and rolls it back. */
   alone(work: () => SchemaSteps<void>): SchemaSteps<void>
-  /** Finds a row whose parent is gone, in the tables with these prefixes; absent where the engine sees to that by itself. */
+  /**
+   * Finds a row with a missing parent in the tables with these prefixes; absent if the engine
+   * checks that itself.
+   */
   orphanIn?(prefixes: readonly string[]): SchemaSteps<OrphanRow | undefined>
-  /** Drops what a module has. @returns the tables among it @throws {MigrationError} where others need them */
+  /**
+   * Drops all objects of a module.
+   * @returns the dropped tables
+   * @throws {MigrationError} if others depend on them
+   */
   drop(module: string, objects: readonly SchemaObject[]): SchemaSteps<string[]>
 }

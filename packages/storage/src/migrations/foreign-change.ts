@@ -1,22 +1,22 @@
 /** A row of SQLite's schema tables. */
 export interface SchemaObject {
-  /** 1 for what only this connection has. */
+  /** 1 for objects of this connection alone. */
   readonly temporary: number
   readonly type: string
   readonly name: string
-  /** The table that an index or a trigger belongs to; for others their own name. */
+  /** The table of an index or a trigger; for other objects their own name. */
   readonly table: string
   readonly sql: string | null
 }
 
-/** Whether the module whose prefix this is owns a table, or whatever else, of that name. */
+/** Whether the module with this prefix owns a table, or another object, of that name. */
 export function isOwn(prefix: string, name: string): boolean {
   return name === prefix || name.startsWith(`${prefix}_`)
 }
 
 /**
- * What a migration did to things that are not its module's, in words; undefined where it did nothing. A
- * module owns `prefix` and `prefix_*`; names that begin with `sqlite_` are SQLite's own.
+ * Describes what a migration changed outside of its module; undefined for nothing. A module owns
+ * `prefix` and `prefix_*`; names that begin with `sqlite_` belong to SQLite.
  */
 export function foreignChange(
   prefix: string,

@@ -2,7 +2,8 @@ import { Sql } from '@mortise/module-sdk'
 import type { LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 
-// The table `mortise_migration` tells what is applied. Its rows change in the transaction that changes the schema.
+// The table `mortise_migration` lists the applied migrations. Its rows change in the transaction
+// that changes the schema.
 
 const COLUMNS = {
   module: 'module',
@@ -13,7 +14,7 @@ const COLUMNS = {
   appliedAt: 'applied_at',
 }
 
-/** Makes the ledger where there is none, and completes one that host 1.0 has made. */
+/** Creates the ledger if it is missing, and upgrades one of host 1.0. */
 export function* prepareLedger({ ledger }: Pick<Dialect, 'ledger'>): SchemaSteps<void> {
   yield ledger.create
   const columns: { name: string }[] = yield ledger.columns
@@ -34,7 +35,7 @@ export function* readLedger<Entry extends LedgerEntry>({
   return yield new Sql([text], [])
 }
 
-/** What writes an entry. */
+/** The statement that inserts an entry. */
 export function insertion<Entry extends LedgerEntry>({ ledger }: Dialect<Entry>, entry: Entry): Sql {
   const columns = Object.entries({ ...COLUMNS, ...ledger.more })
   const between = columns.map((_, index) => (index === 0 ? '' : ', ')).slice(1)
@@ -48,7 +49,7 @@ export function insertion<Entry extends LedgerEntry>({ ledger }: Dialect<Entry>,
   )
 }
 
-/** Makes a ledger with these entries. */
+/** Creates a ledger with these entries. */
 export function* adoptLedger<Entry extends LedgerEntry>(
   dialect: Dialect<Entry>,
   entries: readonly Entry[],

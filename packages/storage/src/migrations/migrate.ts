@@ -13,11 +13,11 @@ export interface ReadSet<File extends MigrationFile = MigrationFile> {
   readonly files: readonly File[]
 }
 
-/** @throws {MigrationError} where one of them is unreadable or refused */
+/** @throws {MigrationError} if one of them is unreadable or refused */
 export const readSets = (sets: readonly MigrationSet[], engine: Engine): Promise<ReadSet[]> =>
   Promise.all(sets.map(async (set) => ({ set, files: await readMigrations(set, engine) })))
 
-/** What `migrate` would apply. */
+/** The migrations that `migrate` would apply. */
 export const pendingMigrations = (
   sets: readonly ReadSet[],
   ledger: readonly LedgerEntry[],
@@ -26,12 +26,18 @@ export const pendingMigrations = (
     planMigrations(set, files, ledger).map(({ name }) => ({ module: set.module, name })),
   )
 
-/** Whether `migrate` would change something: it also records the prefixes that host 1.0 has not. */
+/**
+ * Whether `migrate` would change something: it also records the prefixes that host 1.0 did not
+ * record.
+ */
 export const needsMigration = (sets: readonly ReadSet[], ledger: readonly LedgerEntry[]): boolean =>
   pendingMigrations(sets, ledger).length > 0 ||
   ledger.some(({ module, tables }) => tables === null && sets.some(({ set }) => set.module === module))
 
-/** Applies what is pending. @throws {MigrationError} */
+/**
+ * Applies pending migrations.
+ * @throws {MigrationError}
+ */
 export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   sets: readonly ReadSet<File>[],
@@ -59,7 +65,10 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   return applied
 }
 
-/** Runs one migration and records it. @param what it is, for people */
+/**
+ * Runs one migration and records it.
+ * @param what a description for messages
+ */
 export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   what: string,
@@ -74,8 +83,8 @@ export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFil
 }
 
 /**
- * Runs all migrations of a set. Where nothing else is, what reads or writes another module's tables fails: that it changes
- * rows would not show in the schema.
+ * Runs all migrations of a set in an empty schema, so that access to another module's tables fails:
+ * a change of their rows would not show in the schema.
  */
 export function* runAll(set: MigrationSet, files: readonly MigrationFile[]): SchemaSteps<void> {
   for (const { path, up } of files) {
@@ -88,7 +97,10 @@ export function* runAll(set: MigrationSet, files: readonly MigrationFile[]): Sch
   }
 }
 
-/** Runs a text that may touch only what has a prefix. @throws {MigrationError} with one of these messages */
+/**
+ * Runs a text that may change only objects with a prefix.
+ * @throws {MigrationError} with one of these messages
+ */
 export function* confined(
   { objects }: Pick<Dialect, 'objects'>,
   prefix: string,
@@ -107,7 +119,10 @@ export function* confined(
   )
 }
 
-/** Runs a text. @throws {MigrationError} where the text is at fault */
+/**
+ * Runs a text.
+ * @throws {MigrationError} for an error in the text
+ */
 export function* run(text: string, message: (reason: string) => string): SchemaSteps<void> {
   try {
     yield text
@@ -117,7 +132,7 @@ export function* run(text: string, message: (reason: string) => string): SchemaS
   }
 }
 
-/** @throws {MigrationError} where a row's parent is gone */
+/** @throws {MigrationError} for a row with a missing parent */
 export function* assertKeysHold(
   dialect: Pick<Dialect, 'orphanIn'>,
   prefixes: readonly string[],

@@ -5,13 +5,13 @@ import { MigrationError } from '../port/errors.ts'
 import { refusedMigration } from '../port/refused-sql.ts'
 import type { Engine, MigrationSet } from '../port/storage.ts'
 
-/** One migration of a set, as one engine reads it. */
+/** One migration of a set, in the form for one engine. */
 export interface MigrationFile {
   /** `001-cart` */
   readonly name: string
   readonly path: string
   readonly up: string
-  /** Undoes `up`; null where that is irreversible. */
+  /** Undoes `up`; null if irreversible. */
   readonly down: string | null
   /** SHA-256 of `up`, hexadecimal. */
   readonly checksum: string
@@ -29,9 +29,10 @@ interface FoundFile {
 }
 
 /**
- * Reads a folder of migrations for `engine`: `NNN-name.sql` for every engine or `NNN-name.sqlite.sql` for one, and
- * what undoes it, `NNN-name.down.sql` (`NNN-name.sqlite.down.sql`); without that it is irreversible.
- * Numbers run from 001 without gaps.
+ * Reads a folder of migrations for `engine`: `NNN-name.sql` for every engine or
+ * `NNN-name.sqlite.sql` for one, and the down migration `NNN-name.down.sql`
+ * (`NNN-name.sqlite.down.sql`), without which it is irreversible. Numbers run from 001 without
+ * gaps.
  *
  * @throws {MigrationError}
  */
@@ -87,7 +88,7 @@ async function readMigration(
   return { name, path, up, down, checksum: checksumOf(up) }
 }
 
-/** Of a migration's text: hex of its SHA-256. */
+/** The SHA-256 of a migration's text, hexadecimal. */
 export const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function pick(

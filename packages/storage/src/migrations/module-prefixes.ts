@@ -3,8 +3,8 @@ import type { LedgerEntry } from '../port/storage.ts'
 import { isOwn, type SchemaObject } from './foreign-change.ts'
 
 /**
- * The prefixes under which `module` has made its tables.
- * @throws {MigrationError} where they are not known, or not its alone
+ * The table prefixes of `module`.
+ * @throws {MigrationError} if they are unknown, or another module shares them
  */
 export function prefixesOf(ledger: readonly LedgerEntry[], module: string): string[] {
   const prefixes = new Set<string>()

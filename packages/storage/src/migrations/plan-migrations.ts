@@ -3,11 +3,11 @@ import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { MigrationFile } from './migration-files.ts'
 
 /**
- * The files of a set that are still to be applied, in order. The schema may be ahead of the package: a newer
- * version was here, or its installation was cut short, and migrations leave the statements of the version before
+ * The pending files of a set, in order. The schema may be ahead of the package: a newer version was
+ * installed, or its installation was interrupted. Migrations keep the previous version's statements
  * working.
  *
- * @throws {MigrationError} where what was applied up to the package's last migration is not what it holds
+ * @throws {MigrationError} if the applied migrations differ from the package's, up to its last one
  */
 export function planMigrations<File extends MigrationFile>(
   set: MigrationSet,

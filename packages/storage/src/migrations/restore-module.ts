@@ -11,7 +11,8 @@ import { isOwnObject, prefixesOf } from './module-prefixes.ts'
 /**
  * See `Storage.restoreModule`.
  * @param entries the ledger of the file
- * @param copy makes the tables with these prefixes, with their rows and those of the ledger; answers the tables
+ * @param copy makes the tables with these prefixes, with their rows and ledger rows; returns the
+ * tables
  */
 export function* restoreModule(
   dialect: Dialect,

@@ -36,8 +36,8 @@ interface Undoable extends LedgerEntry {
 const nameOf = ({ module, name }: AppliedMigration) => `${name} of ${module}`
 
 /**
- * Those of the ledger that are meant, newest first.
- * @throws {MigrationError} where one cannot be undone, or not alone
+ * The selected ledger entries, newest first.
+ * @throws {MigrationError} if one cannot be undone, or not alone
  */
 function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMigration[]): Undoable[] {
   const isMeant = (entry: LedgerEntry) =>

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
 
 /**
- * Runs a generator to its end. The error of a step is thrown into it, and it may go on; where the error `ends` all, it is left
- * where it is.
+ * Runs a generator to its end. The error of a step is thrown into it, and it may continue; after an
+ * error that `ends` everything it stays where it is.
  */
 export function drive<Step, Result>(
   generator: Generator<Step, Result, any>,
@@ -24,7 +24,7 @@ export function drive<Step, Result>(
   return next.value
 }
 
-/** The same where a step takes its time. */
+/** The same for asynchronous steps. */
 export async function driveAsync<Step, Result>(
   generator: Generator<Step, Result, any>,
   take: (step: Step) => Promise<unknown>,

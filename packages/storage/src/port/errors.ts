@@ -1,14 +1,17 @@
 import { DatabaseError } from '@mortise/module-sdk'
 
-/** A migration that cannot be applied; the message names the file, says why and what to do. */
+/** A migration that cannot be applied; the message names the file, the reason and the remedy. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-/** What would be taken away is needed by another host of the database; the message says which and for what. */
+/**
+ * Another host of the database needs what would be removed; the message names the host and the
+ * reason.
+ */
 export class StillNeededError extends MigrationError {}
 
-/** What only SQLite can do, asked of another engine; the message says what to do instead. */
+/** Only SQLite supports the operation; the message names the alternative. */
 export class EngineError extends Error {
   override readonly name = 'EngineError'
 }
@@ -18,7 +21,7 @@ export class StorageUnreachableError extends Error {
   override readonly name = 'StorageUnreachableError'
 }
 
-/** There is no database where one was expected; the message says where. */
+/** An expected database is missing; the message says where. */
 export class NoDatabaseError extends Error {
   override readonly name = 'NoDatabaseError'
 }
@@ -29,8 +32,8 @@ export class StorageBusyError extends Error {
 }
 
 /**
- * The file or the disk can no longer be trusted: the process has to stop. `unknown-outcome` where a COMMIT has failed;
- * nothing was changed otherwise.
+ * The file or the disk can no longer be trusted, so the process must stop. `unknown-outcome` after
+ * a failed COMMIT; otherwise nothing was changed.
  */
 export class BrokenStorageError extends DatabaseError {
   constructor(
@@ -41,38 +44,41 @@ export class BrokenStorageError extends DatabaseError {
     super(kind, message, options)
   }
 
-  /** What is asked of the storage from then on fails with this: none of it was tried. */
+  /** The error of every later call to the storage: none of them was tried. */
   get afterwards(): BrokenStorageError {
     return new BrokenStorageError(this.message, { cause: this })
   }
 }
 
-/** SQLite got no file, no folder or no memory to work with: the transaction is undone, and the database is sound. */
+/**
+ * SQLite got no file, folder or memory to work with: the transaction is rolled back, and the
+ * database is intact.
+ */
 export class ShortageError extends DatabaseError {
   constructor(message: string, options?: ErrorOptions) {
     super('unavailable', message, options)
   }
 }
 
-/** Whether a write found no room and left nothing. */
+/** Whether a write failed for lack of space and was rolled back. */
 export const isFull = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.kind === 'full'
 
-/** Whether a transaction failed for want of room, files or memory, and can be undone. */
+/** Whether a transaction failed for lack of space, files or memory, and can be rolled back. */
 export const isShortage = (error: unknown): error is DatabaseError =>
   isFull(error) || error instanceof ShortageError
 
-/** A statement for people. */
+/** Shortens a statement for messages. */
 export function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length > 200 ? `${line.slice(0, 200)}…` : line
 }
 
-/** Whether a write failed since none are taken for a while. */
+/** Whether a write failed because writes are refused for now. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ShortageError ||
   (error instanceof DatabaseError && (error.kind === 'full' || error.kind === 'held'))
 
-/** Whether `logRefusals` tells it: each request meets it until it is over. */
+/** Whether `logRefusals` logs it: every request gets this error until the cause ends. */
 export const isLoggedElsewhere = (error: unknown): boolean =>
   isRefusal(error) || (error instanceof DatabaseError && error.kind === 'unavailable')

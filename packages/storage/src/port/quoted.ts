@@ -1,2 +1,2 @@
-/** A name as SQL writes it. */
+/** Quotes an SQL identifier. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`

@@ -1,9 +1,9 @@
 import { DatabaseError } from '@mortise/module-sdk'
 
-/** How many rows a read answers at most: a module that handles more of them at once keeps all callers waiting. */
+/** Row limit of a read: a module that handles more rows at once keeps all callers waiting. */
 export const MOST_ROWS = 100_000
 
-/** @throws {DatabaseError} `refused` where a read answers more rows than it may */
+/** @throws {DatabaseError} `refused` for a read with too many rows */
 export function assertFewRows(count: number, text: string): void {
   if (count <= MOST_ROWS) return
   throw new DatabaseError(

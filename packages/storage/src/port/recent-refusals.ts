@@ -1,18 +1,18 @@
-/** For how long after a write was refused the next one counts as the same trouble, in milliseconds. */
+/** How long after a refused write the next one counts as the same trouble, in milliseconds. */
 const LINGER = 10_000
 
-/** The writes for which there was no room, as they come. */
+/** Counts the writes refused for lack of space. */
 export class RecentRefusals {
   #count = 0
   #reason = ''
   #until = Number.NEGATIVE_INFINITY
 
-  /** How many there were. */
+  /** Refusals so far. */
   get count(): number {
     return this.#count
   }
 
-  /** Why the last one was refused; undefined once that is a while ago. */
+  /** The reason of the last refusal; undefined after a while. */
   get reason(): string | undefined {
     return performance.now() < this.#until ? this.#reason : undefined
   }

@@ -1,10 +1,11 @@
 /**
- * Statements that would take the transaction, the connection or the file away from the storage engine, of whichever.
- * Judged by their text, without comments, string literals and quoted names: a keyword inside those is none.
+ * Statements that would take the transaction, the connection or the file away from a storage
+ * engine. Their text decides, without comments, string literals and quoted names, whose words are
+ * no keywords.
  */
 const OPAQUE = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|(\$\w*\$)[\s\S]*?\1/g
 
-// SQLite skips leading semicolons, and runs some pragmas when it merely explains them.
+// SQLite skips leading semicolons, and runs some pragmas even under EXPLAIN.
 const FIRST_WORD = /^[\s;]*(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?([A-Z]+)/i
 const REFUSED_FIRST_WORDS = new Set([
   'BEGIN',
@@ -34,12 +35,15 @@ const ENDS_TRANSACTION = /\b(?:OR|CONFLICT)\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK
 const DEFERRED_KEY = /\bINITIALLY\s+DEFERRED\b/i
 const CREATE_TRIGGER = /^\s*CREATE\s+(?:TEMP\s+|TEMPORARY\s+)?TRIGGER\b/i
 
-/** Why a module may not run this statement, or undefined where it may. */
+/** The reason why a module may not run this statement; undefined if it may. */
 export function refusedStatement(text: string): string | undefined {
   return refusal(skeleton(text))
 }
 
-/** Why this migration may not run, or undefined where it may. `text` holds any number of statements. */
+/**
+ * The reason why this migration may not run; undefined if it may. `text` holds any number of
+ * statements.
+ */
 export function refusedMigration(text: string): string | undefined {
   const bare = skeleton(text)
   if (DEFERRED_KEY.test(bare)) {
@@ -67,7 +71,7 @@ function skeleton(text: string): string {
   return text.replace(OPAQUE, (part) => (part.startsWith('--') || part.startsWith('/*') ? ' ' : "''"))
 }
 
-/** The body of a trigger has semicolons of its own; it ends with END standing alone. */
+/** The body of a trigger contains semicolons; it ends with a separate END. */
 function splitStatements(bare: string): string[] {
   const statements: string[] = []
   let trigger: string | undefined

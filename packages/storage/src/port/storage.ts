@@ -1,18 +1,20 @@
 import type { Database, Sql } from '@mortise/module-sdk'
 
 export interface Refusing {
-  /** Why something is refused now; undefined while all is taken. */
+  /** The reason for refusals now; undefined otherwise. */
   readonly refusal: string | undefined
-  /** How often it was refused. */
+  /** Refusals so far. */
   readonly refused: number
 }
 
 /** The migrations of one module, or of the host itself (module `host`). */
 export interface MigrationSet {
   readonly module: string
-  /** Absolute path of the folder that holds `NNN-name.sql`. */
+  /** Absolute path of the folder with `NNN-name.sql`. */
   readonly directory: string
-  /** The prefix that every table, index, view and trigger made here must have: `cart` owns `cart` and `cart_*`. */
+  /**
+   * The required prefix of every table, index, view and trigger: `cart` owns `cart` and `cart_*`.
+   */
   readonly tables: string
 }
 
@@ -24,36 +26,38 @@ export interface AppliedMigration {
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** What the ledger remembers of an applied migration. */
+/** An applied migration in the ledger. */
 export interface LedgerEntry extends AppliedMigration {
   readonly checksum: string
-  /** Undoes it; null where it is irreversible. */
+  /** The down migration; null if irreversible. */
   readonly down: string | null
-  /** The prefix that its module had; null where an older host applied it, until the module migrates again. */
+  /**
+   * The prefix of its module; null if an older host applied it, until the module migrates again.
+   */
   readonly tables: string | null
   /** Epoch milliseconds. */
   readonly appliedAt: number
 }
 
 /**
- * Enough to make an empty SQLite database with the same schema and ledger, `openStorage({ schema })`: what modules
- * are tried on, whatever the engine of the application is.
+ * The schema and ledger with which `openStorage({ schema })` makes an empty SQLite database like
+ * this one. Modules are probed on it, whatever the engine of the application is.
  */
 export interface DatabaseSchema {
-  /** In an order in which they can be run. */
+  /** In an executable order. */
   readonly statements: readonly string[]
   /** In order of application. */
   readonly ledger: readonly LedgerEntry[]
 }
 
-/** How much a database holds. */
+/** The contents of a database in numbers. */
 export interface DatabaseContents {
   readonly ledger: readonly LedgerEntry[]
-  /** The number of rows by table, what the engines keep for themselves aside. */
+  /** Rows by table, without the engines' own tables. */
   readonly rows: Readonly<Record<string, number>>
 }
 
-/** What was given back to the database, or taken from it. */
+/** Data restored to the database, or removed from it. */
 export interface ModuleData {
   readonly module: string
   /** The names of its tables. */
@@ -63,83 +67,94 @@ export interface ModuleData {
 /** The port that every storage engine implements; modules see only its `Database` half. */
 export interface Storage extends Database {
   readonly engine: Engine
-  /** Why it cannot be used now, in a sentence; undefined while it can. */
+  /** The reason why it cannot be used now, a sentence; undefined while it can. */
   readonly trouble: string | undefined
-  /** Why writes are refused now, while reads go on, in a sentence; undefined while they are taken. */
+  /**
+   * The reason why writes are refused now while reads continue, a sentence; undefined otherwise.
+   */
   readonly refusal: string | undefined
-  /** How many writes were refused so. */
+  /** Writes refused for that reason. */
   readonly refused: number
   /**
-   * SQLite: how large the write-ahead log is, in bytes, and why it cannot be written back into the database file; undefined
-   * elsewhere.
+   * SQLite: the size of the write-ahead log in bytes, and the error of its last checkpoint;
+   * otherwise undefined.
    */
   readonly wal: { readonly bytes: number; readonly failure: Error | undefined } | undefined
-  /** The reads and writes that failed since it could not be used. PostgreSQL only. */
+  /** Reads and writes that failed during an outage. PostgreSQL only. */
   readonly outage: Refusing
-  /** Connections for transactions now; undefined where there is one for all. */
+  /** The current connections for transactions; undefined if one serves all. */
   readonly pool: { readonly open: number; readonly idle: number; readonly waiting: number } | undefined
   /**
-   * Brings the schema up, in the order given. One call is one transaction, ledger rows included: all of it
-   * is applied, or nothing is.
-   * @returns what was applied, in order
+   * Applies migrations, in the given order. One call is one transaction, ledger rows included: all
+   * or nothing.
+   * @returns the applied migrations, in order
    * @throws {MigrationError}
    */
   migrate(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
-  /** What `migrate` would apply. @throws {MigrationError} where a file is unreadable, refused, or differs from what was applied */
+  /**
+   * The migrations that `migrate` would apply.
+   * @throws {MigrationError} for a file that is unreadable, refused, or differs from the applied
+   * one
+   */
   pending(sets: readonly MigrationSet[]): Promise<AppliedMigration[]>
-  /** What was applied, in order of application. */
+  /** The applied migrations, in order of application. */
   applied(): Promise<readonly (AppliedMigration & { readonly reversible: boolean })[]>
   /**
-   * Undoes these by the `down` that the ledger has, newest first, in one transaction with their ledger rows.
-   * Those that are not applied are skipped.
-   * @throws {MigrationError} naming the first that is irreversible, or on which a later one of its module rests;
-   *   nothing has changed then
+   * Undoes these migrations by the `down` in the ledger, newest first, in one transaction with
+   * their ledger rows. Skips those that are not applied.
+   * @throws {MigrationError} that names the first one that is irreversible, or that a later one of
+   * its module depends on; nothing has changed then
    */
   undo(migrations: readonly AppliedMigration[]): Promise<void>
   schema(): Promise<DatabaseSchema>
   /**
-   * Writes a copy as of one moment, while the database is read and written, to `file`: for its owner only,
-   * complete or not there, on the disk when it resolves. Replaces what is there.
+   * Writes a copy as of one moment to `file`, while the database is in use. The file is for its
+   * owner only, appears only when complete, and is durable when this resolves. Replaces an existing
+   * file.
    */
   copyTo(file: string): Promise<void>
   /**
-   * Drops the tables of a module that no longer serves, and its ledger rows, in one transaction. What was
-   * dropped already is skipped.
+   * Drops the tables of a module that no longer serves, and its ledger rows, in one transaction.
+   * Skips what is dropped already.
    * @param record a statement of the same transaction, unless there was nothing to drop
-   * @throws {MigrationError} where others depend on them; nothing has changed then
+   * @throws {MigrationError} if others depend on them; nothing has changed then
    */
   purge(module: string, record?: Sql): Promise<ModuleData>
   /**
-   * Brings tables, rows and ledger rows of one module back from a file that `extractModule` has made. Those
-   * that are there already are left alone.
-   * @param sets the migrations of all packages at hand, for a file that was made on another engine
-   * @param record a statement of the same transaction, unless all was there already
-   * @throws {MigrationError} where something else is in their place; nothing has changed then
+   * Restores tables, rows and ledger rows of one module from a file of `extractModule`. Leaves
+   * existing ones alone.
+   * @param sets the migrations of all available packages, for a file from another engine
+   * @param record a statement of the same transaction, unless everything existed
+   * @throws {MigrationError} if something else is in their place; nothing has changed then
    */
   restoreModule(file: string, sets?: readonly MigrationSet[], record?: Sql): Promise<ModuleData>
-  /** Gives every row of the outbox that was committed without a position the next one, in the order of their changes. */
+  /**
+   * Gives every committed outbox row without a position the next one, in the order of their
+   * changes.
+   */
   sequenceOutbox(): Promise<void>
   /**
-   * Calls `listener` after rows of the outbox were committed through this storage, or, on PostgreSQL, given their positions
-   * through any other: late or in vain now and then, and not for what others do while the server cannot be reached.
-   * @returns what ends it
+   * Calls `listener` after a commit of outbox rows through this storage, or, on PostgreSQL, after
+   * any other host has given them positions. Some calls come late or without need; changes by other
+   * hosts during an outage cause none.
+   * @returns a function that ends it
    */
   onOutbox(listener: () => void): () => Promise<void>
   /**
-   * Refuses every write from now on, as `held`; resolves when those that were begun are done. SQLite only.
+   * Refuses every write from now on, as `held`; resolves when earlier writes are done. SQLite only.
    * @throws {EngineError}
    */
   hold(): Promise<void>
-  /** Takes writes again. */
+  /** Accepts writes again. */
   release(): void
-  /** Finishes what is queued, checkpoints, closes. What is asked of it afterwards rejects. */
+  /** Finishes queued work, runs a checkpoint and closes. Later calls reject. */
   close(): Promise<void>
 }
 
-/** Hears how writing goes, on the way of each write. */
+/** Observes writes. Called for each write. */
 export interface StorageObserver {
-  /** SQLite: so many transactions had one COMMIT, which took so long. */
+  /** SQLite: one COMMIT with its number of transactions and its duration. */
   committed(transactions: number, milliseconds: number): void
-  /** PostgreSQL: work is tried again. */
+  /** PostgreSQL: a retry. */
   retried(): void
 }
