@@ -1,6 +1,6 @@
 import { Failure } from '../failures/index.ts'
 
-/** For what completes nothing itself, and cannot go on without. */
+/** For code that needs the interrupted change completed, and does not complete it. */
 export function interrupted(): Failure {
   return new Failure(
     'refused',
