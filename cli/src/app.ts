@@ -14,9 +14,10 @@ import { Terminal, type TerminalStreams } from './terminal/terminal.ts'
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /**
- * Runs the `app` command and says on `streams` what came of it.
- * @param argv without the program's own name
- * @param pinned why the host that the application pins cannot run it: only what may mend that does then
+ * Runs the `app` command and writes its result to `streams`.
+ * @param argv without the program name
+ * @param pinned the reason why the pinned host cannot run the command; only commands that can
+ * repair that run then
  * @returns the exit code
  */
 export async function app(
@@ -24,7 +25,7 @@ export async function app(
   streams: TerminalStreams,
   pinned?: Failure,
 ): Promise<number> {
-  // Commander has no help about help.
+  // Commander has no help text for `help`.
   if (argv[0] === 'help' && argv[1] === 'help') return await app(argv.slice(1), streams, pinned)
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
@@ -36,7 +37,7 @@ export async function app(
     await root.parseAsync(withoutBareWait(argv), { from: 'user' })
     return 0
   } catch (error) {
-    // Commander answers the help of no command with its own.
+    // For `help` of an unknown command Commander prints its general help.
     const unknown = isHelp(error) ? unknownCommand(root.args) : undefined
     if (unknown !== undefined) return await app([unknown, ...own.filter(isCommon)], streams)
     if (error instanceof CommanderError && error.exitCode === 0) {
@@ -49,7 +50,7 @@ export async function app(
   }
 }
 
-/** @param help where commander's own output goes, in pieces */
+/** @param help collects commander's own output, in pieces */
 function program(terminal: Terminal, help: string[], pinned: Failure | undefined): Commander {
   const root = new Commander('app')
     .description('Makes a Mortise application, installs modules into it and runs it.')
@@ -107,7 +108,10 @@ const wait = [
   'wait while another command changes the application, without a number for as long as it takes',
 ] as const
 
-/** What follows `--wait` is its time only where it is a number: `app module-install --wait api-cart`. */
+/**
+ * The word after `--wait` is its value only if it is a number: `app module-install --wait
+ * api-cart`.
+ */
 function withoutBareWait(argv: readonly string[]): string[] {
   const at = argv.indexOf('--wait')
   const isOption = at !== -1 && !argv.slice(0, at).includes('--')
@@ -145,7 +149,7 @@ function isHelp(error: unknown): boolean {
   return error instanceof CommanderError && error.code.startsWith('commander.help')
 }
 
-/** @param words what is left of the call without the options of `app` itself */
+/** @param words the arguments after the options of `app` itself */
 function unknownCommand(words: readonly string[]): string | undefined {
   const name = words.find((word) => word !== 'help')
   return name?.startsWith('-') || commands.some((command) => command.name === name) ? undefined : name

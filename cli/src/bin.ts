@@ -1,20 +1,20 @@
 import { pinnedHost, runPinned } from './application/pinned-host.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 
-// What the command, the host and their libraries make (npm's cache, too) is never for a group or everyone to write,
-// whatever the umask allows. What is private has a mode of its own where it is made.
+// Files of the command, the host and their libraries (also npm's cache) are never writable for a
+// group or everyone, whatever the umask. Private files set a stricter mode where they are created.
 process.umask(process.umask(0o077) | 0o022)
 
-// Whoever reads may stop before the end, as `head` does; a host goes on serving then.
+// A reader may close the pipe before the end, as `head` does. A host continues to serve then.
 let lost: NodeJS.ErrnoException | undefined
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') lost = error
 })
-// Nor does a host end since its log is on a full disk.
+// A host also continues when its log is on a full disk.
 process.stderr.on('error', () => {})
 
 const argv = process.argv.slice(2)
-// Where nothing is left that could settle what is awaited, Node would end with 13.
+// If a promise can never settle, Node would exit with 13.
 process.exitCode = exitCodes.unexpected
 const pinned = pinnedHost(argv)
 if (pinned === undefined) await run()
@@ -26,14 +26,14 @@ else {
   )
 }
 
-/** @param failure of the pinned host: commands that can mend it run all the same */
+/** @param failure the failure of the pinned host; commands that can repair it still run */
 async function run(failure?: Failure): Promise<void> {
   const { app } = await import('./app.ts')
   process.once('exit', sayEndedEarly)
   process.exitCode = await app(argv, process, failure)
   process.off('exit', sayEndedEarly)
-  // Whatever a library left open (a keep-alive socket, a timer) does not keep a finished command waiting; what was
-  // written to a pipe is out before it ends.
+  // A handle that a library left open (a keep-alive socket, a timer) must not delay a finished
+  // command. Output to a pipe is flushed before the exit.
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
   )

@@ -27,15 +27,15 @@ import {
 } from '@mortise/host'
 import { lostConfig, noPlaceForApplication } from '../failures/index.ts'
 
-// An application folder: app.config.json and modules.lock.json, which are committed; `.app/` and `data/`, which are
-// not. `.app/` is therefore missing in a fresh clone, and what is missing is made again: no file that exists is ever
-// overwritten, but the generated schema.
+// An application folder. app.config.json and modules.lock.json are committed; `.app/` and `data/`
+// are not. A fresh clone has no `.app/`, so commands recreate what is missing. They never overwrite
+// an existing file, except the generated schema.
 
 const schemaPath = '.app/app.config.schema.json'
 
 /**
- * Makes what an application folder lacks.
- * @returns the paths that were made, relative to it
+ * Creates the missing parts of an application folder.
+ * @returns the created paths, relative to the folder
  */
 export async function completeApplication(directory: string): Promise<string[]> {
   await makeMissing(directory)
@@ -51,15 +51,15 @@ export async function completeApplication(directory: string): Promise<string[]> 
     ...(await completeClone(directory)),
     await makeIdentity(directory),
     await makeFile(join(directory, '.gitignore'), '.app/\ndata/\n'),
-    // Last: with it the folder is an application.
+    // This file makes the folder an application, so it comes last.
     await makeFile(configFile(directory), `${JSON.stringify(config, null, 2)}\n`),
   ]
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
 }
 
 /**
- * An application with nothing installed says so in its lock.
- * @throws {LockFileError} where something was installed here: a lost lock is no empty one
+ * Creates the lock file of an application without modules.
+ * @throws {LockFileError} if something was installed here: the lock file was lost, not absent
  */
 async function makeLock(directory: string): Promise<string | undefined> {
   if (existsSync(lockFilePath(directory))) return undefined
@@ -69,12 +69,14 @@ async function makeLock(directory: string): Promise<string | undefined> {
   return lockFilePath(directory)
 }
 
-/** In a fresh clone, which has no `.app/`, allows a new database: nothing was ever here that could be lost. */
+/**
+ * Allows a new database in a fresh clone. Without `.app/`, there was no earlier database to lose.
+ */
 export async function beginInClone(directory: string): Promise<void> {
   if (!existsSync(join(directory, '.app'))) await writeIdentity(directory, newIdentity)
 }
 
-/** Allows a new database, unless there is one. */
+/** Allows a new database, unless an identity exists. */
 async function makeIdentity(directory: string): Promise<string | undefined> {
   if ((await readIdentity(directory)) !== undefined) return undefined
   const config = await readConfig(directory).catch(() => undefined)
@@ -83,25 +85,28 @@ async function makeIdentity(directory: string): Promise<string | undefined> {
   return identityFile(directory)
 }
 
-/** Allows another or a new database, or another secret, at the next start: what `part` has null. */
+/** Allows another database or secret at the next start, for each member that is null in `part`. */
 export async function renewIdentity(directory: string, part: Partial<Identity>): Promise<void> {
   await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
 }
 
-/** What to say where `made` has a new secret in an application that may have had another one. */
+/**
+ * The note for the user if `made` contains a new secret and the application may have had another
+ * one.
+ */
 export function newSecretNote(directory: string, made: readonly (string | undefined)[]): string | undefined {
   if (!made.includes(secretFile(directory)) || process.env.APP_SECRET) return undefined
   return `Made a new secret, ${secretFile(directory)}: tokens that were signed with a former one no longer hold.`
 }
 
-/** Makes what is not committed, where it is missing. */
+/** Creates missing files that are not committed. */
 export async function completeClone(directory: string): Promise<(string | undefined)[]> {
   return [
     await makeMissing(join(directory, '.app'), 0o700),
-    // Here, so that the host may read what root leaves there.
+    // The command creates this folder, so that the host can read the files that root leaves in it.
     await makeMissing(join(directory, '.app', 'audit'), 0o700),
     await makeMissing(join(directory, 'data'), 0o700),
-    // One that is lost is missed at the start.
+    // The start reports a lost secret.
     (await readIdentity(directory))?.secret
       ? undefined
       : await makeFile(secretFile(directory), `${randomBytes(32).toString('base64url')}\n`, 0o600),
@@ -110,9 +115,9 @@ export async function completeClone(directory: string): Promise<(string | undefi
 }
 
 /**
- * Writes the schema that editors complete app.config.json with: the host's, and the settings of what is
- * installed.
- * @returns the file, where it had to be written
+ * Writes the schema of app.config.json for editors: the host's settings and those of the installed
+ * modules.
+ * @returns the file, if it had to be written
  */
 export async function writeConfigSchema(directory: string): Promise<string | undefined> {
   const file = join(directory, schemaPath)
@@ -123,7 +128,7 @@ export async function writeConfigSchema(directory: string): Promise<string | und
   return file
 }
 
-/** A replacer of JSON.stringify. */
+/** A replacer for JSON.stringify. */
 const forWriters = (_key: string, value: unknown) =>
   typeof value === 'object' && value !== null ? withoutDefaulted(value as never) : value
 

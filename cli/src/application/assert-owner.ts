@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { notOwner } from '../failures/index.ts'
 
 /**
- * Refuses a folder, or a `.app` in it, that belongs to another user. Root may write there, but leaves files that
- * the owner cannot replace; code of modules would run with the rights of the wrong user.
+ * Rejects an application folder, or its `.app`, that belongs to another user. Root could write
+ * there, but its files could not be replaced by the owner, and module code would run with the
+ * rights of the wrong user.
  * @throws {Failure} `not-owner` (4)
  */
 export function assertOwner(directory: string, user = process.geteuid?.()): void {
@@ -16,7 +17,7 @@ export function assertOwner(directory: string, user = process.geteuid?.()): void
   }
 }
 
-/** Undefined where there is nothing, or nothing can be seen. */
+/** Undefined if there is nothing, or nothing visible. */
 function ownerOf(path: string): Stats | undefined {
   try {
     return statSync(path)

@@ -1,12 +1,12 @@
 import { ConfigError, configFile, parseJson, readText } from '@mortise/host'
 
-/** app.config.json as it stands: nothing filled in, nothing overridden. */
+/** app.config.json as it is in the file, without defaults or environment variables. */
 export interface ConfigText {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** @throws {ConfigError} where it holds no JSON object */
+/** @throws {ConfigError} if the file is not a JSON object */
 export async function readConfigText(directory: string): Promise<ConfigText> {
   const text = await readText(configFile(directory))
   return { text, json: parseConfig(text, configFile(directory)) }
@@ -18,7 +18,7 @@ export function parseConfig(text: string, file: string): Record<string, unknown>
   throw new ConfigError(`${file} must hold a JSON object`)
 }
 
-/** The value at `path`; undefined where there is none. */
+/** The value at `path`, or undefined. */
 export function valueAt(json: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => {
     const isObject = typeof at === 'object' && at !== null

@@ -1,9 +1,9 @@
 import { type Node, parseTree } from 'jsonc-parser'
 
-// Changes one value in the text of a JSON document and leaves every other byte of it alone: app.config.json is
-// a person's file. The text must be valid JSON that holds an object.
+// Changes one value in the text of a JSON document and keeps every other byte, because a person
+// edits app.config.json too. The text must be a valid JSON object.
 
-/** The same text with `value` at `path`; objects that are missing on the way are made. */
+/** The text with `value` at `path`. Creates missing objects on the path. */
 export function setInJson(text: string, path: readonly string[], value: unknown): string {
   const { object, depth, member } = find(text, path)
   if (member) {
@@ -20,7 +20,7 @@ export function setInJson(text: string, path: readonly string[], value: unknown)
   return insert(text, object, key, nested)
 }
 
-/** The same text without the member at `path`, nor the objects that it leaves empty. */
+/** The text without the member at `path`, and without the objects that become empty. */
 export function unsetInJson(text: string, path: readonly string[]): string {
   const { object, member } = find(text, path)
   if (!member) return text
@@ -38,11 +38,14 @@ const keyOf = ({ children }: Node): unknown => children?.[0]?.value
 const memberValue = ({ children }: Node): Node => children?.[1] as Node
 const endOf = ({ offset, length }: Node): number => offset + length
 
-/** The deepest object on `path` that is there, how much of the path leads to it, and the member at the path's end. */
+/**
+ * The deepest existing object on `path`, the length of the path to it, and the member at the end of
+ * the path.
+ */
 function find(text: string, path: readonly string[]) {
   let object = parseTree(text) as Node
   for (const [depth, key] of path.entries()) {
-    // JSON.parse takes the last value of a repeated key.
+    // For a repeated key, JSON.parse takes the last value.
     const member = membersOf(object).findLast((candidate) => keyOf(candidate) === key)
     if (!member || depth === path.length - 1) return { object, depth, member }
     object = memberValue(member)
@@ -61,13 +64,13 @@ function insert(text: string, object: Node, key: string, value: unknown): string
   return splice(text, object.offset, endOf(object), lines ? `{\n${own}${member}\n${outer}}` : `{${member}}`)
 }
 
-/** A value as text, in lines where the document is. */
+/** A value as text, on several lines if the document has several. */
 function written(text: string, value: unknown, indentation: string): string {
   if (!text.includes('\n')) return JSON.stringify(value)
   return JSON.stringify(value, null, unitOf(text)).replaceAll('\n', `\n${indentation}`)
 }
 
-/** What one level is indented by. */
+/** The indentation of one level. */
 const unitOf = (text: string) => /\n([ \t]+)\S/.exec(text)?.[1] ?? '  '
 
 const indentationAt = (text: string, at: number) =>

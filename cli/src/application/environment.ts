@@ -9,13 +9,14 @@ import {
 } from '@mortise/host'
 import { envFileUnreadable, otherDatabaseVariable, otherSecretVariable } from '../failures/index.ts'
 
-// A command and the host of its application use the same database and the same secret. Both come from the running host;
-// without one, from APP_… variables, then from `envFile` of app.config.json, then from the files.
+// A command and the host of its application use the same database and the same secret. Both come
+// from the running host. If no host runs, they come from APP_… variables, then `envFile` of
+// app.config.json, then the files.
 
 const fromFile = new Set<string>()
 const taken = new Set<string>()
 
-/** Takes back what one call of the command has added to the environment. */
+/** Removes the variables that one call of the command added to the environment. */
 export function resetEnvironment(): void {
   for (const names of [fromFile, taken]) {
     for (const name of names) delete process.env[name]
@@ -23,11 +24,14 @@ export function resetEnvironment(): void {
   }
 }
 
-/** The environment without what this command has taken from the running host. */
+/** The environment without the variables from the running host. */
 export const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !taken.has(name)))
 
-/** Adds the variables of `envFile` to the environment; those that are set already win. @throws {Failure} */
+/**
+ * Adds the variables of `envFile` to the environment. Variables that are already set win.
+ * @throws {Failure}
+ */
 export async function loadOwnEnvFile(directory: string): Promise<void> {
   const name = await readEnvFileSetting(directory)
   if (name === undefined) return
@@ -43,10 +47,10 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
 
 /**
  * Uses the database and the secret of the running host.
- * @throws {Failure} where a variable that is set here names another one
+ * @throws {Failure} if a variable that is set here has another value
  */
 export async function takeHostEnvironment(directory: string): Promise<void> {
-  // A host that hangs is what some commands mend, and others do without.
+  // Some commands repair a hanging host, and others can work without it.
   const host = await callRunningHost(directory, 'environment').catch(() => undefined)
   if (host === undefined) return
   const own = await readConfig(directory).catch(() => undefined)

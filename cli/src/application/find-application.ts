@@ -4,8 +4,9 @@ import { lostConfig, noApplication } from '../failures/index.ts'
 import { assertOwner } from './assert-owner.ts'
 
 /**
- * The application folder: `given`, or the nearest folder upwards from `from` that holds app.config.json.
- * @throws {Failure} where there is none, or it is not to be seen
+ * The application folder: `given`, or the nearest folder from `from` upwards with an
+ * app.config.json.
+ * @throws {Failure} if there is none, or it cannot be read
  */
 export function findApplication(given: string | undefined, from: string): string {
   const start = resolve(from, given ?? '.')
@@ -19,7 +20,10 @@ export function findApplication(given: string | undefined, from: string): string
   throw noApplication({ where })
 }
 
-/** The same, for a command: every one is for the owner of the application alone. @throws {Failure} */
+/**
+ * The application folder for a command. Only its owner may run commands.
+ * @throws {Failure}
+ */
 export function ownApplication(given: string | undefined, from: string): string {
   const directory = findApplication(given, from)
   assertOwner(directory)

@@ -2,7 +2,9 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Does `work`, and has an error of a full or a failing disk name the folder, where it names no file. */
+/**
+ * Runs `work`. If it fails on a full or broken disk and the error names no file, adds the folder.
+ */
 export async function namingFullFolder<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -18,7 +20,7 @@ export async function namingFullFolder<Result>(
   }
 }
 
-/** The folder with the least room, the first where they are alike. */
+/** The folder with the least free space; the first of equals. */
 async function fullest(folders: readonly string[]): Promise<string | undefined> {
   const rooms = await Promise.all(
     folders.map(async (folder) => {

@@ -8,14 +8,14 @@ import {
 } from '@mortise/host'
 import { stillServed } from '../failures/index.ts'
 
-/** Another host of the same database that serves something else than the one that runs here. */
+/** Another host of the same database, with different modules from the host that runs here. */
 export interface DifferingHost
   extends Pick<ServingHost, 'machine' | 'pid' | 'url' | 'version' | 'generation'> {
-  /** In words, one for each module: `api-cart 1.0.0 (here 1.1.0)`. */
+  /** For people, one per module: `api-cart 1.0.0 (here 1.1.0)`. */
   readonly differences: readonly string[]
 }
 
-/** Empty where all serve alike, or no host runs here. */
+/** Empty if all hosts serve the same modules, or no host runs here. */
 export async function differingHosts(directory: string): Promise<DifferingHost[]> {
   const { self, others } = (await callRunningHost(directory, 'hosts').catch(unknownHosts)) ?? {}
   if (self === undefined || others === undefined) return []
@@ -26,14 +26,14 @@ export async function differingHosts(directory: string): Promise<DifferingHost[]
   })
 }
 
-/** An older host knows nothing of others; one that cannot reach the database has said so elsewhere. */
+/** An older host does not know other hosts. A host without its database reports that elsewhere. */
 function unknownHosts(error: unknown): undefined {
   if (!(error instanceof HostRefusedError)) throw error
 }
 
 /**
- * @param modules ids of what is about to be removed here, with its data
- * @throws {Failure} where another host of the database serves one of them
+ * @param modules ids of the modules to remove, with their data
+ * @throws {Failure} if another host of the database serves one of them
  */
 export async function assertServedNowhereElse(directory: string, modules: readonly string[]): Promise<void> {
   for (const host of await hostsElsewhere(directory)) {
@@ -43,7 +43,7 @@ export async function assertServedNowhereElse(directory: string, modules: readon
   }
 }
 
-/** The hosts of the database, the processes of the one that runs here aside. */
+/** The hosts of the database, except the processes of the host that runs here. */
 async function hostsElsewhere(directory: string): Promise<readonly ServingHost[]> {
   const { self, others } = await callApplication(directory, 'hosts')
   const { workers = [], silentWorkers = [] } = (await callRunningHost(directory, 'state')) ?? {}

@@ -4,19 +4,23 @@ import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { findApplication } from './find-application.ts'
 
-// Where an application pins a host (`app host-upgrade`), the command that was called continues in that one, in the
-// same process. The one that was called may be older or newer: what is read here of modules.lock.json, and the
-// name of the folder in the store, are the contract between all versions. Nothing of the host is loaded for it.
+// If an application pins a host (`app host-upgrade`), the command continues in that host's version,
+// in the same process. The called command may be older or newer. So the parts of modules.lock.json
+// read here, and the folder name in the store, are a contract between all versions. This loads no
+// code of the host.
 
 export interface PinnedHost {
   readonly version: string
-  /** Its `bin.js`, there or not. */
+  /** The path of its `bin.js`, which may be missing. */
   readonly program: string
-  /** The user id of its owner, where that is neither this user nor root: nobody runs a stranger's code by looking into a folder. */
+  /**
+   * The user id of its owner, if that is neither this user nor root. Looking into a folder must not
+   * run another user's code.
+   */
   readonly stranger: number | undefined
 }
 
-/** Commands that are about no application that exists. */
+/** Commands that need no existing application. */
 const withoutApplication = ['init', 'help', 'module-new', 'module-check']
 
 /** The folder of this package. */
@@ -25,13 +29,16 @@ export const ownFolder = realpathSync(join(import.meta.dirname, '..', '..'))
 const calledFrom = Symbol.for('@mortise/cli: the package that was called')
 const shared = globalThis as { [calledFrom]?: string }
 
-/** The folder of the package that was called: another than `ownFolder` where that one has continued in this one. */
+/**
+ * The folder of the called package. It differs from `ownFolder` if that package continued in this
+ * one.
+ */
 export const calledFolder = (): string => shared[calledFrom] ?? ownFolder
 
 /**
- * The host that this call continues in: the one that its application pins, unless it is this one, or
+ * The host in which this call continues: the pinned one. Undefined if that is this host, or if
  * MORTISE_UNPINNED is set.
- * @param argv without the program's own name
+ * @param argv without the program name
  */
 export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
   if (process.env.MORTISE_UNPINNED || shared[calledFrom] !== undefined) return undefined
@@ -47,11 +54,14 @@ export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
     if (isOwn(program)) return undefined
     return { version: host.version, program, stranger: strangerOf(program) }
   } catch {
-    return undefined // no application, no lock, no pin, or one that is wrong: the command tells
+    return undefined // no application, lock file or pin, or a wrong one: the command reports it
   }
 }
 
-/** Runs the call in the pinned host. @throws {Error} where that cannot be loaded */
+/**
+ * Runs the call in the pinned host.
+ * @throws {Error} if the host cannot be loaded
+ */
 export async function runPinned({ program }: PinnedHost): Promise<void> {
   shared[calledFrom] = ownFolder
   try {
@@ -62,7 +72,7 @@ export async function runPinned({ program }: PinnedHost): Promise<void> {
   }
 }
 
-/** The command and the value of --dir, which is the only option that may precede it with a value. */
+/** The command and the value of --dir, the only option with a value that may come before it. */
 function readCall(argv: readonly string[]): { command?: string; directory?: string } {
   const call: { command?: string; directory?: string } = {}
   for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {

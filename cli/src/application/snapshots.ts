@@ -1,8 +1,9 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-// Before a change migrates the database, a copy of it is made: `.app/snapshots/<generation>.db`, by the generation
-// that it served until then. It goes when that generation cannot be gone back to any more.
+// Before a change migrates the database, it copies the database to
+// `.app/snapshots/<generation>.db`, named after the generation that used it until then. The
+// snapshot is deleted when a rollback to that generation is no longer possible.
 
 export interface Snapshot {
   readonly generation: number
@@ -18,7 +19,7 @@ export const snapshotFile = (directory: string, generation: number) =>
 
 export const isSnapshot = (name: string) => /^\d+\.db$/.test(name)
 
-/** All that there are, oldest first. */
+/** All snapshots, oldest first. */
 export async function readSnapshots(directory: string): Promise<Snapshot[]> {
   const names = await readdir(snapshotsFolder(directory)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

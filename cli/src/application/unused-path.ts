@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-/** A path that is not taken: `path` with its `ending`, or `path-2` with it and so on. */
+/** A free path: `path` with its `ending`, or else `path-2` with it, and so on. */
 export function unusedPath(path: string, ending = ''): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? `${path}${ending}` : `${path}-${number}${ending}`

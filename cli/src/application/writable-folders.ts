@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { storeDirectory } from '@mortise/host'
 import { snapshotsFolder } from './snapshots.ts'
 
-/** The folders that commands write into. */
 export function writtenFolders(directory: string): string[] {
   const own = join(directory, '.app')
   const below = ['generations', 'audit', 'purged'].map((name) => join(own, name))
@@ -11,8 +10,8 @@ export function writtenFolders(directory: string): string[] {
 }
 
 /**
- * A folder that is not there is all right: who needs it makes it.
- * @throws {NodeJS.ErrnoException} where it is a file, or cannot be written
+ * Accepts a missing folder, because the code that needs it creates it.
+ * @throws {NodeJS.ErrnoException} if the path is a file, or the folder is not writable
  */
 export async function assertUsable(folder: string): Promise<void> {
   try {
@@ -23,6 +22,6 @@ export async function assertUsable(folder: string): Promise<void> {
   }
 }
 
-/** An error like those of the operating system. */
+/** An error in the form of the operating system's errors. */
 export const systemError = (code: string, path: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${code}: ${path}`), { code, path })

@@ -3,10 +3,10 @@ import type { Lock, OperatorRecord } from '@mortise/host'
 import { newId } from '@mortise/module-sdk'
 import { changesBetween } from './changes-between.ts'
 
-/** A record of what has begun: its outcome is still to be told. */
+/** The record of a change in progress, without an outcome yet. */
 export type BegunRecord = Omit<OperatorRecord, 'outcome'>
 
-/** The record of something that this user does now, on this machine. */
+/** The record of what this user does now, on this machine. */
 export function beginRecord(action: string, object: string, details: OperatorRecord['details']): BegunRecord {
   return {
     id: newId('audit'),
@@ -20,9 +20,9 @@ export function beginRecord(action: string, object: string, details: OperatorRec
 
 /**
  * The record of a change of the application.
- * @param command as it was called
- * @param object what is changed, where that is more than what is installed
- * @param generation the number of the generation that it makes
+ * @param command the command line
+ * @param object the object of the change, if it is more than the installed modules
+ * @param generation the number of the new generation
  */
 export function changeRecord(
   command: string,
@@ -41,7 +41,7 @@ export function changeRecord(
   })
 }
 
-/** Who runs the command, as the audit trail names them. */
+/** The user of the command, in the form for the audit trail. */
 function operator(): string {
   return `os:${nameOf()}`
 }
@@ -50,7 +50,7 @@ function nameOf(): string {
   try {
     return userInfo().username
   } catch {
-    // A container may run as a user that it has no name for.
+    // In a container, the user may have no name.
     return String(process.getuid?.())
   }
 }

@@ -6,7 +6,7 @@ export interface PackageChange {
   readonly text: string
 }
 
-/** What one lock has that the one before had not, and the other way round. */
+/** The packages that differ between two lock files. */
 export function changesBetween(before: Lock, after: Lock): PackageChange[] {
   const former = lockedPackages(before)
   const latter = lockedPackages(after)

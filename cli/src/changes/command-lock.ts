@@ -8,25 +8,25 @@ import { assertUsable, writtenFolders } from '../application/writable-folders.ts
 import { busy, type Failure, lockFileInUse } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
-/** How the command that was called waits for the lock of another. */
+/** How a command waits for the command lock. */
 export interface LockWait {
-  /** `--wait`: Infinity for as long as it takes. */
+  /** `--wait`. Infinity: without a limit. */
   readonly seconds: number
-  /** Says on the way that it waits. */
+  /** Tells the user that the command waits. */
   readonly note: (text: string) => void
 }
 
 const patience = new AsyncLocalStorage<LockWait>()
 
-/** Does `work`, in which `withCommandLock` waits for other commands. */
+/** Runs `work`; `withCommandLock` inside it waits for other commands. */
 export const withLockWait = <Result>(how: LockWait, work: () => Promise<Result>): Promise<Result> =>
   patience.run(how, work)
 
 /**
- * Does `work` while no other command changes the application. The lock is the operating system's, so it dies
- * with its owner.
+ * Runs `work` while no other command can change the application. The lock belongs to the operating
+ * system, which releases it when the process dies.
  * @throws {Failure} `busy`, after the time of `--wait`
- * @throws {NodeJS.ErrnoException} where the application folder cannot be written
+ * @throws {NodeJS.ErrnoException} if the application folder is not writable
  */
 export async function withCommandLock<Result>(
   directory: string,
@@ -37,7 +37,8 @@ export async function withCommandLock<Result>(
   for (const folder of writtenFolders(directory)) await assertUsable(folder)
   await makeFolder(join(directory, '.app'), 0o700)
   const lock = await acquire(directory)
-  // Who is killed outright leaves it, and the next command removes it; nobody reads it unless the lock is held.
+  // A killed command leaves this file. The next command removes it, and it is read only while the
+  // lock is held.
   const forget = () => rmSync(owner, { force: true })
   try {
     await writeFile(owner, `app ${command} (process ${process.pid})`)
@@ -48,7 +49,9 @@ export async function withCommandLock<Result>(
   }
 }
 
-/** Whether a command is changing the application just now; the failure of whoever finds it so. */
+/**
+ * Whether a command is changing the application now. Returns the failure for the command that asks.
+ */
 export async function busyWith(directory: string): Promise<Failure | undefined> {
   if (!existsSync(lockOf(directory))) return undefined
   try {
@@ -56,14 +59,16 @@ export async function busyWith(directory: string): Promise<Failure | undefined> 
     if (lock === undefined) return await busyFailure(directory)
     lock.release()
   } catch {
-    // Where the lock cannot be taken at all, nobody changes anything.
+    // A lock that cannot be taken at all means that no command changes anything.
   }
   return undefined
 }
 
-/** How long a command waits between two attempts, in milliseconds. */
+/** The pause between two attempts, in milliseconds. */
 const PAUSE = 100
-/** `busyWith` holds the lock for less than that, which makes no command fail. In milliseconds. */
+/**
+ * `busyWith` holds the lock for less than this, and must not make a command fail. In milliseconds.
+ */
 const GLANCE = 30
 
 type Taken = NonNullable<ReturnType<typeof acquireFileLock>>
@@ -82,7 +87,7 @@ async function acquire(directory: string): Promise<Taken> {
   }
 }
 
-/** @throws {Failure} where the file is not what it should be */
+/** @throws {Failure} if the file is not a regular file */
 function take(directory: string): Taken | undefined {
   const file = lockOf(directory)
   try {
@@ -94,7 +99,7 @@ function take(directory: string): Taken | undefined {
   }
 }
 
-/** @throws {Failure} where the lock is no file that can be locked */
+/** @throws {Failure} if the lock is not a file that can be locked */
 export async function assertCommandLockFile(directory: string): Promise<void> {
   if (existsSync(lockOf(directory))) take(directory)?.release()
 }

@@ -10,24 +10,27 @@ import {
 import { lockChanged } from '../failures/index.ts'
 import { changesBetween } from './changes-between.ts'
 
-// What is in force is the last generation on record. modules.lock.json names something else after `git pull`, say: it
-// came from outside then. `app module-install` without a name puts it in force and leaves the file as it is, and so
-// does a start; `app module-rollback` replaces it; every other change is refused.
+// The last recorded generation is in force. After `git pull`, for example, modules.lock.json may
+// name other modules: an external change. `app module-install` without a name, or a start, puts
+// that lock file in force unchanged. `app module-rollback` replaces it. All other changes are
+// rejected.
 
-/** The generation that is in force; undefined where nothing was ever changed here, as in a fresh clone. */
+/**
+ * The generation in force. Undefined if no command ever changed anything here, as in a fresh clone.
+ */
 export async function inForce(directory: string): Promise<Generation | undefined> {
   const { known, unreadable } = await readGenerations(directory)
   const [last, broken] = [known.at(-1), unreadable.at(-1)]
   if (broken === undefined || broken.generation < (last?.generation ?? 0)) return last
-  // Of what cannot be read only the number is known: the lock is taken for it.
+  // The lock file stands in for a record that cannot be read, except its number.
   return { ...broken, at: '', command: 'unreadable', lock: await readLockFile(directory) }
 }
 
-/** Whether `lock` names other packages than those in force. */
+/** Whether `lock` has other packages than the generation in force. */
 export const isExternalChange = (lock: Lock, present: Generation | undefined): boolean =>
   !isSame(lock, present?.lock ?? emptyLockFile)
 
-/** Whether what modules.lock.json names was put in force by a command, or there is no record of any. */
+/** Whether a command put the lock file in force, or no generation is recorded. */
 export async function isCurrent(directory: string): Promise<boolean> {
   const present = await inForce(directory)
   return present === undefined || !isExternalChange(await readLockFile(directory), present)
@@ -36,21 +39,24 @@ export async function isCurrent(directory: string): Promise<boolean> {
 export const isSame = (one: Lock, other: Lock): boolean =>
   isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
-/** The number for a lock that a command writes: above all that were in force here, and above the lock's own. */
+/**
+ * The number for a new lock file: above all numbers that were in force here, and above the lock
+ * file's own.
+ */
 export const nextGeneration = (lock: Lock, present: Generation | undefined): number =>
   Math.max(lock.generation, present?.generation ?? 0) + 1
 
-/** The number for the record of a lock that stays as it is. */
+/** The number for the record of an unchanged lock file. */
 export const generationOf = (lock: Lock, present: Generation | undefined): number =>
   present === undefined ? lock.generation : Math.max(lock.generation, present.generation + 1)
 
-/** What a lock from outside changes, for people. */
+/** The changes from an external lock file, for people. */
 export function externalChanges(lock: Lock, present: Generation | undefined): string {
   const changes = changesBetween(present?.lock ?? emptyLockFile, lock).map(({ text }) => text)
   return changes.length > 0 ? changes.join(', ') : 'other details of the same packages'
 }
 
-/** @throws {Failure} where modules.lock.json came from outside */
+/** @throws {Failure} if modules.lock.json is an external change */
 export async function assertCurrent(directory: string): Promise<void> {
   if (await isCurrent(directory)) return
   const [lock, present] = [await readLockFile(directory), await inForce(directory)]

@@ -2,10 +2,13 @@ import { callApplication, HostSilentError, StorageBusyError, stateWithin } from 
 import { alreadyRunning } from '../failures/index.ts'
 import { busyWith } from './command-lock.ts'
 
-/** How long a host that has the database may take to say who it is, in milliseconds. */
+/** The time for a host that uses the database to identify itself, in milliseconds. */
 const FIRST_SIGN = 2_000
 
-/** An error of a command that opens the database itself: where it is in use, as who uses it. */
+/**
+ * For a command that opens the database itself: replaces the error of a database in use with one
+ * that names its user.
+ */
 export async function namingDatabaseUser(directory: string, error: unknown): Promise<unknown> {
   if (!(error instanceof StorageBusyError)) return error
   const state = await stateWithin(directory, FIRST_SIGN).catch((silent) =>
@@ -17,7 +20,7 @@ export async function namingDatabaseUser(directory: string, error: unknown): Pro
   return alreadyRunning({ pid, url, cause: error })
 }
 
-/** As `callApplication`, by a command that does not lock the application. */
+/** `callApplication` for a command without the command lock. */
 export const callUnlocked: typeof callApplication = (directory, name, ...input) =>
   callApplication(directory, name, ...input).catch(async (error) => {
     throw await namingDatabaseUser(directory, error)

@@ -1,9 +1,9 @@
 import { callApplication, callRunningHost, readConfig, readPendingRecords } from '@mortise/host'
 
 /**
- * Has what commands have recorded taken into the database, by the running host or, on PostgreSQL, directly. A SQLite
- * that nobody has open is left alone, since a host may be about to start on it, and takes it in then. Where it fails
- * the records wait.
+ * Writes the records of commands into the database: through the running host, or directly on
+ * PostgreSQL. A SQLite file that no host has open is left alone, because a host may be about to
+ * start, and will write the records itself. On failure the records wait.
  */
 export async function deliverRecords(directory: string): Promise<void> {
   try {
@@ -12,6 +12,6 @@ export async function deliverRecords(directory: string): Promise<void> {
     if (databaseFile !== undefined) await callRunningHost(directory, 'audit', { limit: 0 })
     else await callApplication(directory, 'audit', { limit: 0 })
   } catch {
-    // Whatever keeps them from the database, what was done is done: they are in the folder, and nothing is lost.
+    // The command has done its work, and the records are safe in the folder.
   }
 }

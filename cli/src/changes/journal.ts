@@ -12,35 +12,41 @@ import {
 import type { BegunRecord } from './audit-record.ts'
 
 /**
- * A change that has been decided and is being carried out. All that can refuse it has been asked before: what is
- * written here is completed, by this command or, where it is killed, by the next one.
+ * A change in progress. All checks that can reject it come before this file is written. From then
+ * on the change is completed, by this command or, after a kill, by the next one.
  */
 export interface Journal {
-  /** As it was called: `module-install api-cart`. */
+  /** The command line: `module-install api-cart`. */
   readonly command: string
-  /** For the audit trail: one, whoever completes the change. */
+  /** For the audit trail. It stays the same if another command completes the change. */
   readonly record: BegunRecord
-  /** What was installed before. */
+  /** The lock file before the change. */
   readonly former: Lock
-  /** What is to be installed; its generation follows that of `former`, unless it came from outside. */
+  /**
+   * The lock file after the change. Its generation follows that of `former`, unless the change is
+   * external.
+   */
   readonly next: Lock
-  /** Where `next` came from outside, and is in modules.lock.json already: the number of its record. */
+  /** For an external `next`, which is already in modules.lock.json: the number of its record. */
   readonly outside?: number
-  /** The text of app.config.json, where the change is one of settings. */
+  /** The text of app.config.json, if the change is one of settings. */
   readonly config?: { readonly former: string; readonly next: string } | undefined
-  /** Migrations to undo once nobody is served by what needs them: the way back from an upgrade. */
+  /** Migrations to undo after no host needs them any more, for the revert of an upgrade. */
   readonly undo: readonly AppliedMigration[]
 }
 
 export const journalFile = (directory: string) => join(directory, '.app', 'journal.json')
-/** The same of a restoration. */
+/** The journal of a restoration. */
 export const restorationFile = (directory: string) => join(directory, '.app', 'restore.json')
 
 export async function writeJournal(directory: string, journal: Journal): Promise<void> {
   await writeDurably(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`)
 }
 
-/** The change that a killed command has left, if any. @throws {UnreadableFileError} */
+/**
+ * The change that a killed command left.
+ * @throws {UnreadableFileError}
+ */
 export async function readJournal(directory: string): Promise<Journal | undefined> {
   return await readJsonFile(journalFile(directory), isJournal)
 }
@@ -60,7 +66,10 @@ export async function removeJournal(directory: string): Promise<void> {
   await rm(journalFile(directory), { force: true })
 }
 
-/** Puts a change on record, and forgets it. Killed in between, the same record is left again. */
+/**
+ * Records a change and deletes its journal. After a kill in between, the next command writes the
+ * same record again.
+ */
 export async function closeJournal(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
   await writePendingRecord(directory, { ...record, outcome })
   await removeJournal(directory)

@@ -14,7 +14,7 @@ import {
 import { unusedPath } from '../application/unused-path.ts'
 import { type Failure, lockLost, lockLostRecordLeft } from '../failures/index.ts'
 
-/** Why a command refuses an application whose lock is missing or broken, and the way back. */
+/** The failure for a missing or broken lock file, with the way to recover. */
 export async function lostLockFile({ directory, message }: LockFileError): Promise<Failure> {
   const newest = await newestGeneration(directory)
   return newest === undefined
@@ -23,8 +23,8 @@ export async function lostLockFile({ directory, message }: LockFileError): Promi
 }
 
 /**
- * Restores a lock that is missing or broken from the newest record. A broken file is kept in `.app/`.
- * @throws {Failure} where there is no record
+ * Restores a missing or broken lock file from the newest record. Keeps a broken file in `.app/`.
+ * @throws {Failure} if there is no record
  */
 export async function restoreLockFile(directory: string, error: LockFileError): Promise<string> {
   const newest = await newestGeneration(directory)
@@ -38,7 +38,11 @@ export async function restoreLockFile(directory: string, error: LockFileError): 
   return `Restored ${basename(file)} from the record of ${describe(newest)}.${kept}`
 }
 
-/** Restores the lock where it is lost. @returns what was done; undefined where it is not lost. @throws {Failure} */
+/**
+ * Restores the lock file if it is lost.
+ * @returns what was done; undefined if the lock file is not lost
+ * @throws {Failure}
+ */
 export async function restoreLostLockFile(directory: string): Promise<string | undefined> {
   try {
     await readLockFile(directory)
@@ -49,7 +53,10 @@ export async function restoreLostLockFile(directory: string): Promise<string | u
   }
 }
 
-/** The lock, or the newest record of one that is lost: for what replaces both data and lock. */
+/**
+ * The lock file, or the newest record of a lost one, for commands that replace both data and lock
+ * file.
+ */
 export async function lastLockFile(directory: string): Promise<Lock> {
   try {
     return await readLockFile(directory)

@@ -4,7 +4,8 @@ import { journalFile, restorationFile } from './journal.ts'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Does `work`. A signal ends the process as it always does, after `forget`, and says on stderr what it leaves.
+ * Runs `work`. A signal ends the process as usual, after `forget`, and prints on stderr what stays
+ * behind.
  */
 export async function whileInterruptible<Result>(
   directory: string,

@@ -80,7 +80,7 @@ async function change(
   if (state.source === 'environment') {
     terminal.note(`${state.variable} is set here, and wins over app.config.json.`)
   }
-  // Whether a host has read a setting of its own, it does not say.
+  // The host does not report whether it has read one of its own settings.
   const isLive = !changed && owner.module !== undefined
   const live = switched?.live ?? (isLive && (await isServed(directory)))
   terminal.result(

@@ -28,7 +28,7 @@ export const doctor: Command = {
   },
 }
 
-/** Without the lock of the application: a command may begin, or end, meanwhile. */
+/** Runs without the command lock, so another command may begin or end in the meantime. */
 async function examineBeside(directory: string): Promise<Finding[]> {
   const busy = await busyWith(directory)
   const findings = await examine(directory, { fix: false, busy })

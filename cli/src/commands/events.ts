@@ -70,7 +70,7 @@ async function show(directory: string, limit: number, terminal: Terminal): Promi
   terminal.result(state, parts.join('\n\n'))
 }
 
-/** Undefined for a module that is installed and enabled. */
+/** Undefined if the module is installed and enabled. */
 function whyIdle(lock: Lock, module: string): string | undefined {
   const locked = lock.modules[module]
   if (locked === undefined) return 'not installed'
@@ -120,7 +120,7 @@ function assertSome(reactions: readonly ChosenEvent[], event: string, module?: s
   throw module === undefined ? noFailedEvent({ event }) : noEventFailedBy({ module, event })
 }
 
-/** The id of a module that reacts to events, or has done so. */
+/** The id of a module that has, or had, event handlers. */
 async function moduleOf(directory: string, name: string): Promise<string> {
   const id = installedId(await readLockFile(directory), name) ?? name
   const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })

@@ -17,8 +17,9 @@ import { readPackageJson } from '../store/package-json.ts'
 import type { Command } from '../terminal/command.ts'
 
 /**
- * What `app host-upgrade` asks of a host that is to take over, in a process of its own: whether it reads the
- * application, migrates its own tables, and loads the modules. It changes nothing. A trial comes on stdin.
+ * Runs in the new host's own process, for `app host-upgrade`. It checks that the new host reads the
+ * application, migrates its own tables and loads the modules. It changes nothing. The trial comes
+ * on stdin.
  */
 export const hostProbe: Command = {
   name: 'host-probe',
@@ -43,7 +44,7 @@ export const hostProbe: Command = {
   },
 }
 
-/** The migrations of the host's own tables, on an empty database with that schema. */
+/** Runs the migrations of the host's own tables on an empty database with this schema. */
 async function rehearseMigrations(directory: string, schema: DatabaseSchema): Promise<string[]> {
   return await inTemporaryFolder(directory, async (scratch) => {
     const storage = await openStorage({ file: join(scratch, 'probe.db'), schema, onFatal: rethrow })

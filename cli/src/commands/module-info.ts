@@ -22,7 +22,7 @@ export const moduleInfo: Command = {
   },
 }
 
-/** Without an application nothing is installed; any package can be looked at all the same. */
+/** Without an application no module is installed, but any package can be described. */
 async function describe({ arguments: [spec], options, terminal, application }: Call) {
   let directory: string
   try {

@@ -8,11 +8,11 @@ import type { Command } from '../terminal/command.ts'
 
 type Manifest = Readonly<Record<string, unknown>>
 
-/** A package whose manifest was compared with its code. */
+/** The result of comparing a package's manifest with its code. */
 interface Compared {
-  /** The path of its package.json, from here. */
+  /** The path of its package.json, relative to the working directory. */
   readonly file: string
-  /** The keys of the manifest that were not what the code says. */
+  /** The keys of the manifest that differ from the code. */
   readonly differs: readonly string[]
 }
 
@@ -52,7 +52,10 @@ async function update(directory: string, isCheck: boolean): Promise<Compared> {
   return { file: relative(process.cwd(), file), differs }
 }
 
-/** Keeps what only the author knows: on which hosts it runs, and which versions of others' contracts it uses. */
+/**
+ * Keeps the parts that only the author knows: the supported hosts, and the version ranges of other
+ * modules' contracts.
+ */
 async function manifestOf(directory: string, name: string, former: Manifest): Promise<Manifest> {
   const {
     host = `^${hostVersion}`,
@@ -78,7 +81,7 @@ const isEmpty = (value: unknown) =>
 const migrationsOf = (directory: string) =>
   existsSync(join(directory, 'migrations')) ? 'migrations' : undefined
 
-/** What the names of all tables that the migrations make begin with; `former` where that is right too. */
+/** The common prefix of all tables that the migrations create; `former` if that fits too. */
 async function prefixOf(folder: string, former: unknown): Promise<unknown> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
   const texts = await Promise.all(files.map((name) => readText(join(folder, name))))

@@ -67,7 +67,7 @@ function planned({ to, plan, snapshot }: Done): string {
   return `Back to generation ${to}: ${plan.changes.join(', ')}, with the database of ${snapshot.at}.`
 }
 
-/** @param way the command that brings back what was dropped */
+/** @param way the command that restores the dropped data */
 function described(
   { generation, to, plan, undone, stays, snapshot }: Done,
   isNew: boolean,

@@ -22,7 +22,7 @@ export const installationOptions = [
   settleOption,
 ] as const
 
-/** Does the work of a command that installs, and answers what came of it. */
+/** Runs a command that installs, and reports the result. */
 export async function runInstallation(
   { arguments: words, options, terminal, application }: Call,
   name: string,
@@ -51,7 +51,7 @@ export async function runInstallation(
   terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 
-/** What came of it, for programs. */
+/** The result, for programs. */
 function installedBy(applied: Applied) {
   const { input, switched, generation, former, target, pinned, missing, fromOutside } = applied
   const { arriving, plans, restored, restoredPlans, hostPlan: host } = applied
@@ -66,17 +66,20 @@ function installedBy(applied: Applied) {
     generation,
     disabled: arriving.flatMap(({ id, locked }) => (locked.enabled || input.dryRun ? [] : [id])),
     unchanged: [...new Set([...sound, ...applied.unchanged])],
-    /** What was missing or damaged in the store, and is there again; on a dry run what would be. */
+    /**
+     * Packages that were missing or damaged in the store and are restored; on a dry run, packages
+     * to restore.
+     */
     restored: missing,
-    /** The plans of the modules among them. */
+    /** The plans of the restored modules. */
     fetched: [...restoredPlans, ...plans.filter(({ id }) => isFetched(id))],
-    /** What was installed; on a dry run what would be. */
+    /** The installed modules; on a dry run, the modules to install. */
     installed: plans,
     host,
   }
 }
 
-/** What came of it, for people. */
+/** The result, for people. */
 function describe(
   { switched, installed, disabled, host, unchanged, restored }: ReturnType<typeof installedBy>,
   dryRun: boolean,

@@ -42,7 +42,7 @@ import type { Command } from '../terminal/command.ts'
 import { isOnTerminal, StopSignals } from '../terminal/stop-signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** How long a start goes on after a signal has ended it, in milliseconds. */
+/** A start continues this long after a signal ended it, in milliseconds. */
 const START_TIMEOUT = 10_000
 
 export const start: Command = {
@@ -116,8 +116,8 @@ export const start: Command = {
 }
 
 /**
- * What `start` resolves to; undefined where a signal comes before that, and ends it. What does not end within some
- * seconds is left to the end of the process.
+ * Resolves to the result of `start`, or to undefined if a signal ends it first. If the start then
+ * takes more than some seconds, the end of the process stops it.
  */
 async function unlessStopped<Running>(
   signals: StopSignals,
@@ -136,7 +136,7 @@ async function unlessStopped<Running>(
   }
 }
 
-/** Resolves when a signal has stopped it in good order. */
+/** Resolves after a signal stopped the host cleanly. */
 async function untilStopped(
   running: Application | WorkerPool,
   signals: StopSignals,
@@ -145,7 +145,7 @@ async function untilStopped(
   const stop = () => {
     if (terminal !== undefined && isOnTerminal())
       terminal.note('Stopping: what has begun is finished. Press Ctrl-C again to end at once.')
-    running.stop(signals.stop.reason).catch(() => {}) // `closed` tells
+    running.stop(signals.stop.reason).catch(() => {}) // `closed` reports it
   }
   if (signals.stop.aborted) stop()
   else signals.stop.addEventListener('abort', stop)
@@ -158,13 +158,13 @@ async function untilStopped(
   }
 }
 
-/** An error of a host whose disk fails, as that; any other as it is. */
+/** Explains the error of a host whose disk fails. Returns any other error unchanged. */
 function storageFailed(error: unknown): unknown {
   if (!(error instanceof BrokenStorageError)) return error
   return hostStorageFailed({ reason: error.message, cause: error })
 }
 
-/** What a worker of `startWorkers` does. Its parent says what goes wrong. */
+/** The work of a worker from `startWorkers`. Its parent reports failures. */
 async function serveAsWorker(
   directory: string,
   port: number | undefined,
@@ -183,7 +183,7 @@ async function serveAsWorker(
   }
 }
 
-/** @throws {Failure} on SQLite; that of the first worker where it cannot serve */
+/** @throws {Failure} on SQLite; the first worker's failure if that worker cannot serve */
 async function startWorkers(
   directory: string,
   count: number,
@@ -199,7 +199,7 @@ async function startWorkers(
     return await WorkerPool.start({
       directory,
       count,
-      // The one that was called: it finds the host that is pinned by then.
+      // The package that was called: it finds the host that is pinned at that time.
       program: join(calledFolder(), 'bin.js'),
       arguments: ['start', '--dir', directory, ...options],
       signal,

@@ -21,7 +21,7 @@ export const token: Command = {
     const scope = options.scope as string | undefined
     const minted = await mint({ directory, subject: subject as string, scope, expiresIn })
     const about = { scope: scope ?? null, expiresIn }
-    // Before anybody has it: no token is without a record.
+    // The record comes before the token is printed, so that every token has one.
     await writePendingRecord(directory, {
       ...beginRecord('token', subject as string, about),
       outcome: 'done',

@@ -1,20 +1,23 @@
 import { hostVersion, parseJson } from '@mortise/host'
 
-/** The first entry of an archive: what it is, and what else is in it. */
+/** The first entry of an archive. It describes the archive and lists the other entries. */
 export interface ArchiveManifest {
   readonly format: 'mortise-archive'
   readonly version: 1
-  /** `application`: data and lock of a whole one. `module`: the data of one that was purged. */
+  /**
+   * `application`: data and lock file of a whole application. `module`: the data of a purged
+   * module.
+   */
   readonly kind: 'application' | 'module'
-  /** The id, of a `module`. */
+  /** The id, if the archive is of a `module`. */
   readonly module?: string
   /** The version of the host that wrote it. */
   readonly host: string
-  /** Of the lock, when it was written. */
+  /** The generation of the lock file at that time. */
   readonly generation: number
   /** RFC 3339, UTC. */
   readonly at: string
-  /** By the name of the entry. */
+  /** By entry name. */
   readonly parts: Readonly<Record<string, ArchivePart>>
 }
 
@@ -30,7 +33,7 @@ export const LOCK = 'modules.lock.json'
 export const CONFIG = 'app.config.json'
 export const SECRET = 'secret'
 
-/** What an archive of a kind holds; the secret only where that was asked for. */
+/** The parts of an archive of each kind. The secret is included only on request. */
 const PARTS = {
   application: { required: [DATA, LOCK, CONFIG], optional: [SECRET] },
   module: { required: [DATA], optional: [] },
@@ -48,7 +51,7 @@ export function newManifest(
   }
 }
 
-/** @throws {Error} saying why `text` is no manifest that this command understands */
+/** @throws {Error} with the reason, if `text` is not a manifest that this command understands */
 export function parseManifest(text: string): ArchiveManifest {
   const value = parseJson(text, (reason) => new Error(`its manifest ${reason}`))
   if (!isObject(value) || value.format !== 'mortise-archive')

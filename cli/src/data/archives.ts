@@ -7,17 +7,18 @@ import { unusedPath } from '../application/unused-path.ts'
 import { archiveFailed } from '../failures/index.ts'
 import { assertRoom, sizeOfDatabase } from './disk-room.ts'
 
-// What a command is about to drop is archived first: the data of purged modules in `.app/purged/`, the database before
-// migrations are undone in `.app/undone/`. An archive stays until somebody deletes it.
+// Commands archive data before they drop them: purged modules in `.app/purged/`, and the database
+// before migrations are undone in `.app/undone/`. Archives stay until the operator deletes them.
 
 export type ArchiveFolder = 'purged' | 'undone'
 
 const folderOf = (directory: string, name: ArchiveFolder) => join(directory, '.app', name)
 
 /**
- * Makes the folder of archives, and checks that this user may write there and that the disk has room for a copy of the
- * database and an archive of it. The size of a PostgreSQL is not known before.
- * @throws {Failure} nothing has changed then
+ * Creates the folder for archives. Checks that this user may write there, and that the disk has
+ * room for a copy and an archive of the database. The size of a PostgreSQL database is unknown in
+ * advance.
+ * @throws {Failure} before any change
  */
 export async function assertArchivable(directory: string, name: ArchiveFolder): Promise<void> {
   const folder = folderOf(directory, name)
@@ -31,13 +32,13 @@ export async function assertArchivable(directory: string, name: ArchiveFolder): 
   }
 }
 
-/** @returns the path of a file that is not there, relative to the application folder */
+/** @returns the path of a new file, relative to the application folder */
 export async function freeArchive(directory: string, folder: ArchiveFolder, name: string): Promise<string> {
   await makeFolder(folderOf(directory, folder), 0o700)
   return relative(directory, unusedPath(join(folderOf(directory, folder), name), '.tgz'))
 }
 
-/** The command that brings back what an archive holds, to be run where this one was run. */
+/** The command that restores an archive, for the same working directory. */
 export function restoreCommand(directory: string, archive: string): string {
   const file = join(directory, archive)
   if (!isFoundFrom(process.cwd(), directory)) return `app restore ${quoted(file)} --dir ${quoted(directory)}`
@@ -52,5 +53,5 @@ function isFoundFrom(folder: string, directory: string): boolean {
   }
 }
 
-/** As one word for a shell. */
+/** Quotes a path as one word for a shell. */
 const quoted = (path: string) => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

@@ -23,7 +23,7 @@ export interface BackUp {
   readonly directory: string
   readonly file: string
   readonly withSecret: boolean
-  /** What is archived as installed, where that is not the present lock. */
+  /** The lock file to archive, if not the present one. */
   readonly lock?: Lock
 }
 
@@ -35,8 +35,8 @@ export interface BackedUp {
 }
 
 /**
- * Writes data, lock and configuration of one moment into one file. It takes no lock of the application: where another
- * command changes it meanwhile, it copies again.
+ * Writes data, lock file and configuration of one moment into a file. It takes no command lock. If
+ * another command changes the application in the meantime, it copies again.
  * @throws {Failure}
  */
 export async function backUp({ directory, file, withSecret, ...other }: BackUp): Promise<BackedUp> {
@@ -61,7 +61,10 @@ interface Moment {
   readonly config: string
 }
 
-/** Copies the database to `copy`, with what belongs to it: neither has changed meanwhile. */
+/**
+ * Copies the database to `copy`, with the lock file and configuration that belong to it. None of
+ * them changed during the copy.
+ */
 async function copyMoment(directory: string, copy: string): Promise<Moment> {
   for (;;) {
     await untilRestored(directory)
@@ -72,7 +75,10 @@ async function copyMoment(directory: string, copy: string): Promise<Moment> {
   }
 }
 
-/** A schema that is ahead of the lock does no harm; the configuration goes with the lock, as far as that is known. */
+/**
+ * A schema that is ahead of the lock file is harmless. The configuration comes from the same
+ * generation as the lock file, if that is recorded.
+ */
 async function readMoment(directory: string): Promise<Moment> {
   const lock = await readLockFile(directory)
   const { config, former, next } = (await readJournal(directory).catch(() => undefined)) ?? {}
@@ -81,7 +87,10 @@ async function readMoment(directory: string): Promise<Moment> {
   return { lock, config: await readText(configFile(directory)) }
 }
 
-/** While a restoration is carried out, data and lock do not belong together. @throws {Failure} where it was killed */
+/**
+ * During a restoration, data and lock file do not match.
+ * @throws {Failure} if a killed command left a restoration
+ */
 async function untilRestored(directory: string): Promise<void> {
   while (isRestorationLeft(directory)) {
     const isAtWork = (await busyWith(directory)) !== undefined

@@ -1,12 +1,15 @@
 import { stat, statfs } from 'node:fs/promises'
 
-/** A disk that is filled to the last byte would fail the requests of a running host. @throws {Error} */
+/**
+ * Keeps space free: on a full disk, the requests of a running host fail.
+ * @throws {Error}
+ */
 export async function assertRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bytes > bavail * bsize) throw new Error(`it needs ${bytes} bytes, and ${bavail * bsize} are free`)
 }
 
-/** Of a SQLite database with its log, in bytes; 0 where there is none. */
+/** The size of a SQLite database with its log, in bytes; 0 if there is none. */
 export async function sizeOfDatabase(databaseFile: string): Promise<number> {
   const files = [databaseFile, `${databaseFile}-wal`]
   const sizes = await Promise.all(files.map(async (file) => (await stat(file).catch(() => undefined))?.size))

@@ -10,7 +10,9 @@ import {
   secretLost,
 } from '../failures/index.ts'
 
-/** Why a command refuses a database or a secret that is not the application's own, and the way back. */
+/**
+ * The failure for a database or secret that is not the application's own, with the way to recover.
+ */
 export async function lostIdentity({ code, directory, message: problem }: IdentityError): Promise<Failure> {
   switch (code) {
     case 'database-lost':

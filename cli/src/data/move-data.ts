@@ -41,32 +41,38 @@ export interface MoveRequest {
   readonly directory: string
   readonly to: string | undefined
   readonly terminal: Terminal
-  /** Do not ask. */
+  /** Skip the confirmation. */
   readonly yes: boolean
 }
 
 export interface Moved {
-  /** False where the data were there already. */
+  /** False if the data were already there. */
   readonly moved: boolean
-  /** For people: no password. */
+  /** For people, without the password. */
   readonly to: string
-  /** The SQLite file, which stays, relative to the application folder. */
+  /** The SQLite file, which stays. Relative to the application folder. */
   readonly former: string
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly checksum: string }[]
-  /** For how long writes were refused, until the configuration named the new database, in milliseconds. */
+  /**
+   * Writes were refused for this long, until the configuration named the new database. In
+   * milliseconds.
+   */
   readonly heldFor: number
-  /** The process that has to be restarted, if any. */
+  /** The id of the process to restart, or null. */
   readonly running: number | null
 }
 
 /**
- * Moves the data of an application from SQLite to PostgreSQL. A host goes on serving: rows are copied while it reads and
- * writes; then it holds writes back (503) until every row was compared on both sides, what was written meanwhile is
- * carried over, and app.config.json names the new database, which it does itself: it alone has the database then, so
- * nothing is acknowledged that stays behind. It refuses writes until it is restarted. Killed anywhere, the application is
- * on SQLite as before, or moved; given again the command goes on. Run it while the application is locked.
+ * Moves the data of an application from SQLite to PostgreSQL.
  *
- * @throws {Failure} nothing has changed then
+ * A host keeps serving: rows are copied while it reads and writes. Then it refuses writes (503)
+ * while every row is compared on both sides, the latest writes are copied, and the host itself
+ * makes app.config.json name the new database. Only the host uses the database then, so no
+ * acknowledged write stays behind. The host refuses writes until a restart. After a kill at any
+ * point, the application is on SQLite as before, or moved; running the command again continues.
+ * Call this with the command lock.
+ *
+ * @throws {Failure} before any change
  */
 export async function moveData({ directory, to, terminal, yes }: MoveRequest): Promise<Moved> {
   const config = await readConfig(directory)
@@ -96,7 +102,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
         ),
       )
       const heldFor = Math.round(performance.now() - begun)
-      // Where this fails, the host does it when it opens the database.
+      // If this fails, the host does it when it opens the database.
       await move.settle().catch(() => {})
       const running = await runningHost(directory)
       return {
@@ -122,7 +128,11 @@ const summary = ({ table, rows, checksum }: Reconciled) => ({ table, rows, check
 
 type SwitchConfig = (former: string, next: string) => Promise<void>
 
-/** Does `work` while nothing is written: the running host sees to that, or nobody has the database. @throws {Failure} */
+/**
+ * Runs `work` while no process writes: the running host refuses writes, or no process has the
+ * database open.
+ * @throws {Failure}
+ */
 async function whileHeld<Result>(
   directory: string,
   file: string,
@@ -137,7 +147,7 @@ async function whileHeld<Result>(
     }
   }
   const lock = acquireFileLock(databaseLockFile(file))
-  // A host that was started a moment ago.
+  // A host started a moment ago.
   if (lock === undefined) throw moveBusy()
   try {
     return await work((former, next) => switchAlone(directory, former, next))
@@ -154,7 +164,7 @@ async function switchByHost(directory: string, former: string, next: string): Pr
     if (error instanceof HostRefusedError) reason = error.reason
     else if (!(error instanceof HostEndedError)) throw error
   }
-  // It may have ended after it had done it.
+  // The host may have stopped after it wrote the file.
   if ((await readFile(configFile(directory), 'utf8')) === next) return
   throw moveInterrupted({ reason: `the running host did not switch: ${reason}` })
 }
@@ -186,7 +196,7 @@ async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
   await confirmDataLoss(terminal, yes, 'Move the data?')
 }
 
-/** What the engines say, as what the command answers. */
+/** Turns errors of the engines into failures of the command. */
 async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

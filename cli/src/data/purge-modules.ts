@@ -28,12 +28,12 @@ import { writeArchive } from './write-archive.ts'
 export interface Purged {
   readonly module: string
   readonly tables: readonly string[]
-  /** `app restore` brings the tables back from it; relative to the application folder. */
+  /** `app restore` restores the tables from it. Relative to the application folder. */
   readonly archive: string
 }
 
 export interface PurgePlan {
-  /** The modules, those that others refer to last. */
+  /** The modules, with those that others refer to last. */
   readonly modules: readonly string[]
   readonly drops: readonly { readonly table: string; readonly rows: number }[]
 }
@@ -43,11 +43,10 @@ export const purgeText = ({ drops }: PurgePlan) =>
   drops.map(({ table, rows }) => `${table} (${rows} ${rows === 1 ? 'row' : 'rows'})`).join(', ')
 
 /**
- * Drops the tables of modules that are not installed any more, each after an archive of them is on the disk. The
- * removal precedes the archive, so that no row is acknowledged that the archive does not have. Killed
- * on the way, it leaves data that nobody uses, and at most an archive too many: repeating it purges them.
- *
- * @param names ids or package names; those without data are left out
+ * Drops the tables of modules that are no longer installed, after an archive of each module is on
+ * the disk. The module is removed before the archive, so the archive has every acknowledged row. A
+ * kill leaves unused data, and at most one extra archive. Running the purge again drops them.
+ * @param names ids or package names; modules without data are skipped
  * @throws {Failure}
  */
 export async function purgeModules(directory: string, names: readonly string[]): Promise<Purged[]> {
@@ -62,7 +61,7 @@ export async function purgeModules(directory: string, names: readonly string[]):
     const folder = await privateStaging(directory)
     const data = extractModule(copy, id, join(folder, DATA))
     if (data === undefined) {
-      // It may have got on with events all the same.
+      // Event handlers may still have advanced their cursors.
       await drop(directory, id, {})
       continue
     }
@@ -76,21 +75,22 @@ export async function purgeModules(directory: string, names: readonly string[]):
   return purged
 }
 
-/** @param details of its record, unless there are no tables */
+/** @param details the details of the record, unless there are no tables */
 async function drop(directory: string, module: string, details: OperatorRecord['details']): Promise<void> {
   const record = { ...beginRecord('purge', module, details), outcome: 'done' } as const
   await callApplication(directory, 'purge', { module, record })
 }
 
 /**
- * Finds what purging modules, installed or not, drops: by purging them on an empty database with the schema of the
- * application's. Checks that the archive can be written, and that no other host serves what is removed.
- * @throws {Failure} where they cannot be purged (4): nothing has changed then
+ * Finds what a purge of these modules (installed or not) drops, by purging them on an empty
+ * database with the application's schema. Checks that the archive can be written, and that no other
+ * host serves the modules.
+ * @throws {Failure} if they cannot be purged (4), before any change
  */
 export async function planPurge(directory: string, names: readonly string[]): Promise<PurgePlan> {
   const lock = await readLockFile(directory)
   const { order, tables } = await rehearse(directory, await idsOf(directory, lock, names))
-  // Where it is removed already, hosts that share the folder are following: they are waited for.
+  // If the modules are already removed, wait for the hosts that share the folder to follow.
   const installed = order.filter((id) => Object.hasOwn(lock.modules, id))
   if (installed.length > 0) await assertServedNowhereElse(directory, installed)
   if (tables.length === 0) return { modules: order, drops: [] }
@@ -101,7 +101,7 @@ export async function planPurge(directory: string, names: readonly string[]): Pr
   return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }
 }
 
-/** @returns the ids, those that others refer to last, and their tables */
+/** @returns the ids, with those that others refer to last, and their tables */
 async function rehearse(directory: string, ids: readonly string[]) {
   const schema = await callApplication(directory, 'schema')
   const file = join(await privateStaging(directory), 'rehearsal.db')
@@ -149,7 +149,7 @@ async function tryPurge(storage: Storage, id: string): Promise<ModuleData | Migr
 
 const refused = (cause: MigrationError) => notPurgeable({ reason: cause.message, cause })
 
-/** The ids of modules that are installed, or were once, under these names. */
+/** The ids of modules that are or were installed under these names. */
 async function idsOf(directory: string, lock: Lock, names: readonly string[]): Promise<string[]> {
   const { known } = await readGenerations(directory)
   const locks = [lock, ...known.map((past) => past.lock).toReversed()]

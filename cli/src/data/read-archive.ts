@@ -8,14 +8,17 @@ import { isBundle } from '../store/bundle-file.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
 const LARGEST_MANIFEST = 64 * 1024
-/** What is no database is small: the lock of a thousand modules has 30 MB with all their dependencies. */
+/**
+ * Every part except the database is small: the lock file of a thousand modules takes 30 MB with all
+ * dependencies.
+ */
 const LARGEST_TEXT = 64 * 1024 * 1024
 
 /**
- * Unpacks the parts of an archive into `folder`, an empty one, and verifies each against the manifest, which
- * comes first. Nothing but the parts that it names comes out. After a failure throw the folder away.
- *
- * @throws {Failure} not found (3), or anything but a whole and unchanged archive (4)
+ * Unpacks an archive into the empty `folder`, and checks each part against the manifest, which
+ * comes first. It unpacks only the parts that the manifest names. After a failure, delete the
+ * folder.
+ * @throws {Failure} not found (3), or not a complete and unchanged archive (4)
  */
 export async function readArchive(file: string, folder: string): Promise<ArchiveManifest> {
   await assertGzip(file)
@@ -57,7 +60,7 @@ export async function readArchive(file: string, folder: string): Promise<Archive
   }
 }
 
-/** Takes the entries of one archive as they come. */
+/** Reads the entries of one archive in order. */
 class Reader {
   readonly #folder: string
   readonly #room: number
@@ -84,7 +87,7 @@ class Reader {
     }
   }
 
-  /** @throws {Error} where something is missing */
+  /** @throws {Error} if a part is missing */
   finish(): ArchiveManifest {
     if (this.#manifest === undefined) throw new Error('it is empty')
     const missing = Object.keys(this.#manifest.parts).find((name) => !this.#taken.has(name))

@@ -29,26 +29,27 @@ import {
 
 export interface Replacement {
   readonly directory: string
-  /** As it was called, for the history. */
+  /** The command line, for the history. */
   readonly command: string
-  /** What the data are from, for the audit trail. */
+  /** The origin of the data, for the audit trail. */
   readonly from: string
-  /** The lock from now on, of a generation of its own. */
+  /** The new lock file, with a generation of its own. */
   readonly lock: Lock
   readonly database: DatabaseAddress
-  /** The copy of a database whose data it is to have; a SQLite file is moved there. */
+  /** A copy of the database with the new data. A SQLite file is moved into place. */
   readonly data: string
-  /** The other files that are replaced, each by which. */
+  /** The other files to replace, each with its replacement. */
   readonly sources?: ReadonlyMap<string, string>
-  /** A database, beside that one, that no host may have open meanwhile. */
+  /** Another database that no host may have open in the meantime. */
   readonly other?: DatabaseAddress
 }
 
 /**
- * Replaces the data and the lock together, at once or, where it is killed, by the next command or start.
- * @returns where the former data are, a file relative to the application folder or a schema; null where there were none
- * @throws {Failure} where a host runs: nothing has changed then
- * @throws {MigrationError} where the database cannot have these data: nothing has changed then
+ * Replaces data and lock file together. After a kill, the next command or start completes it.
+ * @returns the place of the former data: a file relative to the application folder, or a schema;
+ * null if there were none
+ * @throws {Failure} if a host runs, before any change
+ * @throws {MigrationError} if the database cannot take the data, before any change
  */
 export async function replaceData(replacement: Replacement): Promise<string | null> {
   const { directory, database, other, lock, sources = new Map<string, string>() } = replacement
@@ -56,7 +57,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
     'file' in place ? [place.file] : [],
   )
   return await withDatabaseLock([...new Set(places)], async () => {
-    // The lock comes first beside its place, and last into it: see `removeUndecided`.
+    // The new lock file is written first and moved into place last: see `removeUndecided`.
     await writeDurably(restoredFile(lockFilePath(directory)), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
     const { former, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
@@ -74,7 +75,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   })
 }
 
-/** Puts the data beside their place. */
+/** Puts the new data beside the present ones. */
 async function prepared({ directory, database, data, lock }: Replacement) {
   const isEmpty = readFileContents(data).ledger.length === 0
   if ('url' in database) {
@@ -92,16 +93,16 @@ async function prepared({ directory, database, data, lock }: Replacement) {
   return { former, hadData: existsSync(database.file) }
 }
 
-/** The next start takes the secret that it finds. */
+/** The next start accepts the secret that it finds. */
 async function forgetSecret(directory: string): Promise<void> {
   const identity = await readIdentity(directory)
   if (identity) await writeIdentity(directory, { ...identity, secret: null })
 }
 
-/** For people: a file, or a schema, whose names have no dot. */
+/** For people: a file, or a schema. Names of schemas have no dot. */
 export const previousName = (former: string) => (former.includes('.') ? former : `the schema ${former}`)
 
-/** Puts a verified part beside its place, on the same file system, on the disk. */
+/** Puts a verified part beside its final place: on the same file system, and synced. */
 async function putBeside(place: string, source: string): Promise<void> {
   const beside = restoredFile(place)
   await rm(beside, { force: true })

@@ -33,37 +33,41 @@ import { assertStopped } from './restore-journal.ts'
 export interface Restore {
   readonly directory: string
   readonly file: string
-  /** As it was called, for the history. */
+  /** The command line, for the history. */
   readonly command: string
   readonly withConfig: boolean
   readonly withSecret: boolean
   readonly terminal: Terminal
-  /** Do not ask. */
+  /** Skip the confirmation. */
   readonly yes: boolean
 }
 
 export type Restored =
   | {
       readonly kind: 'application'
-      /** Of the lock from now on. */
+      /** The generation of the new lock file. */
       readonly generation: number
       readonly restored: readonly string[]
-      /** Where the data are that were there before: a file, relative to the application folder, or a schema. */
+      /** The place of the former data: a file relative to the application folder, or a schema. */
       readonly former: string | null
-      /** The modules, and the host where one is pinned, that are not in the store. */
+      /** The modules that the store lacks, and the pinned host if it is missing. */
       readonly missing: readonly string[]
     }
   | {
       readonly kind: 'module'
       readonly module: string
       readonly tables: readonly string[]
-      /** What it was last installed from, for `app module-install`; null where no generation says so. */
+      /**
+       * The source of the last installation, for `app module-install`; null if no generation
+       * records it.
+       */
       readonly spec: string | null
     }
 
 /**
- * Brings back what an archive holds, after all of it was verified. On a terminal, asks before it replaces data. Run it while the application is locked.
- * @throws {Failure} nothing has changed then
+ * Verifies an archive completely and then restores it. On a terminal it asks before it replaces
+ * data. Call this with the command lock.
+ * @throws {Failure} before any change
  */
 export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file, terminal } = restore
@@ -119,7 +123,7 @@ async function restoreApplication(
   }
 }
 
-/** @throws {Failure} where lock or configuration are none */
+/** @throws {Failure} if the lock file or the configuration is invalid */
 async function readParts(file: string, folder: string, directory: string, withConfig: boolean) {
   try {
     const archivedLock = await readLockFile(folder)

@@ -26,37 +26,37 @@ import type { BegunRecord } from '../changes/audit-record.ts'
 import { restorationFile } from '../changes/journal.ts'
 import { databaseServed, hostRunning } from '../failures/index.ts'
 
-// A restoration is decided when its journal is written: until then nothing is touched. Everything that it names lies
-// complete and durable beside its place by then, as `<file>.restored`, so that what is left are renames, which
-// the next command, or the next start, carries out where this one is killed. No host can begin meanwhile: the lock of the
-// database is held.
+// The journal decides a restoration; until then nothing is touched. At that time every file that it
+// names is complete and durable beside its place, as `<file>.restored`. Only renames remain, and
+// after a kill the next command or start carries them out. The lock of the database keeps every
+// host from starting in the meantime.
 
 export interface Restoration {
-  /** As it was called: `restore shop.tgz`. */
+  /** The command line: `restore shop.tgz`. */
   readonly command: string
-  /** For the audit trail of the data that are put back. */
+  /** For the audit trail of the restored data. */
   readonly record: BegunRecord
   readonly lock: Lock
-  /** What was there is kept as `former`: a file, or a schema. */
+  /** The former data stay as `former`: a file, or a schema. */
   readonly database: DatabaseAddress
   readonly former: string
-  /** All files that are replaced: that of the database first, the lock last. */
+  /** All files to replace: the database first, the lock file last. */
   readonly files: readonly string[]
 }
 
 export const restoredFile = (file: string) => `${file}.restored`
 
-/** Decides a restoration, and carries it out. The lock of the database is held. */
+/** Decides a restoration and carries it out. Call this with the lock of the database. */
 export async function carryOutRestoration(directory: string, restoration: Restoration): Promise<void> {
   await writeDurably(restorationFile(directory), `${JSON.stringify(restoration, null, 2)}\n`)
   await moveIntoPlace(directory, restoration)
 }
 
 /**
- * Completes the restoration that a killed command has left.
- * @returns the command that it was, undefined where there was none
- * @throws {Failure} where a host has the database
- * @throws {UnreadableFileError} where what was decided cannot be read: nothing is touched then
+ * Completes the restoration that a killed command left.
+ * @returns the command line of that command; undefined if there was none
+ * @throws {Failure} if a host has the database open
+ * @throws {UnreadableFileError} if the journal cannot be read; nothing is touched then
  */
 export async function completeRestoration(directory: string): Promise<string | undefined> {
   if (!isRestorationLeft(directory)) {
@@ -72,7 +72,10 @@ export async function completeRestoration(directory: string): Promise<string | u
   return restoration.command
 }
 
-/** The restoration that a killed command has left, if any. @throws {UnreadableFileError} */
+/**
+ * The restoration that a killed command left.
+ * @throws {UnreadableFileError}
+ */
 export const readRestoration = (directory: string): Promise<Restoration | undefined> =>
   readJsonFile(restorationFile(directory), isRestoration)
 
@@ -90,7 +93,10 @@ function isRestoration(value: unknown): value is Restoration {
 
 export const isRestorationLeft = (directory: string) => existsSync(restorationFile(directory))
 
-/** Keeps every host from these databases while `work` is done. @throws {Failure} where one runs */
+/**
+ * Keeps every host from these databases during `work`.
+ * @throws {Failure} if a host runs
+ */
 export async function withDatabaseLock<Result>(
   [file, ...others]: readonly string[],
   work: () => Promise<Result>,
@@ -106,7 +112,10 @@ export async function withDatabaseLock<Result>(
   }
 }
 
-/** Does `work` with data on PostgreSQL. @throws {Failure} where a host serves from there, on whichever machine */
+/**
+ * Runs `work` on data in PostgreSQL.
+ * @throws {Failure} if a host on any machine serves from there
+ */
 export async function whileNoHost<Result>(
   work: (data: Awaited<ReturnType<typeof postgresData>>) => Promise<Result>,
 ): Promise<Result> {
@@ -117,12 +126,12 @@ export async function whileNoHost<Result>(
   }
 }
 
-/** @throws {Failure} where a host runs */
+/** @throws {Failure} if a host runs */
 export async function assertStopped(directory: string): Promise<void> {
   if ((await callRunningHost(directory, 'state')) !== undefined) throw hostRunning()
 }
 
-/** What a restoration that was killed before it was decided has put beside its place. */
+/** Removes the files of a restoration that was killed before its decision. */
 export async function removeUndecided(directory: string): Promise<void> {
   const mark = restoredFile(lockFilePath(directory))
   if (!existsSync(mark)) return
@@ -130,7 +139,7 @@ export async function removeUndecided(directory: string): Promise<void> {
   if (databaseFile === undefined) {
     const { dropStaged } = await postgresData()
     await dropStaged(database).catch((error) => {
-      // The next restoration drops it as well.
+      // The next restoration drops it too.
       if (!(error instanceof StorageUnreachableError)) throw error
     })
   }
@@ -145,7 +154,7 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
   await recordGeneration(directory, command, lock)
   if ('url' in database) await whileNoHost((data) => data.replaceSchema(database.url, former))
   for (const file of files) {
-    // Gone: an earlier attempt has moved it already, and may have ended before the sync.
+    // A missing file means that an earlier attempt moved it, perhaps without the sync.
     if (existsSync(restoredFile(file))) {
       if ('file' in database && file === database.file) await setAside(file, former)
       await rename(restoredFile(file), file)
@@ -157,7 +166,10 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
   await syncPath(dirname(restorationFile(directory)))
 }
 
-/** Together with its log, which SQLite would otherwise replay onto whatever database has its name. */
+/**
+ * Moves the database with its log. SQLite would otherwise replay the log onto the next database of
+ * that name.
+ */
 async function setAside(database: string, former: string): Promise<void> {
   for (const suffix of ['-wal', '-journal', '']) {
     if (existsSync(database + suffix)) await rename(database + suffix, former + suffix)

@@ -31,20 +31,20 @@ import { assertStopped } from './restore-journal.ts'
 
 export interface SnapshotPlan {
   readonly snapshot: Snapshot
-  /** The tables that had another number of rows then, the audit trail aside. */
+  /** The tables with another number of rows at that time, without the audit trail. */
   readonly tables: readonly TableChange[]
-  /** What is lost, for people. */
+  /** The loss, for people. */
   readonly loss: string
 }
 
 export interface RestoredSnapshot {
-  /** Of the lock from now on. */
+  /** The generation of the new lock file. */
   readonly generation: number
-  /** When the snapshot was taken: what was written since is lost. RFC 3339, UTC. */
+  /** The time of the snapshot: later writes are lost. RFC 3339, UTC. */
   readonly at: string
-  /** The tables that had another number of rows then, the audit trail aside. */
+  /** The tables with another number of rows at that time, without the audit trail. */
   readonly tables: readonly TableChange[]
-  /** Where the data are that were there before: a file, relative to the application folder, or a schema. */
+  /** The place of the former data: a file relative to the application folder, or a schema. */
   readonly former: string | null
 }
 
@@ -55,8 +55,8 @@ interface TableChange {
 }
 
 /**
- * The newest snapshot of a database that had nothing beyond these migrations: the one that loses least.
- * @throws {Failure} where one cannot be read
+ * The newest snapshot without migrations beyond these: the one that loses least.
+ * @throws {Failure} if a snapshot cannot be read
  */
 export async function findSnapshot(directory: string, names: MigrationNames): Promise<Snapshot | undefined> {
   const snapshots = await readSnapshots(directory)
@@ -64,9 +64,10 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
 }
 
 /**
- * Finds the snapshot before the first migration that the packages of `target` do not have, and what is lost with it.
- * @param names the migrations that those packages have
- * @throws {Failure} where there is none (4)
+ * Finds the snapshot before the first migration that the packages of `target` lack, and the loss
+ * that it means.
+ * @param names the migrations in those packages
+ * @throws {Failure} if there is none (4)
  */
 export async function planSnapshot(
   directory: string,
@@ -81,9 +82,9 @@ export async function planSnapshot(
 }
 
 /**
- * Installs what `target` had, on the database of a snapshot. Run it while the application is locked.
- * @param command as it was called, for the history
- * @throws {Failure} a host runs, or the snapshot is damaged (4): nothing has changed then
+ * Installs the modules of `target` on the database of a snapshot. Call this with the command lock.
+ * @param command the command line, for the history
+ * @throws {Failure} if a host runs, or the snapshot is damaged (4); before any change
  */
 export async function restoreSnapshot(
   directory: string,
@@ -106,9 +107,9 @@ export async function restoreSnapshot(
 }
 
 /**
- * Restores a database that is lost from a snapshot. Run it while the application is locked.
+ * Restores a lost database from a snapshot. Call this with the command lock.
  * @returns what was done
- * @throws {Failure} a host runs, or the snapshot is damaged; nothing has changed then
+ * @throws {Failure} if a host runs, or the snapshot is damaged; before any change
  */
 export async function restoreLost(directory: string, snapshot: Snapshot): Promise<string> {
   await assertStopped(directory)
@@ -122,7 +123,7 @@ export async function restoreLost(directory: string, snapshot: Snapshot): Promis
   return `Restored the snapshot of ${snapshot.at}. What was written since is in backups only. The next start migrates it.`
 }
 
-/** The snapshot stays: what is moved into place is a copy of it. */
+/** Copies the snapshot, which stays. The copy is moved into place. */
 async function copied(directory: string, { file, bytes }: Snapshot): Promise<string> {
   const folder = await makeStaging(directory)
   await chmod(folder, 0o700)
@@ -148,7 +149,8 @@ function contentsOf(file: string): DatabaseContents {
 
 function changesBetween(now: DatabaseContents, then: DatabaseContents): TableChange[] {
   const tables = new Set([...Object.keys(now.rows), ...Object.keys(then.rows)])
-  // They always differ: by the record of what the snapshot precedes, and the id that the first start gives.
+  // These tables always differ: by the record of the change after the snapshot, and by the identity
+  // from the first start.
   for (const table of ['mortise_audit', 'mortise_identity']) tables.delete(table)
   return [...tables]
     .sort()
@@ -173,7 +175,10 @@ function ago(milliseconds: number): string {
   return new Intl.RelativeTimeFormat('en').format(-Math.floor(milliseconds / length), unit)
 }
 
-/** Says what is lost before anything else, so that nobody stops a host for what they do not want. @throws {Failure} */
+/**
+ * States the loss first, before the operator has to stop a host.
+ * @throws {Failure}
+ */
 export async function agreeToLoss(
   directory: string,
   terminal: Terminal,

@@ -8,18 +8,18 @@ import { fileExists, noFolder } from '../failures/index.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
 export interface Archive {
-  /** Where it goes; nothing is there yet. */
+  /** The path of the archive; no file exists there yet. */
   readonly file: string
-  /** The folder that holds the parts, each as a file of its own. */
+  /** The folder with the parts, one file each. */
   readonly folder: string
   readonly names: readonly string[]
   readonly about: Pick<ArchiveManifest, 'kind' | 'module' | 'generation'>
 }
 
 /**
- * Writes an archive: complete, on the disk and for its owner only, or not at all.
+ * Writes an archive: complete, synced and readable only by its owner, or not at all.
  * @returns its size in bytes
- * @throws {Failure} where the file exists already, or its folder does not
+ * @throws {Failure} if the file already exists, or its folder does not
  */
 export async function writeArchive({ file, folder, names, about }: Archive): Promise<number> {
   await assertFree(file)
@@ -32,7 +32,8 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      // Level 1: half the time of the default for a tenth more bytes, and a running host shares the processor.
+      // Level 1 takes half the time of the default for a tenth more bytes. A running host shares
+      // the processor.
       const packed = create({ cwd: folder, gzip: { level: 1 }, portable: true }, [MANIFEST, ...names])
       await handle.writeFile(packed as AsyncIterable<Buffer>)
       await handle.sync()
@@ -51,14 +52,14 @@ export async function writeArchive({ file, folder, names, about }: Archive): Pro
   }
 }
 
-/** Removes what archives of this name that were killed have left. */
+/** Removes the leftovers of killed attempts at this archive. */
 async function removeLeft(file: string): Promise<void> {
   const isLeft = (name: string) =>
     name.startsWith(basename(file)) && /^\.[0-9a-f]{12}\.tmp$/.test(name.slice(basename(file).length))
   for (const name of (await readdir(dirname(file))).filter(isLeft)) await rm(join(dirname(file), name))
 }
 
-/** @throws {Failure} where the folder is missing (3) */
+/** @throws {Failure} if the folder is missing (3) */
 export async function assertFolder(file: string): Promise<void> {
   const folder = await stat(dirname(file)).catch(() => undefined)
   if (folder?.isDirectory() !== true) {
@@ -66,7 +67,7 @@ export async function assertFolder(file: string): Promise<void> {
   }
 }
 
-/** @throws {Failure} where the folder is missing (3), or the file exists (4) */
+/** @throws {Failure} if the folder is missing (3), or the file exists (4) */
 export async function assertFree(file: string): Promise<void> {
   await assertFolder(file)
   if ((await stat(file).catch(() => undefined)) !== undefined) throw fileExists({ file })

@@ -11,7 +11,7 @@ import { loadOwnEnvFile } from '../application/environment.ts'
 import { Failure } from '../failures/index.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** app.config.json and the environment, the settings of modules included. */
+/** Checks app.config.json and the environment, including the settings of modules. */
 export async function checkConfiguration(directory: string): Promise<FixableFinding[]> {
   let config: Config
   try {
@@ -58,7 +58,7 @@ async function settingsTrouble(directory: string, config: Config): Promise<Fixab
   const troubles: FixableFinding[] = []
   for (const [id, locked] of Object.entries((await readLockFile(directory)).modules)) {
     const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
-    if (stored === undefined) continue // the check of the store tells
+    if (stored === undefined) continue // the check of the store reports it
     try {
       moduleSettings(config, id, stored.settingsSchema)
     } catch (error) {

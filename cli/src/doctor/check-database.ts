@@ -25,12 +25,15 @@ import { restoreLost } from '../data/restore-snapshot.ts'
 import { isOfHost } from '../store/applied-migrations.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** A file that is half empty is told from so many free bytes on. */
+/** From this many free bytes on, a half empty file is worth a finding. */
 const FREE_TOLD = 16 * 1024 * 1024
 
-/** The database file, and its schema against the packages that are active. A running host is not disturbed. */
+/**
+ * Checks the database file, and its schema against the active packages, without disturbing a
+ * running host.
+ */
 export async function checkDatabase(directory: string): Promise<FixableFinding[]> {
-  const config = await readConfig(directory).catch(() => undefined) // the check of the configuration tells
+  const config = await readConfig(directory).catch(() => undefined) // the check of the configuration reports it
   if (config === undefined) return []
   const active = await activeModules(directory)
   const packages = await Promise.all(
@@ -46,7 +49,7 @@ export async function checkDatabase(directory: string): Promise<FixableFinding[]
   if (found && 'id' in found) return [found]
   const stranger = await identityTrouble(config, found?.databaseId)
   if (stranger) return [stranger]
-  if (found === undefined) return [] // the first start makes it
+  if (found === undefined) return [] // the first start creates it
   return [
     ...damageTrouble(found, config.databaseFile ?? 'The database'),
     ...sparseTrouble(found, config.databaseFile ?? ''),
@@ -58,7 +61,7 @@ export async function checkDatabase(directory: string): Promise<FixableFinding[]
   ]
 }
 
-/** Nothing else is said of a database that is not the application's own. */
+/** A database that is not the application's own gets no other finding. */
 async function identityTrouble(
   config: Config,
   found: DatabaseInspection['databaseId'],

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readConfig, reservedBytes, volumeOf } from '@mortise/host'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether the SQLite file has room to grow. What is wrong with the configuration itself is another check's. */
+/** Whether the SQLite file has room to grow. Another check reports a wrong configuration. */
 export async function checkDisk(directory: string): Promise<FixableFinding[]> {
   const config = await readConfig(directory).catch(() => undefined)
   const file = config?.databaseFile

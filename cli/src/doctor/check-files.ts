@@ -12,7 +12,7 @@ import {
 import { lostIdentity } from '../data/lost-identity.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** The files beside configuration and packages: the secret and the control socket. */
+/** Checks the secret and the control socket. */
 export async function checkFiles(directory: string): Promise<FixableFinding[]> {
   return [...(await secretTrouble(directory)), ...(await socketTrouble(directory))]
 }
@@ -48,7 +48,7 @@ async function secretTrouble(directory: string): Promise<FixableFinding[]> {
   ]
 }
 
-/** A secret that is lost or rotated. What is wrong with the configuration is another check's. */
+/** Reports a lost or rotated secret. Another check reports a wrong configuration. */
 async function otherSecret(directory: string): Promise<FixableFinding | undefined> {
   const config = await readConfig(directory).catch(() => undefined)
   if (config === undefined) return undefined

@@ -7,10 +7,10 @@ import { assertCommandLockFile } from '../changes/command-lock.ts'
 import { asFailure } from '../terminal/explain.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** With less, a command that installs and a host that commits soon fail. In bytes. */
+/** With less free space, installations and commits soon fail. In bytes. */
 const LITTLE = 1024 * 1024
 
-/** Whether what the application is written into are folders, can be written, and have room. */
+/** Whether the folders of the application are folders, writable, and not full. */
 export async function checkFolders(directory: string): Promise<FixableFinding[]> {
   const troubles: FixableFinding[] = []
   for (const folder of [...writtenFolders(directory), ...(await databaseFolder(directory))]) {
@@ -19,7 +19,7 @@ export async function checkFolders(directory: string): Promise<FixableFinding[]>
       if (existsSync(folder)) await assertRoom(folder)
     })
     troubles.push(...trouble)
-    // Whatever is wrong with this one is wrong with those in it.
+    // A problem of this folder is also a problem of the folders inside it.
     if (folder === directory && trouble.length > 0) return troubles
   }
   return [
@@ -28,7 +28,7 @@ export async function checkFolders(directory: string): Promise<FixableFinding[]>
   ]
 }
 
-/** What is wrong with the configuration itself is another check's. */
+/** Another check reports a wrong configuration. */
 async function databaseFolder(directory: string): Promise<string[]> {
   const config = await readConfig(directory).catch(() => undefined)
   return config?.databaseFile === undefined ? [] : [dirname(config.databaseFile)]

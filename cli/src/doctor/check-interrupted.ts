@@ -6,7 +6,10 @@ import { completeInterrupted } from '../install/apply/apply-change.ts'
 import { findLeftovers, removeLeftovers } from '../store/staging.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** What commands that were killed have left. The next one that changes the application sees to it as well. */
+/**
+ * Finds the leftovers of killed commands. The next command that changes the application handles
+ * them too.
+ */
 export async function checkInterrupted(directory: string): Promise<FixableFinding[]> {
   return [
     ...(await restorationTrouble(directory)),
@@ -15,7 +18,7 @@ export async function checkInterrupted(directory: string): Promise<FixableFindin
   ]
 }
 
-/** Undefined also for what cannot be read: the check of the records tells. */
+/** Also undefined if a file cannot be read: the check of the records reports that. */
 const legible = <Content>(content: Promise<Content>) => content.catch(() => undefined)
 
 async function restorationTrouble(directory: string): Promise<FixableFinding[]> {

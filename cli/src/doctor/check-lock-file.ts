@@ -2,7 +2,7 @@ import { readLockFile } from '@mortise/host'
 import { externalChanges, inForce, isExternalChange } from '../changes/current-generation.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether modules.lock.json names something else than a command has put in force here. */
+/** Whether modules.lock.json differs from the generation in force. */
 export async function checkLockFile(directory: string): Promise<FixableFinding[]> {
   const [lock, present] = [await readLockFile(directory), await inForce(directory)]
   if (present === undefined || !isExternalChange(lock, present)) return []

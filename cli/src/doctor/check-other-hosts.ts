@@ -1,7 +1,7 @@
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether all hosts of the database serve the same. */
+/** Whether all hosts of the database serve the same modules. */
 export async function checkOtherHosts(directory: string): Promise<FixableFinding[]> {
   const hosts = await differingHosts(directory)
   if (hosts.length === 0) return []

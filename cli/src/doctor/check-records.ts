@@ -7,7 +7,7 @@ import { readRestoration } from '../data/restore-journal.ts'
 import { asFailure } from '../terminal/explain.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether what commands have written down in `.app/` can be read. */
+/** Whether the records of commands in `.app/` can be read. */
 export async function checkRecords(directory: string): Promise<FixableFinding[]> {
   const journal = await failureOf(readJournal(directory))
   const restoration = await failureOf(readRestoration(directory))
@@ -36,7 +36,9 @@ function journalTrouble(file: string, error: unknown): FixableFinding {
   return { ...unreadable(error, 'error', what, hint), ...settingAside(error) }
 }
 
-/** Nothing is set aside: without it nobody knows which of the files beside their places belong there. */
+/**
+ * This journal is not moved aside: without it, the files beside their places cannot be assigned.
+ */
 function restorationTrouble(file: string, error: unknown): FixableFinding {
   const what = 'It says which restoration a killed command has left: data and lock may not belong together.'
   const hint = `Move it away (mv ${file} ${file}.unreadable) and restore the same archive again, with the host stopped: app restore <file>`
@@ -68,7 +70,7 @@ const unreadable = (
   hint,
 })
 
-/** What is broken is set aside; what this user may not read is not. */
+/** Moves a broken file aside, but not one that this user may not read. */
 function settingAside(error: unknown): Pick<FixableFinding, 'mend'> {
   const { file, path, code } = error as UnreadableFileError & NodeJS.ErrnoException
   const broken = error instanceof UnreadableFileError ? file : code === 'EISDIR' ? path : undefined

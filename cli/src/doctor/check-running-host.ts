@@ -13,7 +13,10 @@ import { hostPackageOf } from '../store/host-package.ts'
 import type { FixableFinding } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
-/** What the running host serves, against what it should. Where none runs there is nothing to say. */
+/**
+ * Compares what the running host serves with what it should serve. Without a running host there is
+ * no finding.
+ */
 export async function checkRunningHost(directory: string): Promise<FixableFinding[]> {
   const state = await callRunningHost(directory, 'state')
   if (state === undefined) return []
@@ -55,7 +58,7 @@ const restartTrouble = ({ pid, host }: ApplicationState, next: string): FixableF
         },
       ]
 
-/** What is wrong with the configuration itself is another check's. */
+/** Another check reports a wrong configuration. */
 async function databaseTrouble(
   directory: string,
   { pid, engine }: ApplicationState,
@@ -72,7 +75,7 @@ async function databaseTrouble(
   ]
 }
 
-/** @param knowsDatabase whether that the database is another is said already */
+/** @param knowsDatabase whether another finding already states that the database differs */
 async function settingsTrouble(
   directory: string,
   { pid }: ApplicationState,

@@ -20,7 +20,10 @@ import { readPackageJson } from '../store/package-json.ts'
 import { holds, removeLeftovers } from '../store/staging.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether the store has, to the byte, what the lock names, and whether that fits together. */
+/**
+ * Whether the store has, byte for byte, what the lock file names, and whether the packages fit
+ * together.
+ */
 export async function checkStore(directory: string): Promise<FixableFinding[]> {
   const lock = await readLockFile(directory)
   const troubles: FixableFinding[] = []
@@ -66,7 +69,9 @@ async function packageTrouble(
   }
 }
 
-/** The tree may be right under a wrong name or version: where modules.lock.json was edited by hand. */
+/**
+ * The content may be right under a wrong name or version, if modules.lock.json was edited by hand.
+ */
 async function differsTrouble(
   name: string,
   locked: LockedPackage,

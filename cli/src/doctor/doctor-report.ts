@@ -15,7 +15,7 @@ import { checkRunningHost } from './check-running-host.ts'
 import { checkStore } from './check-store.ts'
 import type { Check, Finding, FixableFinding } from './finding.ts'
 
-/** In an order in which mending one prepares the next. */
+/** In this order each repair prepares the next. */
 const checks: readonly Check[] = [
   checkFolders,
   checkRecords,
@@ -30,17 +30,17 @@ const checks: readonly Check[] = [
   checkOtherHosts,
 ]
 
-/** What has no meaning while a command is at work: it is the work of that. */
+/** Findings that mean nothing while a command is running, because they are its work in progress. */
 const underWay = ['restoration-interrupted', 'interrupted', 'leftovers', 'store-unused']
 
 export interface DoctorReport {
-  /** Mend what can be mended without losing anything. Run it while the application is locked. */
+  /** Repair what can be repaired without loss. Requires the command lock. */
   readonly fix: boolean
-  /** Another command that is changing the application, as it refuses others. */
+  /** The failure that names another running command. */
   readonly busy?: Failure | undefined
 }
 
-/** Looks an application over. A check that cannot look is a finding too. */
+/** Runs all checks. A check that cannot run is a finding too. */
 export async function examine(directory: string, { fix, busy }: DoctorReport): Promise<Finding[]> {
   const findings: Finding[] = []
   const run = async (check: Check) => {
@@ -88,7 +88,7 @@ async function settled({ mend, ...trouble }: FixableFinding, fix: boolean): Prom
   }
 }
 
-/** Without it nothing can be said of what is installed. */
+/** Without this file, no check of the installed modules can run. */
 async function checkReadable(directory: string): Promise<FixableFinding[]> {
   try {
     await readLockFile(directory)

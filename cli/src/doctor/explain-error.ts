@@ -4,7 +4,7 @@ import { lostIdentity } from '../data/lost-identity.ts'
 import type { Failure } from '../failures/index.ts'
 import { asFailure } from '../terminal/explain.ts'
 
-/** Any error as what the command returns; of what is lost, with the newest record of it. */
+/** Turns any error into a Failure. For a lost file it names the newest record. */
 export async function explain(error: unknown): Promise<Failure> {
   if (error instanceof LockFileError) return lostLockFile(error)
   if (error instanceof IdentityError) return lostIdentity(error)

@@ -1,23 +1,28 @@
-/** Something that is not as it should be. */
+/** A problem that the doctor found. */
 export interface Finding {
   /** Stable, for programs. */
   readonly id: string
-  /** `error`: something does not work; `warning`: it works, and should be seen to; `info`: nothing needs doing. */
+  /**
+   * `error`: something does not work; `warning`: it works, but needs attention; `info`: no action
+   * needed.
+   */
   readonly severity: 'error' | 'warning' | 'info'
-  /** What it is, and why that matters. */
+  /** The problem, and why it matters. */
   readonly message: string
   /** What to do, or what was done. */
   readonly hint: string
-  /** Of `code-retained`: how many packages. */
+  /** For `code-retained`: the number of packages. */
   readonly packages?: number
   readonly fixed: boolean
 }
 
-/** A finding and how to mend it, where that loses nothing. */
+/** A finding with a repair, if there is one without loss. */
 export interface FixableFinding extends Omit<Finding, 'fixed'> {
   /** @returns what was done */
   readonly mend?: () => Promise<string>
 }
 
-/** Looks at one thing. Mending may have changed the application between two checks: each reads it anew. */
+/**
+ * One check. A repair between two checks may change the application, so each check reads it again.
+ */
 export type Check = (directory: string) => Promise<readonly FixableFinding[]>

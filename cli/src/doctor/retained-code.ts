@@ -2,9 +2,11 @@ import type { ApplicationState } from '@mortise/host'
 import { retainedPackages } from '../store/installed-state.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** From so many on it is worth a word. */
+/** From this number of packages on, report them. */
 const MANY = 20
-/** What a replaced package leaves in memory, in MB: measured with api-cart (0.08) and api-purchase (0.11). */
+/**
+ * The memory of a replaced package, in MB, measured with api-cart (0.08) and api-purchase (0.11).
+ */
 const MEGABYTES = 0.1
 
 export function retainedCode(state: ApplicationState): FixableFinding[] {

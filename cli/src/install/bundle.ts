@@ -12,21 +12,20 @@ import { holds } from '../store/staging.ts'
 export interface Bundled {
   readonly file: string
   readonly generation: number
-  /** The version of the host; null where none is pinned. */
+  /** The version of the host; null if none is pinned. */
   readonly host: string | null
   readonly modules: readonly { readonly id: string; readonly version: string }[]
   readonly bytes: number
   /** SHA-512 of the file (SRI). */
   readonly integrity: string
-  /** Whether the file was there already, the same to the byte. */
+  /** Whether the same file already existed, byte for byte. */
   readonly unchanged: boolean
 }
 
 /**
- * Writes everything of the present generation into one file: modules and the pinned host with their dependencies,
- * and the lock.
- * One generation makes one content, to the byte. Run it while the application is locked.
- * @throws {Failure} where the store is not what the lock says, or `file` is something else already
+ * Writes the present generation into one file: the lock file, and the modules and pinned host with
+ * their dependencies. One generation always gives the same bytes. Call this with the command lock.
+ * @throws {Failure} if the store differs from the lock file, or `file` has other content
  */
 export async function bundleApplication(directory: string, file: string): Promise<Bundled> {
   await assertFolder(file)
@@ -66,7 +65,7 @@ export async function bundleApplication(directory: string, file: string): Promis
   }
 }
 
-/** Every file of the bundle: its path in the application, to its path in the bundle. */
+/** Every file of the bundle: its path in the application to its path in the bundle. */
 async function namesOf(directory: string, lock: Lock): Promise<Map<string, string>> {
   const packages = lockedPackages(lock)
   if (packages.size === 0) {

@@ -9,13 +9,13 @@ import { missingInStore, restoreStore } from './fetch/restore-store.ts'
 import { changeApplication } from './pipeline.ts'
 
 /**
- * Puts in force what modules.lock.json names before the host starts on it, where it came from outside: with a snapshot
- * and on record. Nothing is probed: at a start a module that cannot serve is failed, and the others serve.
- * @throws {Failure} where the snapshot cannot be taken: the start would migrate without one
+ * Puts an external modules.lock.json in force before the host starts, with a snapshot and a record.
+ * It probes nothing: at a start, a module that cannot serve is failed, and the others serve.
+ * @throws {Failure} if the snapshot fails, because the start would migrate without one
  */
 export async function deployAtStart(directory: string, terminal: Terminal): Promise<void> {
   if ((await fromOutside(directory)) === undefined) return
-  // A second start, which is refused.
+  // A second host, which the start will reject.
   if ((await callRunningHost(directory, 'state')) !== undefined) return
   await changeApplication(directory, 'start', terminal, async () => {
     const found = await fromOutside(directory)
@@ -34,7 +34,9 @@ interface FromOutside {
   readonly present: Generation
 }
 
-/** Undefined where the lock is in force, or nothing is: a fresh clone has nothing to lose. */
+/**
+ * Undefined if the lock file is in force, or nothing is, as in a fresh clone without data to lose.
+ */
 async function fromOutside(directory: string): Promise<FromOutside | undefined> {
   const [lock, present] = [await readLockFile(directory), await inForce(directory)]
   return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
@@ -52,7 +54,8 @@ async function takeUp(directory: string, terminal: Terminal, { lock, present }: 
     await applyExternalChange(directory, 'start', lock)
     return
   }
-  // It is put in force when they are there; the start migrates for the others.
+  // Deploys only the modules whose packages are present. The others migrate when their packages
+  // arrive.
   const there = Object.entries(lock.modules).filter(([id, { enabled }]) => enabled && !missing.includes(id))
   await takeSnapshot(directory, present.generation, Object.fromEntries(there))
 }

@@ -12,17 +12,17 @@ import { installedAccess } from './probe/installed-access.ts'
 import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 
-/** All that is known of a module without running it. */
+/** Everything known about a module without running it. */
 export interface ModuleDescription extends Plan {
   readonly installed: boolean
-  /** What the lock records, or would, of where it comes from. */
+  /** The source in the lock file, or the one that an installation would record. */
   readonly spec: string
   readonly manifest: unknown
 }
 
 /**
- * Describes an installed module, by id or package name; or whatever package a spec says, which is fetched for
- * it. The bare name of a module that is not installed describes nothing.
+ * Describes an installed module by id or package name, or fetches and describes the package of a
+ * spec. A bare name that is not installed gives no description.
  * @throws {Failure}
  */
 export async function describeModule(
@@ -52,8 +52,8 @@ export async function describeModule(
 }
 
 /**
- * Describes whatever package a spec says, where there is no application: a path in it is recorded relative to
- * the working directory.
+ * Describes the package of a spec without an application. Paths in the spec are relative to the
+ * working directory.
  * @throws {Failure}
  */
 export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
@@ -62,7 +62,7 @@ export async function describeElsewhere(text: string, terminal: Terminal): Promi
   return await inTemporaryFolder(undefined, (folder) => describeSource(source, folder, terminal))
 }
 
-/** @param directory where it is staged */
+/** @param directory the folder for staging */
 async function describeSource(
   source: Source,
   directory: string,

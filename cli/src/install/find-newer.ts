@@ -7,19 +7,24 @@ import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
 import type { Source } from './resolve/source.ts'
 import { upgradeSource } from './resolve/upgrade-source.ts'
 
-/** What there is of a module where it was installed from. */
+/** The versions of a module at its source. */
 export interface Newer {
-  /** What `module-upgrade` would install: the newest in the range; of a folder or file what it holds now. */
+  /**
+   * The version that `module-upgrade` would install: the newest in range, or the present one of a
+   * folder or file.
+   */
   readonly wanted: string | null
-  /** What its registry calls the latest, whatever the range. */
+  /** The registry's `latest` version, whatever the range. */
   readonly latest: string | null
-  /** Whether `module-upgrade` would change anything; also other files of the same version. */
+  /** Whether `module-upgrade` would change anything, even if only files of the same version. */
   readonly outdated: boolean
-  /** Why its source could not be asked. */
+  /** Why the source cannot be reached. */
   readonly unreachable: string | null
 }
 
-/** Asks where every installed module came from, by module. A source that cannot be asked is no failure. */
+/**
+ * Checks the source of every installed module, by module. An unreachable source is not a failure.
+ */
 export async function findNewer(directory: string): Promise<ReadonlyMap<string, Newer>> {
   const lock = await readLockFile(directory)
   const { aliases } = await readConfig(directory)

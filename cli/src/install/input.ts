@@ -1,6 +1,6 @@
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** What a command asks for. */
+/** The input of a change. */
 export type Input = Request & Asked
 
 export type Kind = Input['kind']
@@ -8,9 +8,9 @@ export type Kind = Input['kind']
 export type Asked =
   | {
       readonly kind: 'install'
-      /** None: what modules.lock.json names. */
+      /** Empty: what modules.lock.json names. */
       readonly specs: readonly string[]
-      /** Exactly what modules.lock.json names, or nothing. */
+      /** Install exactly what modules.lock.json names, or fail. */
       readonly frozen: boolean
     }
   | { readonly kind: 'upgrade' | 'enable' | 'disable'; readonly names: readonly string[] }
@@ -22,26 +22,29 @@ export type Asked =
     }
   | {
       readonly kind: 'rollback'
-      /** The one before the last change, where it is left out. */
+      /** The default is the generation before the last change. */
       readonly generation: number | undefined
-      /** Put the snapshot back that precedes the first migration in between, whether it can be undone or not. */
+      /**
+       * Restore the snapshot before the first migration in between, even if the migrations can be
+       * undone.
+       */
       readonly withSnapshot: boolean
     }
   | { readonly kind: 'host-upgrade'; readonly version: string }
 
 interface Request {
   readonly directory: string
-  /** As it was called, for the history. */
+  /** The command line, for the history. */
   readonly command: string
   readonly terminal: Terminal
-  /** Do not ask. */
+  /** Skip the confirmation. */
   readonly yes?: boolean
-  /** Stop after the plan, with nothing changed. */
+  /** Stop after the plan, without a change. */
   readonly dryRun?: boolean
   /** No network: folders, files, bundles, directories of tarballs, and npm's cache. */
   readonly offline?: boolean
-  /** Refuse what breaks callers or other modules, instead of asking. */
+  /** Reject breaking changes instead of asking. */
   readonly failOnBreaking?: boolean
-  /** Switch off, in the same change, modules that do not run on the host that it brings. */
+  /** Disable, in the same change, the modules that do not run on the new host. */
   readonly disableIncompatible?: boolean
 }

@@ -20,12 +20,15 @@ import { resolve } from './resolve/resolve.ts'
 import { sayWhatStays } from './resolve/say-what-stays.ts'
 import { nothingArrives, verify } from './verify/verify.ts'
 
-// Every change of what is installed goes through the same phases: resolve → fetch → verify → plan → consent → probe →
-// apply → prune. A phase takes what the one before it has found out, and adds to it.
+// Every change of the installed modules goes through the same phases: resolve → fetch → verify →
+// plan → consent → probe → apply → prune. Each phase adds to the result of the one before.
 
 type Phase = 'fetch' | 'verify' | 'consent' | 'probe'
 
-/** What does not apply: these bring nothing, or nothing that was not checked and probed when it was installed. */
+/**
+ * The phases that do not apply: these changes add nothing, or only what was checked and probed at
+ * its installation.
+ */
 const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   install: [],
   upgrade: [],
@@ -37,7 +40,7 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
 }
 
 /**
- * Changes what is installed, as one change: all of it or nothing. A dry run ends with the plan.
+ * Changes the installed modules, completely or not at all. A dry run ends with the plan.
  * @throws {Failure}
  */
 export async function changeModules(input: Input): Promise<Applied> {
@@ -62,9 +65,9 @@ async function runPhases(input: Input, staging: string): Promise<Applied> {
 }
 
 /**
- * Does `work` as the only command that changes the application, after what a killed one may have left is
- * completed or removed.
- * @param command as it was called, for whoever finds the application busy
+ * Runs `work` with the command lock, after completing or removing the leftovers of a killed
+ * command.
+ * @param command the command line, for commands that find the application busy
  */
 export async function changeApplication<Result>(
   directory: string,
@@ -84,7 +87,7 @@ export async function changeApplication<Result>(
     await completeOrSay(directory, terminal)
     try {
       const result = await namingFullFolder(directory, work)
-      // Those of older generations, and of a command that was killed before it had written its journal.
+      // Removes packages of older generations, and of a command that was killed before its journal.
       await pruneStore(directory, await readLockFile(directory))
       return result
     } finally {
@@ -95,9 +98,9 @@ export async function changeApplication<Result>(
 }
 
 /**
- * Works out a change in a folder of its own that is gone afterwards, while no command changes the application.
- * Nothing is completed or removed either.
- * @throws {Failure} where a change that was killed is to be completed first
+ * Plans a change in a temporary folder, while no command changes the application. It completes and
+ * removes nothing.
+ * @throws {Failure} if an interrupted change must be completed first
  */
 export async function planChange<Result>(
   directory: string,

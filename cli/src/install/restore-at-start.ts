@@ -11,12 +11,13 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { activateRestored } from './apply/take-up-restored.ts'
 import { missingInStore } from './fetch/restore-store.ts'
 
-/** How long another command is waited for before it is tried again, in milliseconds. */
+/** The pause between attempts while another command runs, in milliseconds. */
 const BUSY_PAUSE = 1000
 
 /**
- * Fetches what the store does not have of the lock while the host serves, and has the host take it up: a process of its
- * own does it ("app module-install --frozen"), so that no request waits for it. What cannot be fetched is said.
+ * Fetches the packages of the lock file that the store lacks, while the host serves, and makes the
+ * host load them. A separate process ("app module-install --frozen") does this, so that no request
+ * waits. Failures are printed.
  */
 export async function restoreAtStart(
   directory: string,
@@ -36,14 +37,17 @@ export async function restoreAtStart(
     if (exitCode === exitCodes.busy) await pause(BUSY_PAUSE, undefined, { signal }).catch(() => {})
     else if (exitCode === 0) return terminal.note('The store is in line with the lock again.')
     else {
-      // Others may be there.
+      // Other packages may be present.
       await activateRestored(directory, missing)
       return terminal.note(said)
     }
   }
 }
 
-/** Those that have failed are looked at to the byte; of the others, which the host has read, whether they are there. */
+/**
+ * Checks failed modules byte for byte. The host has read the others, so for them only their
+ * presence counts.
+ */
 async function missingPackages(directory: string, failed: readonly string[]): Promise<string[]> {
   const lock = await readLockFile(directory)
   const absent = [...lockedPackages(lock)].flatMap(([name, locked]) =>

@@ -9,16 +9,19 @@ import { noSecondsToSettle, takenBack } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Switched } from './apply/apply-change.ts'
 
-/** The option of every command that waits until its change has settled. */
+/** The option of every command that can wait for its change to settle. */
 export const settleOption = [
   '--settle <seconds>',
   'wait until the change has settled; the running host watches each for 10 s, or for as long as you wait',
 ] as const
 
-/** The longest that a change can be waited for, in seconds. */
+/** The longest wait, in seconds. */
 const LONGEST = 3600
 
-/** @returns undefined where nothing is to be waited for. @throws {Failure} usage */
+/**
+ * @returns undefined if the command does not wait
+ * @throws {Failure} usage
+ */
 export function secondsToSettle(text: string | boolean | undefined): number | undefined {
   if (text === undefined) return undefined
   const seconds = Number(text)
@@ -27,10 +30,11 @@ export function secondsToSettle(text: string | boolean | undefined): number | un
 }
 
 /**
- * Waits, for so many seconds at most, until the running host has watched a change. Run it when the application is not
- * locked any more: the host needs that to take the change back.
- * @returns whether it has settled, false where the host goes on watching it; undefined where nothing was waited for
- * @throws {Failure} where it was taken back (5)
+ * Waits, for this many seconds at most, until the change watch of the running host ends. Call this
+ * without the command lock, because the host needs it for a revert.
+ * @returns true if the change has settled, false if the host still watches it; undefined without a
+ * wait
+ * @throws {Failure} if it was reverted (5)
  */
 export async function waitUntilSettled(
   directory: string,
@@ -39,12 +43,12 @@ export async function waitUntilSettled(
   terminal: Terminal,
 ): Promise<boolean | undefined> {
   if (!switched?.live || seconds === undefined) return undefined
-  // A lock that came from outside has another number than its record.
+  // An external lock file has another number than its record.
   const { generation } = await readLockFile(directory)
   const [answer] = await terminal.during('Settling', () =>
     Promise.allSettled([callRunningHost(directory, 'settle', { generation, seconds })]),
   )
-  // Also where the host has ended itself because of the change.
+  // Also if the change made the host exit.
   const { known } = await readGenerations(directory)
   const back = known.find(({ takesBack }) => takesBack === switched.generation)
   if (back) throw takenBack({ reason: back.reason ?? 'the running host did not hold up' })
@@ -54,6 +58,6 @@ export async function waitUntilSettled(
   return answer.value.verdict === 'settled'
 }
 
-/** For people: nothing where nothing was waited for. */
+/** For people; empty without a wait. */
 export const settledText = (settled: boolean | undefined): string[] =>
   settled === undefined ? [] : [settled ? 'The change has settled.' : 'The host goes on watching the change.']

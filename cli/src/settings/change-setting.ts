@@ -15,10 +15,10 @@ import { moduleProblems, settingProblems } from './setting-problems.ts'
 
 export interface SettingRequest {
   readonly directory: string
-  /** As it was called, without the value, which may be secret: for the history. */
+  /** The command line without the value, which may be secret, for the history. */
   readonly command: string
   readonly key: string
-  /** The value as text; undefined takes the setting away. */
+  /** The value as text; undefined removes the setting. */
   readonly value: string | undefined
   readonly terminal: Terminal
 }
@@ -27,17 +27,19 @@ export interface ChangedSetting {
   readonly owner: SettingsOwner
   readonly setting: Setting
   readonly changed: boolean
-  /** Undefined where nothing was switched: nothing to do, or a setting of the host. */
+  /** Undefined if the host did not switch: nothing to do, or a setting of the host. */
   readonly switched: Switched | undefined
 }
 
 /**
- * Changes one setting in app.config.json. One of a module is a change of the application like any other: it is
- * checked against the module's schema, tried in a child process, taken up by the running host as a generation
- * of its own, and where that fails the former value is back. While others are still wrong in the file, it waits
- * for them. One of the host is read at its next start. Run it while the application is locked.
+ * Changes one setting in app.config.json.
  *
- * @throws {Failure} unknown or wrong (2, 3), refused by the module (4), taken back (5)
+ * A module's setting is a change like any other: it is checked against the module's schema, probed,
+ * and put in force as a new generation by the running host. On failure the former value returns.
+ * While the file has other invalid settings, the change waits for them. A host setting takes effect
+ * at the next start. Call this with the command lock.
+ *
+ * @throws {Failure} unknown or invalid (2, 3), rejected by the module (4), reverted (5)
  */
 export async function changeSetting(request: SettingRequest): Promise<ChangedSetting> {
   const { directory, value, terminal } = request
@@ -73,7 +75,10 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
   return { owner, setting, changed: true, switched }
 }
 
-/** With the values of a setting of the host, other than secrets. Those of modules are on no record. */
+/**
+ * Contains the values of a host setting, except secrets. Values of module settings are never
+ * recorded.
+ */
 function recordOf(
   { command }: SettingRequest,
   { module, schema }: SettingsOwner,
@@ -99,7 +104,7 @@ async function findOne(
   throw settingGroup({ key, settings: settings.map((one) => one.key).join(', ') })
 }
 
-/** What the file has, although no schema knows it (any more), can be taken away like a setting. */
+/** A member of the file without a schema (any more) can be removed like a setting. */
 async function findLeftover(directory: string, key: string, { json }: ConfigText) {
   const parts = key.split('.')
   const path = [['modules', ...parts], parts].find((candidate) => valueAt(json, candidate) !== undefined)
@@ -115,10 +120,10 @@ async function findLeftover(directory: string, key: string, { json }: ConfigText
   return { owner, setting: { key, path, schema: {} as Setting['schema'] } }
 }
 
-/** Of what belongs to no module that is installed: nothing can be wrong with taking it away. */
+/** Stands for an owner that is not installed. Removing its settings is always valid. */
 const nobody: SettingsOwner = { module: undefined, path: [], schema: undefined }
 
-/** The file's text with the setting, in the first of its meanings that is right. */
+/** The text of the file with the setting, in the first meaning of the value that is valid. */
 function set(file: ConfigText, setting: Setting, value: string, owner: SettingsOwner): string {
   const texts = parseValue(value, setting.schema).map((meaning) =>
     setInJson(file.text, setting.path, meaning),
@@ -128,7 +133,7 @@ function set(file: ConfigText, setting: Setting, value: string, owner: SettingsO
   return texts.find(isRight) ?? (texts[0] as string)
 }
 
-/** While another module's settings are wrong, no host can take up what the file says. */
+/** While the settings of another module are invalid, no host can use the file. */
 async function problemsOfOthers(
   directory: string,
   owner: SettingsOwner,
@@ -144,7 +149,7 @@ async function problemsOfOthers(
   return (await Promise.all(problems)).flat()
 }
 
-/** Tries all enabled modules in a child process, with what the settings are to be. */
+/** Probes all enabled modules with the new settings. */
 async function tryOut(directory: string, id: string, { json }: ConfigText): Promise<void> {
   const { modules } = await readLockFile(directory)
   const enabled = Object.entries(modules).filter(([, locked]) => locked.enabled)

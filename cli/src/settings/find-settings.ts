@@ -18,7 +18,7 @@ import {
 import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 
-/** What a key names: one setting or several, and whose they are. */
+/** The settings that a key names, and their owner. */
 export interface FoundSettings {
   readonly owner: SettingsOwner
   readonly settings: readonly Setting[]
@@ -37,11 +37,10 @@ const host: SettingsOwner = {
 }
 
 /**
- * The settings that `key` names: `note.keepFor`, `note` for all of a module, `server.port`, `server`. The host's
- * own keys come before modules of the same name; `modules.log.level` always means the module. A module may be
- * named by its package.
- *
- * @throws {Failure} no such module (3) or setting (2); a package that the store lacks (4)
+ * The settings that `key` names: `note.keepFor`, `note` for a whole module, `server.port`,
+ * `server`. The host's keys come before modules of the same name; `modules.log.level` always means
+ * the module. A package name may stand for the module.
+ * @throws {Failure} no such module (3) or setting (2); a package missing from the store (4)
  */
 export async function findSettings(directory: string, key: string): Promise<FoundSettings> {
   const lock = await readLockFile(directory)
@@ -56,10 +55,11 @@ export async function findSettings(directory: string, key: string): Promise<Foun
   return { owner, settings, single }
 }
 
-/** All settings of the host. */
 export const hostSettings = (): Setting[] => settingsBelow(host, []) ?? []
 
-/** All settings of the host and of what is installed. What the store lacks has none to show. */
+/**
+ * All settings of the host and the installed modules. A module missing from the store shows none.
+ */
 export async function allSettings(directory: string): Promise<Setting[]> {
   const { modules } = await readLockFile(directory)
   const owners = await Promise.all(
@@ -71,7 +71,7 @@ export async function allSettings(directory: string): Promise<Setting[]> {
   return [host, ...owners].flatMap((owner) => settingsBelow(owner, []) ?? [])
 }
 
-/** Package names may hold dots: the longest beginning of the key that is installed is the module. */
+/** Package names may contain dots, so the longest installed prefix of the key is the module. */
 async function findModule(directory: string, lock: Lock, parts: readonly string[], key: string) {
   for (let length = parts.length; length > 0; length--) {
     const id = installedId(lock, parts.slice(0, length).join('.'))

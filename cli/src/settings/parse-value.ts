@@ -1,8 +1,8 @@
 import type { Schema } from './setting.ts'
 
 /**
- * What a value on the command line may mean, likeliest first: a string where the schema says so, else JSON, and
- * where that is not to be had the text itself.
+ * The possible meanings of a value on the command line, the likeliest first: a string if the schema
+ * says so, otherwise JSON, and text if it is not valid JSON.
  */
 export function parseValue(text: string, schema: Schema): readonly [unknown, ...unknown[]] {
   if (schema.type === 'string') return [text]

@@ -3,11 +3,11 @@ import { hostSettings } from './find-settings.ts'
 import { shown } from './setting.ts'
 
 /**
- * The settings that wait for the next start of the running host, as they may be shown; null stands for nothing. Empty
- * where none runs, or the file is wrong.
+ * The settings that take effect at the next start of the running host, without secrets; null stands
+ * for no value. Empty if no host runs, or the file is invalid.
  */
 export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
-  // An older host does not tell.
+  // An older host does not know this call.
   const answer = await callRunningHost(directory, 'settings').catch(() => undefined)
   if (answer === undefined) return []
   const schemas = new Map(hostSettings().map(({ key, schema }) => [key, schema]))

@@ -11,8 +11,8 @@ import type { Setting, SettingsOwner } from './setting.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * What would be wrong with `after` that is not wrong with `before`, or is wrong with the changed setting itself.
- * Somebody who mends one of several wrong settings is not held up by the others.
+ * The problems of `after` that `before` does not have, and all problems of the changed setting
+ * itself. So the other invalid settings do not block a correction.
  */
 export function settingProblems(
   owner: SettingsOwner,
@@ -28,7 +28,7 @@ export function settingProblems(
   return { caused: wrong.filter(isCaused), others: wrong.filter((clause) => !isCaused(clause)) }
 }
 
-/** What is wrong with the settings of a module. */
+/** The problems of a module's settings. */
 export function moduleProblems(
   id: string,
   schema: SettingsOwner['schema'],
@@ -40,7 +40,7 @@ export function moduleProblems(
   })
 }
 
-/** The setting itself is judged as it stands in the file, whatever a variable puts in its place here. */
+/** Checks the value of the setting in the file, even if a variable overrides it here. */
 function problemsOf({ module, schema }: SettingsOwner, { path }: Setting, json: Json): readonly string[] {
   const { [variableOf(path)]: _, ...environment } = process.env
   if (module !== undefined) return moduleProblems(module, schema, json, environment)

@@ -3,16 +3,16 @@ import { type ConfigText, valueAt } from '../application/config-text.ts'
 import { parseValue } from './parse-value.ts'
 import { type Setting, shown } from './setting.ts'
 
-/** A setting as a command that runs here would read it; null stands for nothing. */
+/** A setting as a command would read it here; null stands for no value. */
 export interface SettingState {
   readonly key: string
   readonly value: unknown
   readonly source: 'app.config.json' | 'environment' | 'default' | 'none'
   readonly default: unknown
-  /** The environment variable that wins over the file. */
+  /** The environment variable that overrides the file. */
   readonly variable: string
   readonly description: string | null
-  /** What the running host goes on with until it is restarted, where that is another value. */
+  /** The value that the running host uses until a restart, if it differs. */
   readonly inForce?: unknown
 }
 

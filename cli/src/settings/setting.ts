@@ -2,11 +2,10 @@ import type { ModulePackage } from '@mortise/host'
 
 export type Schema = NonNullable<ModulePackage['settingsSchema']>
 
-/** One setting that a schema declares. */
 export interface Setting {
-  /** As it is named on the command line: `note.keepFor`, `server.port`. */
+  /** The name on the command line: `note.keepFor`, `server.port`. */
   readonly key: string
-  /** Where it stands in app.config.json: `modules`, `note`, `keepFor`. */
+  /** The path in app.config.json: `modules`, `note`, `keepFor`. */
   readonly path: readonly string[]
   readonly schema: Schema
 }
@@ -15,13 +14,16 @@ export interface Setting {
 export interface SettingsOwner {
   /** Undefined for the host. */
   readonly module: string | undefined
-  /** Where its settings stand in app.config.json. */
+  /** The path of its settings in app.config.json. */
   readonly path: readonly string[]
-  /** Undefined where it takes none. */
+  /** Undefined if the module has no settings. */
   readonly schema: Schema | undefined
 }
 
-/** The settings below `path` of an owner, groups opened; undefined where its schema has nothing there. */
+/**
+ * The settings below `path` of an owner, including those in groups. Undefined if its schema has
+ * nothing there.
+ */
 export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Setting[] | undefined {
   const { schema } = owner
   if (schema === undefined) return path.length === 0 ? [] : undefined
@@ -29,10 +31,10 @@ export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Se
   return found && leaves(owner, schema, found, path)
 }
 
-/** Whether a setting is one of several that stand in an object of their own. */
+/** Whether the schema is a group: an object with several settings. */
 const isGroup = (schema: Schema) => schema.properties !== undefined
 
-/** The value as it may be shown: what the schema calls `writeOnly` is secret. */
+/** The value for display. A value with `writeOnly` in its schema is secret. */
 export function shown(value: unknown, schema: Schema): unknown {
   if (value === undefined) return undefined
   if (schema.writeOnly === true) return '(set)'
@@ -47,7 +49,7 @@ export function shown(value: unknown, schema: Schema): unknown {
   )
 }
 
-/** Of a URL; a path is left as it is. */
+/** Removes the password of a URL; a path stays as it is. */
 const withoutPassword = (text: string) => text.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:(set)@')
 
 function leaves(owner: SettingsOwner, root: Schema, schema: Schema, path: readonly string[]): Setting[] {
@@ -73,7 +75,7 @@ function schemaAt(root: Schema, path: readonly string[]): Schema | undefined {
   return secret && schema ? { ...schema, writeOnly: true } : schema
 }
 
-/** What a schema says of the member `key` of an object. */
+/** The schema of the member `key` of an object. */
 function memberOf(schema: Schema, key: string): Schema | undefined {
   const { properties = {}, patternProperties = {}, additionalProperties } = schema
   if (Object.hasOwn(properties, key)) return properties[key]
@@ -82,7 +84,7 @@ function memberOf(schema: Schema, key: string): Schema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined
 }
 
-/** Follows `#/…` within the document. */
+/** Follows references (`#/…`) within the document. */
 function resolved(root: Schema, schema: Schema): Schema {
   if (typeof schema.$ref !== 'string' || !schema.$ref.startsWith('#/')) return schema
   const { $ref, ...rest } = schema

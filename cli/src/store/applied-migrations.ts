@@ -12,15 +12,15 @@ import { readInstalled } from './installed-packages.ts'
 
 export type Ledger = DatabaseSchema['ledger']
 
-/** What was applied to the database, by its running host or by the command. */
+/** The ledger of the database, from its running host or read by the command. */
 export async function readLedger(directory: string): Promise<Ledger> {
   return (await callApplication(directory, 'schema')).ledger
 }
 
-/** The names of the migrations that stored packages have, by module. */
+/** The names of the migrations in stored packages, by module. */
 export type MigrationNames = ReadonlyMap<string, ReadonlySet<string>>
 
-/** @throws {Failure} where the store has them not */
+/** @throws {Failure} if the store lacks them */
 export async function migrationNames(directory: string, modules: Lock['modules']): Promise<MigrationNames> {
   const names = new Map<string, ReadonlySet<string>>()
   for (const [id, locked] of Object.entries(modules)) {
@@ -30,7 +30,10 @@ export async function migrationNames(directory: string, modules: Lock['modules']
   return names
 }
 
-/** Those of the host that `lock` pins too. @throws {Failure} where the store has them not */
+/**
+ * The same, with the migrations of the host that `lock` pins.
+ * @throws {Failure} if the store lacks them
+ */
 export async function lockMigrationNames(directory: string, lock: Lock): Promise<MigrationNames> {
   const modules = await migrationNames(directory, lock.modules)
   const own = await namesIn(migrationsOf(hostPackageOf(lock, directory)))
@@ -42,12 +45,12 @@ async function namesIn(folder: string | undefined): Promise<ReadonlySet<string>>
   return new Set(files.map((file) => file.slice(0, file.indexOf('.'))))
 }
 
-/** What the database has of the modules that are named, and their packages do not. */
+/** The applied migrations of the named modules that their packages lack. */
 export function migrationsBeyond(names: MigrationNames, ledger: Ledger): Ledger {
   return ledger.filter(({ module, name }) => names.get(module)?.has(name) === false)
 }
 
-/** Whether packages have what the database does not. */
+/** Whether packages have migrations that are not applied. */
 export function isPending(names: MigrationNames, ledger: Ledger): boolean {
   const applied = new Set(ledger.map(({ module, name }) => `${module}/${name}`))
   return [...names].some(([id, own]) => [...own].some((name) => !applied.has(`${id}/${name}`)))

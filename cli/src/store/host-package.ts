@@ -7,36 +7,39 @@ import { calledFolder, ownFolder } from '../application/pinned-host.ts'
 import { hostAltered, hostMissing } from '../failures/index.ts'
 import { holds } from './staging.ts'
 
-/** What a host is installed and pinned as: the command, which has the host of the same version as a dependency. */
+/**
+ * The package to install and pin as the host: the command, which depends on the host of the same
+ * version.
+ */
 export const hostPackageName = '@mortise/cli'
 
-/** A host as its files say it is; nothing of it needs to have run. */
+/** A host as described by its files, without running it. */
 export interface HostPackage {
   readonly version: string
-  /** The folder of the command, which holds `bin.js`. */
+  /** The folder of the command, with `bin.js`. */
   readonly directory: string
 }
 
-/** The one that runs this. */
+/** The host that runs this code. */
 export const ownHost: HostPackage = { version: hostVersion, directory: ownFolder }
 
-/** The one that runs the application where `lock` is in force: what it pins, else what was called as `app`. */
+/** The host that runs the application with `lock`: the pinned one, or the one called as `app`. */
 export function hostPackageOf({ host }: Lock, application: string): HostPackage {
   if (host) return { version: host.version, directory: storedModule(application, host) }
   const directory = calledFolder()
   return { version: versionInside(directory) ?? hostVersion, directory }
 }
 
-/** The version of the @mortise/host that the command in `directory` brings; undefined where it brings none. */
+/** The version of @mortise/host that the command in `directory` depends on, or undefined. */
 export const versionInside = (directory: string) => versionIn(directory, '@mortise/host')
 
-/** The version of a package that a host lends to modules; undefined where it has none. */
+/** The version of a package that a host provides to modules, or undefined. */
 export function providedVersion({ directory }: HostPackage, name: string): string | undefined {
   const host = packageFrom(directory, '@mortise/host')
   return host && versionIn(host, name)
 }
 
-/** Where a host's own migrations lie. */
+/** The folder of a host's own migrations. */
 export const migrationsOf = ({ directory }: HostPackage) =>
   join(packageFrom(directory, '@mortise/host') ?? directory, 'migrations')
 
@@ -45,7 +48,7 @@ function versionIn(folder: string, name: string): string | undefined {
   return found && JSON.parse(readFileSync(join(found, 'package.json'), 'utf8')).version
 }
 
-/** The folder of the package that `name` means in `folder`. */
+/** The folder that the package `name` resolves to from `folder`. */
 function packageFrom(folder: string, name: string): string | undefined {
   try {
     const file = findPackageJSON(name, pathToFileURL(join(folder, 'package.json')))
@@ -55,14 +58,20 @@ function packageFrom(folder: string, name: string): string | undefined {
   }
 }
 
-/** The host that is pinned, or this one. @throws {Failure} where it is missing: nothing can be held against it */
+/**
+ * The pinned host, or this one.
+ * @throws {Failure} if it is missing: without it nothing can be checked
+ */
 export function requireHost(lock: Lock, directory: string): HostPackage {
   const host = hostPackageOf(lock, directory)
   if (existsSync(host.directory)) return host
   throw hostMissing({ version: host.version })
 }
 
-/** The host that runs this is, where it is the pinned one, what was installed, to the byte. @throws {Failure} */
+/**
+ * Checks that the pinned host, if it runs this code, is byte for byte what was installed.
+ * @throws {Failure}
+ */
 export async function assertIntact(directory: string): Promise<void> {
   const { host } = await readLockFile(directory)
   if (host === undefined) return

@@ -1,21 +1,29 @@
 import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '@mortise/host'
 import { nothingInstalled, notInstalled, storeIncomplete } from '../failures/index.ts'
 
-/** Generations whose packages stay in the store, and whose snapshots stay, the present one included: as far as rolling back reaches. */
+/**
+ * The number of generations, including the present one, whose packages and snapshots stay. It is
+ * the reach of a rollback.
+ */
 export const KEPT = 5
 
-/** The entry of a module in the lock. Ids are whatever packages say: `constructor` is one. */
+/**
+ * The lock file's entry of a module. Packages choose their ids freely: `constructor` is possible.
+ */
 export function lockedModule(lock: Lock, id: string): LockedModule | undefined {
   return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined
 }
 
-/** The id of an installed module that `name` (an id or a package name) means. */
+/** The id of the installed module with this id or package name. */
 export function installedId(lock: Lock, name: string): string | undefined {
   if (Object.hasOwn(lock.modules, name)) return name
   return Object.keys(lock.modules).find((id) => lock.modules[id]?.package === name)
 }
 
-/** The same. @throws {Failure} not found */
+/**
+ * The id of the installed module with this id or package name.
+ * @throws {Failure} not found
+ */
 export function requireInstalled(lock: Lock, name: string): string {
   const id = installedId(lock, name)
   if (id !== undefined) return id
@@ -25,7 +33,10 @@ export function requireInstalled(lock: Lock, name: string): string {
     : nothingInstalled({ name })
 }
 
-/** Reads an installed package from the store. @throws {Failure} where the store has it not */
+/**
+ * Reads an installed package from the store.
+ * @throws {Failure} if the store lacks it
+ */
 export async function readInstalled(
   id: string,
   locked: LockedModule,

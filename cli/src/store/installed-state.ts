@@ -8,22 +8,27 @@ import {
 } from '@mortise/host'
 import { inForce, isExternalChange } from '../changes/current-generation.ts'
 
-/** An installed module, as the running host has it, or as it would be tried at the next start. */
+/**
+ * The state of an installed module in the running host, or its expected state at the next start.
+ */
 export interface InstalledState {
   readonly id: string
   readonly package: string
   readonly version: string
   readonly state: 'active' | 'disabled' | 'failed'
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly reason: string | null
   readonly routes: readonly string[]
 }
 
 export interface InstalledStates {
-  /** Where the running host serves; null where none runs. */
+  /** The URL of the running host; null if none runs. */
   readonly url: string | null
   readonly generation: number
-  /** How many packages stay in the memory of the running host that it no longer serves; null where none runs. */
+  /**
+   * The number of packages that the running host keeps in memory but no longer serves; null if none
+   * runs.
+   */
   readonly retainedPackages: number | null
   readonly modules: readonly InstalledState[]
 }
@@ -57,19 +62,22 @@ export async function installedStates(directory: string): Promise<InstalledState
   }
 }
 
-/** The number that the history has for `lock`; its own where it is not on record. */
+/** The number of `lock` in the history, or its own number if it is not recorded. */
 async function presentGeneration(directory: string, lock: Lock): Promise<number> {
   const present = await inForce(directory)
   return present === undefined || isExternalChange(lock, present) ? lock.generation : present.generation
 }
 
-/** Whether a running host serves what modules.lock.json names. */
+/** Whether a running host serves the modules of modules.lock.json. */
 export async function isServed(directory: string): Promise<boolean> {
   const { generation } = await readLockFile(directory)
   return (await callRunningHost(directory, 'state'))?.generation === generation
 }
 
-/** How many packages a running host keeps in memory that it no longer serves: code cannot be unloaded. */
+/**
+ * The number of packages in a running host's memory that it no longer serves. Loaded code cannot be
+ * unloaded.
+ */
 export function retainedPackages({ loadedPackages, modules }: ApplicationState): number {
   return loadedPackages - modules.filter(({ state }) => state === 'active').length
 }

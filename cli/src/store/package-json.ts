@@ -14,11 +14,14 @@ export interface PackageJson {
   readonly bundledDependencies?: readonly string[] | boolean
 }
 
-/** @throws {ManifestError} where it is not JSON */
+/** @throws {ManifestError} if the file is not JSON */
 export async function readPackageJson(directory: string): Promise<PackageJson> {
   const file = join(directory, 'package.json')
   return parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as PackageJson
 }
 
-/** What npm chose, as `packages` of a package-lock.json names it: without the root, and without addresses. */
+/**
+ * npm's choice of dependencies, as in `packages` of a package-lock.json, without the root entry and
+ * the addresses.
+ */
 export type PinnedDependencies = NonNullable<LockedModule['dependencies']>

@@ -3,29 +3,32 @@ import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { type Failure, otherBytes } from '../failures/index.ts'
 import type { PinnedDependencies } from './package-json.ts'
 
-// One version has one content: what the lock, or a recorded generation, has as `x@1.0.0` is never replaced by another
-// `x@1.0.0`, wherever that comes from. One exception: a folder that changes while its author works on it.
+// One version has one content. If the lock file or a recorded generation has an `x@1.0.0`, no other
+// `x@1.0.0` ever replaces it, from any source. The one exception is a folder in which an author
+// works.
 
-/** A version of a package, and its bytes. */
+/** A version of a package with its content hash. */
 export interface Bytes {
   readonly package: string
   readonly version: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /** Where they come from. */
   readonly source: { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
   readonly dependencies?: PinnedDependencies | undefined
 }
 
-/** Bytes that were installed. */
+/** The hash of an installed package. */
 interface RecordedBytes extends Omit<Bytes, 'source' | 'dependencies'> {
-  /** What the lock has of where they came from; undefined for a dependency. */
+  /** The source in the lock file; undefined for a dependency. */
   readonly spec: string | undefined
   /** For people. */
   readonly where: string
 }
 
-/** @throws {Failure} `integrity` where one of `fresh` is other bytes than the same version was, or a dependency is */
+/**
+ * @throws {Failure} `integrity` if one of `fresh`, or a dependency, has other bytes than the same
+ * version had before
+ */
 export async function checkSameBytes(directory: string, fresh: readonly Bytes[]): Promise<void> {
   if (fresh.length === 0) return
   const recorded = await recordedBytes(directory)
@@ -40,7 +43,8 @@ export async function checkSameBytes(directory: string, fresh: readonly Bytes[])
 }
 
 /**
- * The same of what a lock names: one that was pulled, or that a backup holds. What was installed here before stays good.
+ * The same check for a lock file from a pull or a backup. What was installed here before stays
+ * valid.
  * @throws {Failure} `integrity`
  */
 export async function checkLockedBytes(
@@ -61,7 +65,7 @@ export async function checkLockedBytes(
 const differ = (one: Omit<Bytes, 'source'>, other: RecordedBytes) =>
   one.package === other.package && one.version === other.version && one.integrity !== other.integrity
 
-/** A folder takes the place of a folder; so does one of this checkout, which a name of the index means. */
+/** A folder may replace a folder. A folder of this checkout, which the index names, may too. */
 function isWorkedOn({ source }: Bytes, { spec }: RecordedBytes): boolean {
   if (spec === undefined || source.kind !== 'folder') return false
   return source.indexed ? !spec.startsWith('file:') : isFolder(spec)

@@ -16,19 +16,19 @@ import { isSnapshot, snapshotsFolder } from '../application/snapshots.ts'
 import { assertUsable } from '../application/writable-folders.ts'
 import { type Failure, unsafePackage } from '../failures/index.ts'
 
-// What is being installed lies in `.app/store/.staging-…`, where the host lends it its peers as it does to
-// what is in the store; it is moved to its own name by one rename, complete and durable. A name in the store
-// is therefore complete or absent, and whatever is left in staging belongs to a command that was killed.
+// An installation prepares packages in `.app/store/.staging-…`, with the same peers from the host
+// as in the store. One rename then moves the complete, durable package to its final name. So a name
+// in the store is complete or absent, and any staging folder belongs to a killed command.
 
 const prefix = '.staging-'
 
-/** The most that a package may hold with its dependencies. */
+/** The limits for a package with its dependencies. */
 export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 
-/** npm's cache where the user's cannot be written, until the command ends. */
+/** npm's cache until the command ends, if the user's cache is not writable. */
 export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
 
-/** Makes a new folder to prepare a package in. */
+/** Creates a folder for preparing a package. */
 export async function makeStaging(directory: string): Promise<string> {
   const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
   await makeFolder(storeDirectory(directory))
@@ -36,14 +36,14 @@ export async function makeStaging(directory: string): Promise<string> {
   return folder
 }
 
-/** Removes what killed commands have left; only while no other command changes the application. */
+/** Removes the leftovers of killed commands. Call this only with the command lock. */
 export async function removeLeftovers(directory: string): Promise<number> {
   const leftovers = await findLeftovers(directory)
   for (const path of leftovers) await rm(path, { recursive: true, force: true })
   return leftovers.length
 }
 
-/** What killed commands have left: packages in staging, and files that were not renamed yet. */
+/** The leftovers of killed commands: staged packages, and files before their rename. */
 export async function findLeftovers(directory: string): Promise<string[]> {
   const own = join(directory, '.app')
   const isTemporary = (name: string) => name.endsWith('.tmp')
@@ -66,10 +66,11 @@ export async function findLeftovers(directory: string): Promise<string[]> {
   ]
 }
 
-// `app backup` takes no lock of the application: each has its parts in `.app/.backup-…`, with a lock of its own.
+// `app backup` does not take the command lock. Each backup has its own folder `.app/.backup-…`,
+// with a lock of its own.
 const backupPrefix = '.backup-'
 
-/** Does `work` in a folder for the parts of a backup, which is gone afterwards. */
+/** Runs `work` in a folder for the parts of a backup, and removes the folder afterwards. */
 export async function whileBackingUp<Result>(
   directory: string,
   work: (folder: string) => Promise<Result>,
@@ -78,7 +79,7 @@ export async function whileBackingUp<Result>(
   await assertUsable(own)
   await makeFolder(own, 0o700)
   const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
-  // Both at once: a folder without the lock is one that was left.
+  // Both calls are synchronous, because a folder without the lock counts as abandoned.
   mkdirSync(folder, { mode: 0o700 })
   let lock: ReturnType<typeof acquireFileLock>
   try {
@@ -90,7 +91,7 @@ export async function whileBackingUp<Result>(
   }
 }
 
-/** The folders of backups, and temporary ones, whose process has died. */
+/** The folders of backups, and temporary folders, whose process has died. */
 async function abandonedFolders(directory: string): Promise<string[]> {
   const prefixes = [backupPrefix, temporaryPrefix]
   const isOne = (name: string) => prefixes.some((prefix) => name.startsWith(prefix))
@@ -101,7 +102,7 @@ async function abandonedFolders(directory: string): Promise<string[]> {
       lock?.release()
       return lock !== undefined
     } catch {
-      return false // it has just gone, or nothing can be removed here
+      return false // already removed, or not removable here
     }
   })
 }
@@ -114,8 +115,9 @@ export interface FinalizedPackage {
 }
 
 /**
- * Makes a staged package final: modes 0644 and 0755, nothing but files and folders, everything on the disk.
- * @throws {Failure} for a link or the like, or too much of it
+ * Makes a staged package final: modes 0644 and 0755, only files and folders, everything synced to
+ * the disk.
+ * @throws {Failure} for a link or another special file, or above `largestTree`
  */
 export async function seal(staging: string, what: string): Promise<FinalizedPackage> {
   const entries = await readdir(staging, { recursive: true, withFileTypes: true })
@@ -143,9 +145,13 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
   return { tree: await hashTree(staging), files, bytes }
 }
 
-/** Moves a sealed package to its place in the store. One that is there already is used if it is unharmed. */
+/**
+ * Moves a sealed package to its place in the store. Keeps an undamaged package that is already
+ * there.
+ */
 export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
-  // One that is there may lack the sync of its name: the attempt that moved it has ended before.
+  // The existing folder may lack the sync of its name: an earlier attempt may have ended right
+  // after the move.
   if (await holds(place, tree)) return await syncPath(dirname(place))
   await rm(`${staging}-damaged`, { recursive: true, force: true })
   try {
@@ -158,16 +164,16 @@ export async function moveToStore(staging: string, place: string, tree: string):
   await rm(`${staging}-damaged`, { recursive: true, force: true })
 }
 
-/** Whether the store has a folder with exactly that content. */
+/** Whether the store has a folder with exactly this content. */
 export async function holds(place: string, tree: string): Promise<boolean> {
   try {
     return (await hashTree(place)) === tree
   } catch {
-    return false // absent, or with something in it that no store holds
+    return false // absent, or with an entry that the store does not allow
   }
 }
 
-/** How many files a folder holds, and their bytes. */
+/** The number of files in a folder, and their bytes. */
 export async function measure(folder: string): Promise<Omit<FinalizedPackage, 'tree'>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
@@ -185,7 +191,7 @@ async function namesIn(folder: string, matches: (name: string) => boolean): Prom
   }
 }
 
-/** Why a package with more than `largestTree` is refused. */
+/** The failure for a package above `largestTree`. */
 export const treeTooLarge = (what: string) =>
   tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
 

@@ -8,11 +8,14 @@ import {
   storeDirectory,
 } from '@mortise/host'
 
-/** The migrations of the host, and of every package in the store, installed or not: what a former version applied may be needed. */
+/**
+ * The migrations of the host and of every package in the store, installed or not, because the
+ * database may have migrations of a former version.
+ */
 export async function storedMigrations(directory: string): Promise<MigrationSet[]> {
   const store = storeDirectory(directory)
   const names = (await readdir(store).catch(() => [])).filter((name) => !name.startsWith('.'))
-  // A host that is pinned lies there too, and is no module.
+  // The store also has pinned hosts, which are not modules.
   const packages = await Promise.all(
     names.map((name) => readPackage(join(store, name)).catch(() => undefined)),
   )

@@ -4,20 +4,29 @@ import type { Terminal } from './terminal.ts'
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** Positional arguments in commander's words: `<spec...>`. */
+  /** Positional arguments in commander's syntax: `<spec...>`. */
   readonly arguments?: string
-  /** Options of its own: flags and description. All commands have --json, --dir, --verbose and --help. */
+  /**
+   * The command's own options: flags and description. All commands have --json, --dir, --verbose
+   * and --help.
+   */
   readonly options?: readonly (readonly [flags: string, description: string])[]
-  /** Whether it changes the application, or prepares a package in it, and so takes its lock: it has --wait then. */
+  /**
+   * Whether it changes the application or prepares a package in it. It then takes the command lock
+   * and has --wait.
+   */
   readonly changes?: boolean
-  /** What --dir names, where that is not the application. */
+  /** The meaning of --dir, if that is not the application. */
   readonly directory?: string
   readonly examples: readonly string[]
-  /** Whether it runs without the environment file, and says so: it corrects the setting. */
+  /**
+   * Whether it runs without the environment file, and prints a note about that, because it corrects
+   * the setting.
+   */
   readonly mendsEnvironment?: boolean
-  /** Whether it keeps to its own environment, whatever database and secret the running host has. */
+  /** Whether it keeps its own environment, whatever database and secret the running host has. */
   readonly ownEnvironment?: boolean
-  /** Whether it can do without the host that the application pins, and mend or replace that. */
+  /** Whether it runs without the pinned host, to repair or replace that host. */
   readonly mendsHost?: boolean
   /** @throws {Failure} */
   run(call: Call): Promise<void>
@@ -28,6 +37,9 @@ export interface Call {
   readonly arguments: readonly string[]
   readonly options: Readonly<Record<string, string | boolean | undefined>>
   readonly terminal: Terminal
-  /** The application folder: --dir, or the nearest upwards. @throws {Failure} where there is none */
+  /**
+   * The application folder: --dir, or the nearest one upwards.
+   * @throws {Failure} if there is none
+   */
   application(): Promise<string>
 }

@@ -39,7 +39,10 @@ const explanations: Readonly<Record<string, FailureEntry<'path'>>> = {
   ENOENT: missingFile,
 }
 
-/** An error of the operating system that concerns a file, with its path, reason and next step; undefined for others. */
+/**
+ * Explains a file error of the operating system: path, reason and next step. Undefined for other
+ * errors.
+ */
 export function explainSystemError(error: Error): Failure | undefined {
   const chain = [...causesOf(error)]
   const code = chain.map(knownCode).find((one) => one !== undefined)
@@ -52,7 +55,7 @@ export function explainSystemError(error: Error): Failure | undefined {
 
 type SystemError = NodeJS.ErrnoException & { readonly dest?: string }
 
-/** SQLite says no more than that it cannot: it opens the file, and makes others beside it. */
+/** SQLite gives no reason. It opens the file and creates others beside it. */
 function whyNotOpened(file: string): string {
   if (stat(file)?.isDirectory()) return 'EISDIR'
   try {
@@ -64,7 +67,7 @@ function whyNotOpened(file: string): string {
   }
 }
 
-/** Where SQLite cannot make the files beside the database, it says no more than that the disk failed. */
+/** If SQLite cannot create the files beside the database, it reports only a disk failure. */
 function isFull(code: string, file: string): boolean {
   try {
     return code === 'SQLITE_IOERR' && statfsSync(dirname(file)).bavail === 0
@@ -73,7 +76,7 @@ function isFull(code: string, file: string): boolean {
   }
 }
 
-/** Those of SQLite have refinements: `SQLITE_IOERR_WRITE`. */
+/** SQLite's codes have suffixes: `SQLITE_IOERR_WRITE`. */
 const knownCode = ({ code = '' }: SystemError): string | undefined =>
   [code, /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''].find((name) => Object.hasOwn(explanations, name))
 
@@ -81,7 +84,7 @@ function* causesOf(error: unknown): Generator<SystemError> {
   for (let at = error; at instanceof Error; at = at.cause) yield at
 }
 
-/** The file on the way to `path` that is no folder. */
+/** The first part of `path` that is a file instead of a folder. */
 function blocking(path: string): string {
   for (let at = path; ; at = dirname(at)) {
     const found = stat(at)

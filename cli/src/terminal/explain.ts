@@ -40,7 +40,7 @@ import {
 } from '../failures/index.ts'
 import { explainSystemError } from './explain-system-error.ts'
 
-/** The host's errors that say all there is to say. */
+/** The host's errors whose messages need no explanation. */
 const known = [
   [NewerHostError, newerHost],
   [ConfigError, invalidConfig],
@@ -54,7 +54,9 @@ const known = [
   [BrokenStorageError, storageFailed],
 ] as const
 
-/** Any error as what the command answers: its own failures, the host's, usage, and the unexpected. */
+/**
+ * Turns any error into a Failure: the command's own, the host's, usage errors, and unexpected ones.
+ */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof CommanderError) return wrongUsage({ problem: problemOf(error) })
@@ -75,7 +77,7 @@ export function asFailure(error: unknown): Failure {
   return explainSystemError(cause) ?? unexpected(values)
 }
 
-/** What the parser of the command line says, as a sentence. */
+/** The command line parser's message as a sentence. */
 function problemOf({ message }: CommanderError): string {
   const text = message
     .replace(/^error: /, '')

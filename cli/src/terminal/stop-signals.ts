@@ -1,35 +1,38 @@
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type StopSignal = (typeof names)[number]
 
-/** A Ctrl-C within so many milliseconds is the same one: it reaches a process from the terminal, and from its launcher. */
+/**
+ * A second Ctrl-C within this many milliseconds is the same one: the process gets it from the
+ * terminal and from its launcher.
+ */
 const SAME_KEY = 1_000
 
 /**
- * The signals that stop a host. However many come, they are one stop: a supervisor signals all processes of a group, and
- * those pass it on to each other. Only somebody at a terminal who presses Ctrl-C again wants it to end at once; a
- * supervisor that loses patience sends SIGKILL.
+ * The signals that stop a host. Any number of them are one stop, because a supervisor signals all
+ * processes of a group, and those forward it to each other. Only a second Ctrl-C at a terminal ends
+ * the host at once. An impatient supervisor sends SIGKILL.
  */
 export class StopSignals {
   readonly #stop = new AbortController()
   readonly #cut = new AbortController()
   #since = 0
 
-  /** Hears them from now on, until the process ends or `release`. */
+  /** Listens from now on, until the process ends or `release`. */
   constructor() {
     for (const name of names) process.on(name, this.#hear)
   }
 
-  /** Aborted by the first signal; its reason is the signal's name. */
+  /** The first signal aborts this; its reason is the signal's name. */
   get stop(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** Aborted by a later Ctrl-C on a terminal. */
+  /** A later Ctrl-C at a terminal aborts this. */
   get cut(): AbortSignal {
     return this.#cut.signal
   }
 
-  /** Leaves signals to what they do by themselves. */
+  /** Restores the default behaviour of the signals. */
   release(): void {
     for (const name of names) process.off(name, this.#hear)
   }
@@ -43,5 +46,5 @@ export class StopSignals {
   }
 }
 
-/** Whether somebody may press keys. */
+/** Whether a person may be at the keyboard. */
 export const isOnTerminal = (): boolean => process.stdin.isTTY === true || process.stderr.isTTY === true

@@ -1,4 +1,4 @@
-/** Rows in columns, a line each, whatever a caller or a module has put into them. */
+/** Rows in columns, one line each, whatever characters a caller or a module put into the cells. */
 export function table(rows: readonly (readonly string[])[]): string {
   const lines = rows.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')))
   const width = (column: number) => Math.max(...lines.map((line) => line[column]?.length ?? 0))

@@ -10,8 +10,8 @@ export interface TerminalStreams {
 }
 
 /**
- * What a command says. With `json` the one document goes to stdout and nothing else does; what people
- * want to know on the way goes to stderr.
+ * The output of a command. With `json`, stdout gets only the one document; notes for people go to
+ * stderr.
  */
 export class Terminal {
   readonly json: boolean
@@ -23,7 +23,7 @@ export class Terminal {
     this.json = json
   }
 
-  /** The result: `text` for people, `document` for programs. A second one, after all, is for people. */
+  /** The result: `text` for people, `document` for programs. Only people see a second result. */
   result(document: unknown, text: string): void {
     const { stdout } = this.streams
     if (!this.json) stdout.write(`${printable(text).trimEnd()}\n`)
@@ -32,12 +32,12 @@ export class Terminal {
     this.#answered = true
   }
 
-  /** Something on the way, for people. */
+  /** A note on the progress, for people. */
   note(text: string): void {
     this.streams.stderr.write(`${printable(text)}\n`)
   }
 
-  /** Whether somebody is there to answer. */
+  /** Whether a person can answer. */
   get interactive(): boolean {
     return this.streams.stdin.isTTY === true && this.streams.stderr.isTTY === true
   }
@@ -60,11 +60,11 @@ export class Terminal {
     }
   }
 
-  /** Does `work`, with a spinner on a terminal where it takes over half a second. */
+  /** Runs `work`, with a spinner on a terminal if it takes over half a second. */
   async during<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
     const { stderr } = this.streams
-    // A terminal may say that it has no columns (a serial line, a container): ora counts lines by dividing by
-    // them, and would erase infinitely many.
+    // A terminal may report zero columns (a serial line, a container). ora divides by the columns
+    // to count lines, and would erase infinitely many.
     if (stderr.isTTY !== true || !(Number(stderr.columns) > 0)) return await work()
     const color = process.env.NO_COLOR ? false : 'cyan'
     const { default: ora } = await import('ora')
@@ -79,7 +79,7 @@ export class Terminal {
   }
 }
 
-/** Text without what would steer a terminal: some of it comes from packages. */
+/** Removes control characters: some of the text comes from packages. */
 function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|\p{Cf}/gu, '?')
 }

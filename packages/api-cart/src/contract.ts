@@ -6,17 +6,18 @@ declare module '@mortise/module-sdk' {
   }
 }
 
-/** How many of a product. */
+/** A quantity of one product. */
 export interface CartQuantity {
   readonly product: string
   readonly quantity: number
 }
 
-/** The contract `cart` 1: what a module may do with the carts of callers, in a transaction of its own. */
+/** The contract `cart` 1: a module uses callers' carts in its own transaction. */
 export interface CartContract {
   /**
-   * Takes exactly these quantities, each product named once, out of the cart of `caller`.
-   * @returns the products of which the cart has less, with what it has: where there are any, nothing was taken
+   * Takes exactly these quantities out of the cart of `caller`. Name each product once.
+   * @returns the products that the cart has too few of, with the quantity in the cart. If there are
+   * any, nothing was taken.
    */
   take(caller: Caller, quantities: readonly CartQuantity[]): Transaction<CartQuantity[]>
 }

@@ -5,7 +5,7 @@ import { Product, Quantity } from './schemas.ts'
 const version = Type.Integer({ description: 'of the cart' })
 const Item = Type.Object({ id: Id('item'), product: Product, quantity: Quantity, version })
 
-/** The subject of each event is a cart, its owner who has it. */
+/** The subject of each event is the cart; the event's owner is the cart's owner. */
 export const { emit, plugin, problem, responses } = defineModule('api-cart', {
   events: {
     'cart.item-added': Item,

@@ -14,14 +14,15 @@ import {
 import type { CartItem } from './schemas.ts'
 
 /**
- * The statements of the cart. Every one names the owner or a cart found by its owner in the same transaction, so
- * that an id alone opens nothing. An expired cart is as if it never was: `expires_at > now` wherever one is sought.
+ * The statements of the cart. Each statement names the owner, or a cart that the same transaction
+ * found by its owner, so an id alone gives no access. Every search has `expires_at > now`: an
+ * expired cart does not exist for callers.
  */
 
 export type CartVersion = { id: string; owner: string; version: number }
 export type ItemRow = Row<Omit<CartItem, 'name' | 'unitPrice' | 'lineTotal'>>
 
-/** The cart and one of its items, or nulls where it has none. */
+/** The cart and one of its items; the item's columns are null if the cart is empty. */
 export type CartRow = (ItemRow | Record<keyof ItemRow, null>) & {
   cartId: string
   cartVersion: number
@@ -34,7 +35,7 @@ const columns = sql`id, product, quantity, version, created_at AS "createdAt", u
 const isLive = (owner: string, now: number) => sql`owner = ${owner} AND expires_at > ${now}`
 const isOwn = (owner: string, now: number) => sql`cart_id = (SELECT id FROM cart WHERE ${isLive(owner, now)})`
 
-/** In the order added. One statement, and so one moment. */
+/** In the order added. A single statement, so the result is one moment. */
 export const findCart = (database: Database, owner: string, now: number) =>
   database.many<CartRow>(sql`
     SELECT cart.id AS "cartId", cart.version AS "cartVersion", cart.created_at AS "cartCreatedAt",
@@ -45,7 +46,10 @@ export const findCart = (database: Database, owner: string, now: number) =>
     WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
     ORDER BY item.since_version`)
 
-/** Every change of a cart writes its row: from here on nobody else changes it, or its items. */
+/**
+ * Locks the cart. Every change of a cart writes this row, so no other transaction changes the cart
+ * or its items until this one ends.
+ */
 export const lockCart = (owner: string, now: number) =>
   maybeOne<CartVersion>(sql`SELECT id, owner, version FROM cart WHERE ${isLive(owner, now)} ${forUpdate}`)
 
@@ -57,7 +61,7 @@ export const findProducts = (owner: string, products: readonly string[], now: nu
     SELECT ${columns} FROM cart_item
     WHERE ${isOwn(owner, now)} AND product IN (${join(products.map((product) => sql`${product}`))})`)
 
-/** Raises the version of the owner's cart and puts off its expiry, or starts one. */
+/** Raises the version of the owner's cart and extends its expiry, or creates a cart. */
 export function* touchCart(owner: string, now: number, expiresAt: number) {
   const touched = yield* maybeOne<CartVersion>(sql`
     UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
@@ -70,11 +74,14 @@ export function* touchCart(owner: string, now: number, expiresAt: number) {
     RETURNING id, owner, version`)
 }
 
-/** Makes room for another cart of the owner. */
+/** A new cart of the owner needs the place of the expired one. */
 const removeExpired = (owner: string, now: number) =>
   run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
 
-/** Adds to the item of this product, or makes it: version 1 tells. Undefined, and nothing done, where the sum would pass `limit`. */
+/**
+ * Adds to the item of this product, or creates it with version 1. Undefined, without a change, if
+ * the sum exceeds `limit`.
+ */
 export const addToItem = (cart: CartVersion, product: string, quantity: number, limit: number, now: number) =>
   maybeOne<ItemRow>(sql`
     INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
@@ -98,11 +105,11 @@ export const deleteItem = (owner: string, id: string, now: number) =>
   maybeOne<ItemRow>(sql`
     DELETE FROM cart_item WHERE id = ${id} AND ${isOwn(owner, now)} RETURNING ${columns}`)
 
-/** Answers how many items there were. */
+/** Returns the number of deleted items. */
 export const deleteItems = (owner: string, now: number) =>
   run(sql`DELETE FROM cart_item WHERE ${isOwn(owner, now)}`)
 
-/** Gives a cart to an owner whose own, if there is one, has expired. */
+/** Gives a cart to an owner without a cart, or with an expired one. */
 export function* moveCart({ id }: CartVersion, owner: string, now: number, expiresAt: number) {
   yield* removeExpired(owner, now)
   return yield* one<CartVersion>(sql`
@@ -111,8 +118,8 @@ export function* moveCart({ id }: CartVersion, owner: string, now: number, expir
 }
 
 /**
- * Puts the items of a cart into another, behind those that are there; of a product in both, the larger quantity.
- * The first cart is gone afterwards. If the other has changed, its version becomes the sum of both.
+ * Moves the items of one cart to the end of another. A product in both gets the larger quantity.
+ * Deletes the first cart. If the other cart changes, its version becomes the sum of both versions.
  */
 export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, expiresAt: number) {
   const raised = yield* run(sql`

@@ -3,7 +3,7 @@ import { responses } from './module.ts'
 import { Cart, CartItem, Emptied, ItemChange, NewItem } from './schemas.ts'
 import { addItem, cartVersion, changeItem, emptyCart, removeItem, showCart, showItem } from './service.ts'
 
-/** The routes of the cart, all of them the caller's own. */
+/** The routes of the cart. A caller reaches only their own cart. */
 export function cartRoutes(app: ModuleInstance, database: Database): void {
   const config = { access: 'caller' } as const
   const changesCart = { ...config, ifMatch: { resource: 'the cart', find: cartVersion } }

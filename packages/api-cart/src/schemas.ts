@@ -2,7 +2,7 @@ import { Id, Money, Nullable, Strict, Timestamp, VisibleText } from '@mortise/mo
 import { type Static, Type } from '@sinclair/typebox'
 
 export const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
-/** The most of one product that a line may hold. */
+/** The largest quantity of an item. */
 export const MAX_QUANTITY = 9999
 export const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 

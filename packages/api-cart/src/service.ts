@@ -5,11 +5,12 @@ import * as repository from './repository.ts'
 import { type Cart, type CartItem, MAX_QUANTITY, type NewItem } from './schemas.ts'
 
 /**
- * The rules of the cart: one per caller, one line per product, nothing of an expired one left. Every change raises
- * the cart's version and puts off its expiry; what changes nothing leaves both alone.
+ * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
+ * cart. Every change raises the cart's version and extends its expiry. A request without a change
+ * touches neither.
  */
 
-/** How long a cart is kept after its last change, in milliseconds. */
+/** A cart lives this long after its last change, in milliseconds. */
 const LIFETIME = { guest: 30 * DAY, user: 90 * DAY }
 const MAX_ITEMS = 200
 
@@ -30,7 +31,7 @@ export async function showCart(database: Database, caller: Caller, now = Date.no
   }
 }
 
-/** What If-Match is compared with: the id and the version that `showCart` shows. */
+/** The value for If-Match: the id and version that `showCart` returns. */
 export function* cartVersion(caller: Caller) {
   return (yield* repository.lockCart(caller.id, Date.now())) ?? { id: null, version: 0 }
 }
@@ -39,7 +40,7 @@ export function* showItem(caller: Caller, id: string, now = Date.now()) {
   return toItem(found(yield* repository.findItem(caller.id, id, now)))
 }
 
-/** Adds a quantity to the line of its product; `added` tells whether the line is new. */
+/** Adds a quantity of a product; `added` is true for a new item. */
 export function* addItem(caller: Caller, { product, quantity }: NewItem, now = Date.now()) {
   const cart = yield* touchCart(caller, now)
   const item = yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now)
@@ -51,7 +52,7 @@ export function* addItem(caller: Caller, { product, quantity }: NewItem, now = D
   return { item: toItem(item), added }
 }
 
-/** Sets the quantity of a line; the one that it has already is no change. */
+/** Sets the quantity of an item. The same quantity is no change. */
 export function* changeItem(caller: Caller, id: string, quantity: number, now = Date.now()) {
   const item = found(yield* repository.findItem(caller.id, id, now))
   if (item.quantity === quantity) return toItem(item)
@@ -66,7 +67,7 @@ export function* removeItem(caller: Caller, id: string, now = Date.now()) {
   return { id, deleted: true }
 }
 
-/** Leaves an empty cart, and one that never was, as it is. */
+/** An empty or missing cart stays as it is. */
 export function* emptyCart(caller: Caller, now = Date.now()) {
   const itemCount = yield* repository.deleteItems(caller.id, now)
   if (itemCount > 0) {
@@ -97,7 +98,10 @@ export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], n
   return []
 }
 
-/** Makes the guest's cart the user's, or puts its items into the one that the user has. No limit of lines here. */
+/**
+ * Transfers the guest's cart to the user, or adds its items to the user's cart. The limit of items
+ * does not apply.
+ */
 export function* claimCart({ guest, user }: GuestClaim, now = Date.now()) {
   const cart = yield* repository.lockCart(guest, now)
   if (!cart) return
@@ -110,13 +114,15 @@ export function* claimCart({ guest, user }: GuestClaim, now = Date.now()) {
 
 const touchCart = ({ id, kind }: Caller, now: number) => repository.touchCart(id, now, now + LIFETIME[kind])
 
-/** The same problem for every id that opens nothing: unknown, malformed, removed, another caller's. */
+/**
+ * The same problem for every id without access: unknown, malformed, removed, or of another caller.
+ */
 function found(item: repository.ItemRow | undefined): repository.ItemRow {
   if (item) return item
   throw problem('item-not-found', 'Your cart has no item with this id: GET /cart/item lists those it has.')
 }
 
-/** The event of a line: as it is now, or was. */
+/** The event data of an item: as it is now, or as it was before its removal. */
 function about({ id, product, quantity }: repository.ItemRow, cart: repository.CartVersion) {
   return { subject: cart.id, owner: cart.owner, data: { id, product, quantity, version: cart.version } }
 }

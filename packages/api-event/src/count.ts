@@ -1,4 +1,4 @@
-/** Counts `by` more of what `key` names; what there is none of is forgotten. */
+/** Adds `by` to the count of `key`. A count of zero is deleted, so that the map does not grow. */
 export function count(counts: Map<string, number>, key: string, by: 1 | -1): void {
   const total = (counts.get(key) ?? 0) + by
   if (total > 0) counts.set(key, total)

@@ -19,7 +19,7 @@ export const { plugin, problem, responses } = defineModule('api-event', {
   },
 })
 
-/** 401: nobody whose events there could be. */
+/** 401: without a caller there are no events to show. */
 export function credentialsNeeded() {
   return problem(
     'credentials-needed',
@@ -28,7 +28,7 @@ export function credentialsNeeded() {
   )
 }
 
-/** Whatever may be wrong with an event's id: deleted by retention, lost with a restore, made up. */
+/** For every unknown event id: deleted by retention, lost with a restore, or invented. */
 export function eventGone(parameter: string) {
   return problem(
     'event-gone',

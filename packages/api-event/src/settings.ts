@@ -1,7 +1,7 @@
 import { Strict } from '@mortise/module-sdk'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** What an operator may set. */
+/** The operator's settings. */
 export const Settings = Strict({
   heartbeatSeconds: Type.Integer({
     minimum: 1,

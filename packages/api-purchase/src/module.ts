@@ -5,7 +5,7 @@ import { Status } from './status.ts'
 
 const version = Type.Integer({ description: 'of the purchase' })
 
-/** The subject of each event is a purchase, its owner who has it. */
+/** The subject of each event is the purchase; the event's owner is the purchase's owner. */
 export const { emit, plugin, problem, responses } = defineModule('api-purchase', {
   settings: Strict({
     expirePendingAfterMinutes: Type.Integer({

@@ -15,12 +15,13 @@ import type { PurchaseItem, PurchaseSummary } from './schemas.ts'
 import { type Status, statuses } from './status.ts'
 
 /**
- * The statements of purchases. Every one names the owner or a purchase found by its owner in the same transaction,
- * unless it is for readers of all. A deleted purchase keeps its row: `deleted_at IS NULL` wherever one is sought.
- * Each change of a status or of `deleted_at` is counted in the ranked list beside it.
+ * The statements of purchases. Each statement names the owner, or a purchase that the same
+ * transaction found by its owner, unless the caller may read all. A deleted purchase keeps its row,
+ * so every search has `deleted_at IS NULL`. Every change of a status or of `deleted_at` also
+ * updates the ranked list.
  */
 
-/** `seq` is its place in the list of all purchases; it never leaves the module. */
+/** `seq` is the position in the list of all purchases. It never leaves the module. */
 export type PurchaseRow = Row<Omit<PurchaseSummary, 'owner' | 'total'>> & { seq: number; owner: string }
 
 export type ItemRow = Pick<PurchaseItem, 'id' | 'product' | 'quantity'>
@@ -29,15 +30,15 @@ export interface PurchaseWithItems extends PurchaseRow {
   items: ItemRow[]
 }
 
-/** In place of an owner: everyone's purchases. No caller's id is like it. */
+/** Stands for all owners. No caller id has this form. */
 export const EVERYONE = '*'
 
 export interface ListQuery {
-  /** Left out: all of them. */
+  /** Without it: all statuses. */
   readonly statuses?: readonly Status[] | undefined
   readonly page: number
   readonly rpp: number
-  /** The newest `seq` that is on the list. */
+  /** The newest `seq` on the list. */
   readonly until?: number | undefined
 }
 
@@ -52,7 +53,7 @@ const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_qua
 
 export const everyones = new RankedList('purchase', { list: 'status', where: sql`deleted_at IS NULL` })
 
-/** `owner` may be EVERYONE, as in all that follow. */
+/** `owner` may be EVERYONE, here and below. */
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
   const rows = yield* many<PurchaseRow & { itemId: string; product: string; quantity: number }>(sql`
     SELECT purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
@@ -84,7 +85,7 @@ export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Trans
   yield* everyones.add(seq, purchase.status)
 }
 
-/** Gives a purchase found in this transaction another status. */
+/** Changes the status of a purchase that this transaction found. */
 export function* updateStatus<Purchase extends PurchaseRow>(
   purchase: Purchase,
   status: Status,
@@ -97,14 +98,14 @@ export function* updateStatus<Purchase extends PurchaseRow>(
   return { ...purchase, status, version: version + 1, updatedAt: now }
 }
 
-/** Takes a purchase found in this transaction out of every answer. */
+/** Marks a purchase that this transaction found as deleted. No response shows it again. */
 export function* deletePurchase({ seq, status, version }: PurchaseRow, now: number): Transaction<void> {
   yield* run(sql`
     UPDATE purchase SET deleted_at = ${now}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
   yield* everyones.remove(seq, status)
 }
 
-/** Makes all purchases of an owner another's, other than deleted ones: they stay as they were. */
+/** Transfers all purchases of an owner to another, except deleted ones. */
 export function* movePurchases(
   from: string,
   to: string,
@@ -122,7 +123,7 @@ export function* listPurchases(owner: string, query: ListQuery): Transaction<Lis
   return yield* everyones.page<PurchaseRow>({ ...query, lists: query.statuses ?? statuses, columns })
 }
 
-/** One owner's list is short: counting and skipping its rows in their index is enough. */
+/** One owner's list is short: counting and skipping rows in their index is fast enough. */
 function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuery): Transaction<ListPage> {
   const list = onList(owner, chosen)
   const newest = until ?? (yield* newestOf(owner))
@@ -135,7 +136,7 @@ function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuer
   return { rows, total, until: newest }
 }
 
-/** What follows a place in the list, newest first: at most `limit`. */
+/** At most `limit` rows after a position in the list, newest first. */
 export function* listAfter(
   owner: string,
   { statuses: chosen, seq, limit }: { statuses?: readonly Status[] | undefined; seq: number; limit: number },
@@ -147,7 +148,10 @@ export function* listAfter(
     SELECT ${columns} FROM purchase WHERE ${onList(owner, chosen)} AND seq < ${seq} ORDER BY seq DESC LIMIT ${limit}`)
 }
 
-/** SQLite takes the index of a status to be as good as that of an owner, which has far fewer rows: `+` withholds it. */
+/**
+ * SQLite rates the index on status as good as the one on owner, which selects far fewer rows. `+`
+ * keeps SQLite from using it.
+ */
 const status = byEngine({ sqlite: sql`+status`, postgres: sql`status` })
 
 function onList(owner: string, chosen: readonly Status[] | undefined): Sql {
@@ -161,7 +165,7 @@ function* newestOf(owner: string): Transaction<number> {
   return newest
 }
 
-/** Where a purchase is in the list, even if it was deleted since. */
+/** The position of a purchase in the list, even of a deleted one. */
 export function* findSeq(id: string, owner: string): Transaction<number | undefined> {
   const found = yield* maybeOne<{ seq: number }>(
     sql`SELECT seq FROM purchase WHERE id = ${id} AND (owner = ${owner} OR ${owner} = ${EVERYONE})`,
@@ -169,13 +173,13 @@ export function* findSeq(id: string, owner: string): Transaction<number | undefi
   return found?.seq
 }
 
-/** The purchase at a place in the list. */
+/** The purchase at a position in the list. */
 export function* findId(seq: number): Transaction<string | undefined> {
   const found = yield* maybeOne<{ id: string }>(sql`SELECT id FROM purchase WHERE seq = ${seq}`)
   return found?.id
 }
 
-/** The oldest purchases of a status, at most `limit`. */
+/** The oldest purchases with a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {
   return yield* many<PurchaseRow>(sql`
     SELECT ${columns} FROM purchase WHERE status = ${status} AND deleted_at IS NULL ORDER BY seq LIMIT ${limit}`)

@@ -29,7 +29,7 @@ import {
   showPurchase,
 } from './service.ts'
 
-/** The routes of purchases: the caller's own, and with a scope everyone's. */
+/** The routes of purchases: the caller's own, and everyone's with a scope. */
 export function purchaseRoutes(
   app: ModuleInstance,
   database: Database,
@@ -98,7 +98,7 @@ export function purchaseRoutes(
     '/purchase/:id',
     {
       config: changes,
-      // A body that is wrong is refused where there is such a purchase.
+      // The handler rejects an invalid body only after it found the purchase: 404 comes first.
       attachValidation: true,
       schema: {
         summary: 'Give a purchase another status',

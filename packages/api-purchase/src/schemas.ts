@@ -12,7 +12,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Status, statuses } from './status.ts'
 
 const Product = VisibleText({ maxLength: 128, examples: ['espresso-beans-1kg'] })
-/** The most of one product that an item may hold. */
+/** The largest quantity of an item. */
 export const MAX_QUANTITY = 9999
 const Quantity = Type.Integer({ minimum: 1, maximum: MAX_QUANTITY })
 
@@ -41,7 +41,6 @@ const summary = {
   owner: Type.Optional(Type.String({ description: 'who made it: for callers with purchase:read' })),
 }
 
-/** A purchase in a list. */
 export const PurchaseSummary = Type.Object(summary, { title: 'PurchaseSummary' })
 export type PurchaseSummary = Static<typeof PurchaseSummary>
 

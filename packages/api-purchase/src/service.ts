@@ -25,16 +25,16 @@ import {
 import { deletable, type Status, statuses, transitions } from './status.ts'
 
 /**
- * The rules of purchases. A caller has their own; `purchase:read` and `purchase:manage` see everyone's. What a
- * caller may not see is not found, whatever they try to do with it.
+ * The rules of purchases. A caller sees their own; `purchase:read` and `purchase:manage` see
+ * everyone's. A purchase that the caller may not see is 404 for every operation.
  */
 
-/** Purchases that one run of `expirePending` takes at most, so that no transaction is a long one. */
+/** The most purchases that one run of `expirePending` expires, which keeps transactions short. */
 const EXPIRED_AT_ONCE = 100
 
 const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.has('purchase:manage')
 
-/** `cart` is undefined where there is none to take from. */
+/** `cart` is undefined if no module provides the contract. */
 export function* createPurchase(
   caller: Caller,
   { items, takeFromCart }: NewPurchase,
@@ -68,7 +68,7 @@ export function* listItems(caller: Caller, id: string): Transaction<PurchaseItem
   return (yield* find(caller, id)).items.map(toItem)
 }
 
-/** The caller's list, or with `purchase:read` that of `query.owner`. Read it in a snapshot. */
+/** The caller's list, or with `purchase:read` the list of `query.owner`. Read it in a snapshot. */
 export function* listPurchases(caller: Caller, query: PurchaseQuery): Transaction<Page<PurchaseSummary>> {
   const owner = ownerOf(caller, query)
   const { rows, total, until } = yield* repository.listPurchases(owner, {
@@ -86,7 +86,10 @@ export function* listPurchases(caller: Caller, query: PurchaseQuery): Transactio
   }
 }
 
-/** What follows the purchase `after` in that list, whatever became of it. Read it in a snapshot. */
+/**
+ * The rows after the purchase `after` in that list, even if `after` has changed or gone. Read it in
+ * a snapshot.
+ */
 export function* listPurchasesAfter(
   caller: Caller,
   after: string,
@@ -101,7 +104,7 @@ export function* listPurchasesAfter(
   return { data: rows.slice(0, rpp).map((row) => toSummary(row, caller)), rpp, more: rows.length > rpp }
 }
 
-/** Judged in this order: 404, 409, 403. */
+/** Checks in this order: 404, 409, 403. */
 export function* changeStatus(
   caller: Caller,
   id: string,
@@ -144,7 +147,7 @@ export function* removePurchase(
   return { id, deleted: true }
 }
 
-/** Expires the oldest pending purchases made before `before`; answers whether there may be more of them. */
+/** Expires the oldest pending purchases made before `before`. Returns whether there may be more. */
 export function* expirePending(before: number, audit: Audit, now = Date.now()): Transaction<boolean> {
   const pending = yield* repository.oldest('pending', EXPIRED_AT_ONCE)
   const due = pending.filter((purchase) => purchase.createdAt < before)
@@ -152,14 +155,14 @@ export function* expirePending(before: number, audit: Audit, now = Date.now()): 
   return due.length === EXPIRED_AT_ONCE
 }
 
-/** Makes the guest's purchases the user's. */
+/** Transfers the guest's purchases to the user. */
 export function* claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
   for (const { id, version } of yield* repository.movePurchases(guest, user, now)) {
     yield* emit('purchase.claimed', { subject: id, owner: user, data: { from: guest, version } })
   }
 }
 
-/** Gives a purchase another status, on record and for all to know. */
+/** Changes the status, records it in the audit trail and emits the event. */
 function* become<Row extends repository.PurchaseRow>(
   purchase: Row,
   status: Status,
@@ -174,7 +177,9 @@ function* become<Row extends repository.PurchaseRow>(
   return changed
 }
 
-/** The same problem for every id that opens nothing: unknown, malformed, deleted, another caller's. */
+/**
+ * The same problem for every id without access: unknown, malformed, deleted, or of another caller.
+ */
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {
   const owner = seesEveryones(caller) ? repository.EVERYONE : caller.id
   const purchase = yield* repository.findPurchase(id, owner)
@@ -186,8 +191,10 @@ function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithI
 }
 
 /**
- * Where a walk is: the id of a purchase that was on the list. No number, from which a caller could tell how many
- * purchases others make. A reader of everyone's may have met one in the list of a guest, and it is a user's now.
+ * The position of a walk, from the id of a purchase that was on the list. The cursor is not a
+ * number, because a number would reveal how many purchases other callers make. A reader of
+ * everyone's purchases may have the id from a guest's list, and the purchase may belong to a user
+ * now.
  */
 function* findPlace(caller: Caller, parameter: 'until' | 'after', id: string): Transaction<number> {
   const seq = yield* repository.findSeq(id, seesEveryones(caller) ? repository.EVERYONE : caller.id)
@@ -199,7 +206,7 @@ function* findPlace(caller: Caller, parameter: 'until' | 'after', id: string): T
   return seq
 }
 
-/** Whose purchases are listed. */
+/** The owner of the listed purchases. */
 function ownerOf(caller: Caller, { owner }: PurchaseQuery): string {
   if (owner !== undefined && !seesEveryones(caller)) {
     throw insufficientScope('purchase:read', "list others' purchases")
@@ -231,14 +238,14 @@ function* takeAll(
   }
 }
 
-/** The schema has checked the text already; the order is that of `statuses`. */
+/** The schema has validated the text. The order is that of `statuses`. */
 function chosenStatuses({ status: text }: PurchaseQuery): Status[] | undefined {
   if (text === undefined) return undefined
   const chosen = new Set(text.split(','))
   return statuses.filter((status) => chosen.has(status))
 }
 
-/** Quantities by product, in the order in which the products were first named. */
+/** Quantities by product, in the order of first mention. */
 function mergeItems(items: NewPurchase['items']): Map<string, number> {
   const merged = new Map<string, number>()
   const tooMany = items.flatMap(({ product, quantity }, index) => {
@@ -265,7 +272,10 @@ function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): Pu
   return { ...shownToAll(row), ...ownerFor(row, caller) }
 }
 
-/** In the order of the serialized answer, what is optional last: the event with it as data is the answer to the byte. */
+/**
+ * The properties are in the order of the serialized response, with optional ones last. So the event
+ * data equals the response byte for byte.
+ */
 function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
   return { ...shownToAll(purchase), items: purchase.items.map(toItem), ...ownerFor(purchase, caller) }
 }

@@ -5,10 +5,10 @@ export const statuses = ['pending', 'confirmed', 'completed', 'cancelled', 'expi
 export const Status = Type.Unsafe<(typeof statuses)[number]>({ type: 'string', enum: [...statuses] })
 export type Status = Static<typeof Status>
 
-/** Whose doing a transition is: the owner's or a manager's, a manager's alone, the host's alone. */
+/** The actor of a transition: the owner or a manager, only a manager, or only the host. */
 type Actor = 'owner' | 'manager' | 'host'
 
-/** The life of a purchase. What is not here cannot happen. */
+/** The status transitions of a purchase. All others are impossible. */
 export const transitions: Readonly<Record<Status, Readonly<Partial<Record<Status, Actor>>>>> = {
   pending: { confirmed: 'manager', cancelled: 'owner', expired: 'host' },
   confirmed: { completed: 'manager', cancelled: 'owner' },
@@ -17,5 +17,5 @@ export const transitions: Readonly<Record<Status, Readonly<Partial<Record<Status
   expired: {},
 }
 
-/** Purchases that may be deleted: those that nothing more is owed on. */
+/** Statuses in which a purchase may be deleted: nothing is owed on it. */
 export const deletable: ReadonlySet<Status> = new Set<Status>(['pending', 'cancelled', 'expired'])

@@ -1,14 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** Some proxies forward the port too: `192.0.2.7:5555`, `[2001:db8::1]:5555`. */
+/** Some proxies also forward the port: `192.0.2.7:5555`, `[2001:db8::1]:5555`. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/
 
 /**
- * The key by which limits per address count: an IPv4 address as it is, an IPv6 address by its /64, since one subscriber
- * has all addresses of a /64. A port is left out. Give it `request.ip`, which is the client's address where `server.trustProxy` names the
- * proxies.
- *
- * @returns 'unknown' for what is no IP address
+ * The key for limits per address: an IPv4 address as it is, an IPv6 address cut to its /64, because
+ * one subscriber has a whole /64. The key has no port. Pass `request.ip`: it is the client's
+ * address if `server.trustProxy` names the proxies.
+ * @returns 'unknown' if `address` is not an IP address
  */
 export function addressKey(address: string): string {
   if (isIPv4(address)) return address

@@ -1,10 +1,10 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
-/** Addresses and CIDR ranges. An IPv4 address that is written as IPv6 is in those of IPv4 too. */
+/** Addresses and CIDR ranges. An IPv4-mapped IPv6 address matches the IPv4 ranges too. */
 export class AddressList {
   readonly #list = new BlockList()
 
-  /** @throws {Error} for what is neither */
+  /** @throws {Error} if an entry is neither an address nor a CIDR range */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', bits] = range.split('/')

@@ -1,7 +1,7 @@
-/** The same in every copy of the SDK. */
+/** `Symbol.for`, because a host can load several copies of the SDK. */
 const kAnswer = Symbol.for('mortise.answer')
 
-/** The answer to a request, decided inside its transaction: see `request.transaction`. */
+/** The response to a request, decided inside its transaction: see `request.transaction`. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
@@ -9,10 +9,10 @@ export interface Answer {
 }
 
 /**
- * Answers `status` with `body`, serialized by the route's response schema for that status.
- *
- * @param headers lower-case names; a `location` is written as a path of the module's own
- *   (`/cart/item/item_…`): the host puts the base path in front.
+ * Responds with `status` and `body`. The route's response schema for that status serializes the
+ * body.
+ * @param headers lower-case names; write a `location` as a path of the module
+ * (`/cart/item/item_…`): the host adds the base path
  */
 export function answer(
   status: number,
@@ -22,6 +22,6 @@ export function answer(
   return Object.assign({ status, body, headers }, { [kAnswer]: true })
 }
 
-/** Whether it was made by `answer`, of any copy of the SDK. */
+/** Whether `answer` made this value, in any copy of the SDK. */
 export const isAnswer = (value: unknown): value is Answer =>
   typeof value === 'object' && value !== null && kAnswer in value

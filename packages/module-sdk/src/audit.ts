@@ -1,14 +1,16 @@
 import type { Transaction } from './transaction.ts'
 
-/** Something that is to stay on record. Who did it, when, and for which request, the host adds. */
+/** An entry for the audit trail. The host adds the actor, the time and the request. */
 export interface AuditEntry {
   /** What was done: `purchase.cancelled`. */
   readonly action: string
-  /** To what: an id. */
+  /** The id of the object. */
   readonly object: string
-  /** What cannot be looked up later, as JSON; nothing personal, since it is never deleted. */
+  /**
+   * Facts that cannot be looked up later, as JSON. No personal data: the entry is never deleted.
+   */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** A step of a transaction: the entry is there exactly if the transaction is committed. */
+/** A step of a transaction: the entry is written if and only if the transaction commits. */
 export type Audit = (entry: AuditEntry) => Transaction<void>

@@ -1,13 +1,14 @@
-/** How far a clock may go back unnoticed, in milliseconds. */
+/** The clock may go back this far unnoticed, in milliseconds. */
 const TOLERANCE = 1_000
 
-/** Notices that a clock was put back, so that what it has put off meanwhile can be made due. */
+/** Notices when a clock goes back, so that its caller can make delayed work due. */
 export class ClockWatch {
   #ahead = Number.POSITIVE_INFINITY
 
   /**
-   * Whether the clock was put back since the last call; true on the first call, which cannot know.
-   * @param now what the clock says, in epoch milliseconds
+   * Whether the clock went back since the last call. True on the first call, which has no earlier
+   * time to compare with.
+   * @param now the time by this clock, in epoch milliseconds
    */
   wentBack(now: number): boolean {
     const ahead = now - performance.now()

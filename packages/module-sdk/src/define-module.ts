@@ -24,7 +24,10 @@ import type { GuestClaim } from './guest-claim.ts'
 import { defineProblems, type ProblemDefinition, type Problems } from './problem.ts'
 import type { Database, Transaction } from './transaction.ts'
 
-/** The Fastify instance of a module: its own encapsulated scope; routes infer their types from TypeBox schemas. */
+/**
+ * The Fastify instance of a module: an encapsulated scope. Routes infer their types from TypeBox
+ * schemas.
+ */
 export type ModuleInstance = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -33,45 +36,56 @@ export type ModuleInstance = FastifyInstance<
   TypeBoxTypeProvider
 >
 
-/** What the host lends a module: the options of its plugin. */
+/** The options of a module's plugin: what the host provides. */
 export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
-  /** From `modules.<id>` of app.config.json, checked against the schema that the module declares, defaults filled in. */
+  /**
+   * `modules.<id>` of app.config.json, checked against the module's settings schema, with defaults.
+   */
   readonly settings: Settings
   readonly log: FastifyBaseLogger
   readonly database: Database
   readonly contracts: ContractRegistry
-  /** Puts on record what the module does by itself, with the module as the actor; in a request use `request.audit`. */
+  /**
+   * Records what the module does on its own, with the module as the actor. In a request use
+   * `request.audit`.
+   */
   readonly audit: Audit
   /**
-   * Has `take` make the user's what was the guest's, in the transaction that retires the guest, or, where the module
-   * did not serve then, in one of its own within a minute of serving again. To be called once. What it throws undoes
-   * the claim.
+   * Registers the handler that transfers a guest's data to the user. It runs in the transaction
+   * that retires the guest. If the module did not serve at that time, it runs in its own
+   * transaction within a minute after the module serves again. Call this once. An error from the
+   * handler rolls the claim back.
    */
   onClaim(take: (claim: GuestClaim) => Transaction<void>): void
   /**
-   * Does `work` once a minute for as long as the module serves, on one host at a time: what may come late, such as
-   * deleting what has expired. It is one transaction, and a short one: true where there may be more to do, and it
-   * runs again at once. A run that fails is logged.
-   *
-   * @param name tells it from the module's other works
+   * Runs `work` once a minute while the module serves, on one host at a time. Use it for work that
+   * may be late, such as deleting expired rows. Each run is one short transaction. Return true if
+   * there may be more to do: `work` then runs again at once. The host logs a run that fails.
+   * @param name tells this work from the module's other works
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void
   /**
-   * Has `react` called once for each event of a type of the manifest's `listensTo`, or of every type (`*`), whichever
-   * module has emitted it: from when the module is first installed on, and, where it was removed for a while, from where
-   * it had ended, as far back as events are kept. Its effect and the mark that it is done are one transaction, so that
-   * it takes effect exactly once. The events of one subject come in order. What it throws undoes it; it is called again
-   * after a while, longer each time, and at last left to the operator (`app events`). Later events of the
-   * same subject wait meanwhile. To be called once for a type.
+   * Registers an event handler. It runs once for each event of a type in the manifest's
+   * `listensTo`, or of every type (`*`), from any module. It starts with the events after the first
+   * installation. After a removal and a new installation it continues at its old cursor, as far
+   * back as events are kept.
+   *
+   * The effect of the handler and its cursor are one transaction, so each event takes effect
+   * exactly once. Events of one subject arrive in order. An error rolls the transaction back. The
+   * host then retries with growing delays, and finally leaves a dead letter to the operator (`app
+   * events`). Later events of that subject wait. Call this once per type.
    */
   on<Type extends string>(type: Type, react: React<EventData<Type>>): void
-  /** All events. For a module whose manifest says `"listensTo": ["*"]`. */
+  /** All events, for a module with `"listensTo": ["*"]` in its manifest. */
   readonly events: EventLog
-  /** Whether a module of this generation emits events of a type. Complete once the module serves: ask in a request. */
+  /**
+   * Whether a module of this generation emits events of a type. It is complete only when the module
+   * serves, so call it in a request.
+   */
   readonly eventTypes: { has(type: string): boolean }
   /**
-   * Aborted when another generation has taken over, or the host is about to end: end what would go on for long, such as
-   * a stream; what was begun is waited for. Nothing else needs to look at it.
+   * Aborted when another generation takes over or the host stops. End long-lived work then, such as
+   * a stream; the host waits for requests in progress. Other code can ignore it.
    */
   readonly retiring: AbortSignal
 }
@@ -81,32 +95,47 @@ export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (
   context: ModuleContext<Settings>,
 ) => Promise<void>
 
-/** What a module says of itself, beside its routes. `app module-manifest` writes what callers and operators see of it into package.json. */
+/**
+ * What a module declares besides its routes. `app module-manifest` writes the public part to
+ * package.json.
+ */
 export interface Declaration<
   Settings extends TObject = TObject,
   Events extends EventSchemas = EventSchemas,
   Code extends string = string,
 > {
-  /** What an operator may set: a `Strict` object, with a `default` wherever there is a sensible one. */
+  /**
+   * The operator's settings: a `Strict` object, with a `default` for each property that has a
+   * sensible one.
+   */
   readonly settings?: Settings
-  /** The data of each event that the module emits, by type: `<thing>.<what-happened>`. */
+  /** The data schema of each event that the module emits, by type: `<thing>.<what-happened>`. */
   readonly events?: Events & KnownEvents<Events>
-  /** The failures that callers are told about, by code: kebab-case, and never reused once retired. */
+  /** The failures that callers see, by code. Codes are kebab-case; never reuse a retired code. */
   readonly problems?: Readonly<Record<Code, ProblemDefinition>>
 }
 
 export interface Module<Settings extends TObject, Events extends EventSchemas, Code extends string> {
-  /** Makes a problem to throw. `detail` says what happened this time and what to do, where the declaration has none. */
+  /**
+   * Makes a problem to throw. Without a `detail` in the declaration, pass one: what happened and
+   * what to do.
+   */
   readonly problem: Problems<Code>['create']
-  /** Response schemas by status, for a route's `schema.response`; also of the problems that all modules share. */
+  /**
+   * Response schemas by status, for a route's `schema.response`. It accepts the common problems
+   * too.
+   */
   readonly responses: Problems<Code | keyof typeof commonProblems.definitions>['responses']
-  /** A step of a transaction: the event is there exactly if the transaction is committed. */
+  /** A step of a transaction: the event is written if and only if the transaction commits. */
   readonly emit: Emit<Events>
-  /** Makes the default export of the package: a Fastify plugin whose hooks, decorators and parsers are its own. */
+  /**
+   * Makes the package's default export: a Fastify plugin with its own hooks, decorators and
+   * parsers.
+   */
   plugin(plugin: ModulePlugin<Static<Settings>>): ModulePlugin
 }
 
-/** @param id the name by which the module is installed and configured: lower case, digits, hyphens */
+/** @param id the module's name for installation and configuration: lower case, digits, hyphens */
 export function defineModule<
   Settings extends TObject = TObject,
   const Events extends EventSchemas = EventSchemas,
@@ -125,10 +154,10 @@ export function defineModule<
   }
 }
 
-/** The same in every copy of the SDK. */
+/** `Symbol.for`, because a host can load several copies of the SDK. */
 const kDeclared = Symbol.for('mortise.module')
 
-/** What the module of a default export says of itself; undefined for one that `defineModule` has not made. */
+/** The declaration behind a default export. Undefined if `defineModule` did not make the plugin. */
 export function declarationOf(plugin: unknown): (Declaration & { readonly id: string }) | undefined {
   return (plugin as { readonly [kDeclared]?: Declaration & { readonly id: string } })[kDeclared]
 }

@@ -4,49 +4,50 @@ import { timestamp } from './time.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * The types of events that modules know of each other: type to data. The package that emits another one adds it by
- * declaration merging, as with Contracts; a type that is not here has data of an unknown type.
+ * The event types that modules share: type to data. The package that emits a type adds it by
+ * declaration merging, as with Contracts. The data of any other type is `unknown`.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface EventTypes {}
 
-/** The data of an event of this type. */
 export type EventData<Type extends string> = Type extends keyof EventTypes ? EventTypes[Type] : unknown
 
-/** Something that has happened. */
 export interface Event<Data = unknown> {
-  /** A TypeID: the same wherever and however often the event is told. */
+  /** A TypeID. It stays the same for every delivery of the event. */
   readonly id: string
   /** `purchase.created`. */
   readonly type: string
-  /** The module that has emitted it. */
+  /** The module that emitted the event. */
   readonly source: string
-  /** What it happened to: an id. The events of one subject are told in the order in which they happened. */
+  /**
+   * The id of the thing that changed. Readers get the events of one subject in the order in which
+   * they happened.
+   */
   readonly subject: string
-  /** Who may see it: a caller's id; null where only `admin` may. */
+  /** The caller id that may see the event. Null: only `admin` may. */
   readonly owner: string | null
   /** Epoch milliseconds. */
   readonly at: number
   readonly data: Data
-  /** The trace of the request that it happened in (W3C Trace Context), where there was one. */
+  /** The trace of the request (W3C Trace Context), if there was a request. */
   readonly traceparent: string | null
-  /** Where it stands in the one sequence of all events of the application: from 1, each one higher than the one before. */
+  /** The position in the application's event log. It starts at 1 and increases with each event. */
   readonly position: number
 }
 
-/** What a module says of an event; the rest is the host's. */
+/** The part of an event that the module sets. The host adds the rest. */
 export interface NewEvent<Data> {
-  /** What it happened to: an id. */
+  /** The id of the thing that changed. */
   readonly subject: string
-  /** The caller's id to whom it belongs and who may see it; left out: only `admin` may. */
+  /** The caller id that owns the event and may see it. Without it only `admin` may. */
   readonly owner?: string | null
   readonly data: Data
 }
 
-/** What the data of each type look like. */
+/** The schema of the data, by event type. */
 export type EventSchemas = Readonly<Record<string, TSchema>>
 
-/** What other modules know of a type holds for its schema. */
+/** The shared data type of an event limits its schema. */
 export type KnownEvents<Types extends EventSchemas> = {
   readonly [Type in keyof Types]: Type extends keyof EventTypes
     ? EventTypes[Type] extends Static<Types[Type]>
@@ -56,15 +57,15 @@ export type KnownEvents<Types extends EventSchemas> = {
 }
 
 /**
- * A step of a transaction: the event is there exactly if the transaction is committed.
- * @throws {TypeError} where `data` is not what the schema of the type says, or over 256 KiB of JSON
+ * A step of a transaction: the event is written if and only if the transaction commits.
+ * @throws {TypeError} if `data` does not match the schema of the type, or exceeds 256 KiB of JSON
  */
 export type Emit<Types extends EventSchemas> = <Type extends keyof Types & string>(
   type: Type,
   event: NewEvent<Static<Types[Type]>>,
 ) => Transaction<void>
 
-/** Answers what emits the events of the module `source`. */
+/** Returns the function that emits the events of the module `source`. */
 export function defineEvents<Types extends EventSchemas>(source: string, types: Types): Emit<Types> {
   return function* (type, { subject, owner = null, data }) {
     const schema = types[type]
@@ -73,43 +74,46 @@ export function defineEvents<Types extends EventSchemas>(source: string, types: 
   }
 }
 
-/** Does something about an event, in one transaction with the mark that it is done. */
+/** An event handler. Its statements and the handler's cursor are one transaction. */
 export type React<Data = unknown> = (event: Event<Data>) => Transaction<void>
 
 export interface EventQuery {
-  /** Only what comes after this position. */
+  /** Return only events after this position. */
   readonly after: number
-  /** At most this many. */
+  /** The largest number of events to return. */
   readonly limit: number
-  /** Only these types. */
+  /** Return only these types. */
   readonly types?: readonly string[] | undefined
-  /** Only what this caller may see. */
+  /** Return only events that this caller may see. */
   readonly owner?: string | undefined
   readonly subject?: string | undefined
 }
 
-/** The sequence of all events of the application: it is there for as long as `events.retentionDays` says. */
+/** The events of the application, in one sequence. Events stay for `events.retentionDays`. */
 export interface EventLog {
-  /** In the order of their positions. An event that is shown is preceded by all that ever will be before it. */
+  /**
+   * Returns events in order of position. The log never adds an event before one that it has
+   * returned.
+   */
   read(query: EventQuery): Promise<Event[]>
-  /** The position of the newest event; 0 before there is one. */
+  /** The position of the newest event, or 0 if there is none. */
   last(): Promise<number>
-  /** The newest event, of those that this caller may see where one is named; undefined where there is none. */
+  /** The newest event, or the newest that `owner` may see. Undefined if there is none. */
   newest(owner?: string): Promise<Event | undefined>
   /**
-   * The position of an event; undefined where there is none with this id, or none any more. With `owner` only that
-   * caller's events are found, and those of guests whom the caller has claimed: the cursor of a guest goes on working
-   * for the user, though the events stay the guest's.
+   * The position of an event. Undefined if no event has this id, or if retention deleted it. With
+   * `owner` it finds only that caller's events and those of guests that the caller claimed. So a
+   * guest's cursor still works for the user, although the events stay the guest's.
    */
   find(id: string, owner?: string): Promise<number | undefined>
   /**
-   * Calls `listener` whenever there may be more to read, whichever host it was emitted on, until the module is closed.
-   * @returns what ends it
+   * Calls `listener` when there may be more to read, from any host, until the module closes.
+   * @returns a function that stops the calls
    */
   onMore(listener: () => void): () => void
 }
 
-/** An event as it is told to the outside: CloudEvents 1.0, JSON format. */
+/** An event in the form for clients and webhooks: CloudEvents 1.0, JSON format. */
 export interface CloudEvent {
   specversion: '1.0'
   id: string
@@ -119,9 +123,9 @@ export interface CloudEvent {
   time: string
   datacontenttype: 'application/json'
   data: unknown
-  /** An extension: whose it is. */
+  /** An extension attribute: the owner of the event. */
   owner?: string
-  /** The Distributed Tracing extension. */
+  /** The Distributed Tracing extension of CloudEvents. */
   traceparent?: string
 }
 

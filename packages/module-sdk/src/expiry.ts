@@ -2,19 +2,20 @@ import { identifier, join, sql } from './sql.ts'
 import { DAY } from './time.ts'
 import { many, run, type Transaction } from './transaction.ts'
 
-/** Rows that one run takes at most, so that no transaction is a long one. */
+/** The most rows that one run deletes, which keeps transactions short. */
 const AT_ONCE = 100
 
-/** What the column `expiry_day` of a new row holds: see `deleteExpired`. */
+/** The value of the column `expiry_day` for a new row: see `deleteExpired`. */
 export const expiryDay = (expiresAt: number) => Math.floor(expiresAt / DAY)
 
 /**
- * Deletes rows of a table that have expired: work for `everyMinute`, which is done by the day and not to the minute. What
- * reads the rows leaves out those whose `expires_at` is past.
+ * Deletes expired rows of a table, as work for `everyMinute`. It works by the day, not by the
+ * minute: queries must leave out rows whose `expires_at` is past.
  *
- * The table has columns `id`, `expires_at` (epoch milliseconds) and `expiry_day` (BIGINT, with an index): the day to look
- * at the row again. A change that puts off `expires_at` leaves `expiry_day` alone. An index on `expires_at` would be
- * written at every change, and on PostgreSQL have changes of different rows conflict.
+ * The table needs the columns `id`, `expires_at` (epoch milliseconds) and `expiry_day` (BIGINT,
+ * indexed), the day to look at the row again. A change that extends `expires_at` leaves
+ * `expiry_day` alone. An index on `expires_at` would cost a write for every change, and on
+ * PostgreSQL it would make changes of different rows conflict.
  *
  * @returns whether there may be more to do
  */

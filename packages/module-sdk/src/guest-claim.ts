@@ -1,7 +1,6 @@
-/** A user has signed in and claims what they have had as a guest. */
+/** A user signed in and claims their data as a guest. */
 export interface GuestClaim {
-  /** The caller id that the guest had. Nobody has it any more. */
+  /** The former caller id of the guest. No caller has it now. */
   readonly guest: string
-  /** The caller id of the user. */
   readonly user: string
 }

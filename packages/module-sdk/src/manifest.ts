@@ -5,8 +5,8 @@ const EventType = '^[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+$'
 const ContractName = '^[a-z][a-z0-9-]*$'
 
 /**
- * The `"mortise"` object of a module's package.json: what the module will do, readable without running it.
- * A probe proves it before the module is activated.
+ * The `"mortise"` object of a module's package.json: what the module declares, readable without
+ * running its code. A probe checks it before the host activates the module.
  */
 export const Manifest = Type.Object(
   {

@@ -1,6 +1,8 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-/** One place of a request that is wrong: a JSON Pointer (RFC 6901) into the body, or a parameter's name. */
+/**
+ * One invalid part of a request: a JSON Pointer (RFC 6901) into the body, or a parameter's name.
+ */
 export const InvalidPart = Type.Union(
   [
     Type.Object({ pointer: Type.String(), detail: Type.String() }),
@@ -10,7 +12,7 @@ export const InvalidPart = Type.Union(
 )
 export type InvalidPart = Static<typeof InvalidPart>
 
-/** Problem details of RFC 9457, as every failure answers them; problems may carry more members. */
+/** Problem details (RFC 9457), the body of every error response. Problems may have more members. */
 export const ProblemDetails = Type.Object(
   {
     type: Type.String({ description: 'urn:problem-type:<module>:<code>' }),
@@ -29,18 +31,20 @@ export interface ProblemDefinition {
   readonly status: number
   /** Constant per code. */
   readonly title: string
-  /** What to do about it, where that is the same every time. */
+  /** What to do about it, if that is always the same. */
   readonly detail?: string
 }
 
 export interface ProblemOptions extends ErrorOptions {
-  /** Further members of the answer, such as `allowed`; those of RFC 9457 stay as they are. */
+  /**
+   * More members of the response, such as `allowed`. They cannot replace the members of RFC 9457.
+   */
   readonly members?: Readonly<Record<string, unknown>>
-  /** Headers of the answer, lower case, such as `retry-after`. */
+  /** Response headers, in lower case, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A failure that the caller is told about. Thrown anywhere in a request, it becomes its answer. */
+/** A failure for the caller. Throw it anywhere in a request: it becomes the response. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly module: string
@@ -79,16 +83,15 @@ export class Problem extends Error {
   }
 }
 
-/** The problems of one module: the only place that knows their status and title. */
+/** The problems of one module: the only place with their status and title. */
 export interface Problems<Code extends string> {
   readonly definitions: Readonly<Record<Code, ProblemDefinition>>
-  /** Makes a problem to throw. `detail` says what happened this time and what to do about it. */
+  /** Makes a problem to throw. `detail` states what happened and what to do about it. */
   create(code: Code, detail?: string, options?: ProblemOptions): Problem
   /** Response schemas by status, for a route's `schema.response`: `{ 200: Cart, ...responses('cart-full') }`. */
   responses(...codes: Code[]): Record<number, TSchema>
 }
 
-/** Declares the problems of `module`. */
 export function defineProblems<Code extends string>(
   module: string,
   definitions: Readonly<Record<Code, ProblemDefinition>>,

@@ -14,24 +14,26 @@ export const Money = Type.Object(
   { title: 'Money', additionalProperties: false, description: 'integer minor units, ISO 4217 currency' },
 )
 
-// Patterns stand in the OpenAPI document, so they keep to what every regular expression engine reads: `\xhh`, and the
-// characters themselves above that; no `\p`, no `\u`, no lookaround.
+// The OpenAPI document contains these patterns, so they use only what every regular expression
+// engine understands: `\xhh`, and literal characters above that. No `\p`, no `\u`, no lookaround.
 
-/** The control characters (Cc), for a class. */
+/** The control characters (Cc), for a character class. */
 const control = '\\x00-\\x1f\\x7f-\\x9f'
 /**
- * All characters but those and the blanks (Z; White_Space has no others that are not Cc), for a class. The last range is
- * for engines that know UTF-16 alone, to which the one before ends with a surrogate.
+ * All characters except control characters and blanks (category Z; all other White_Space is Cc),
+ * for a character class. The last range is for engines that work on UTF-16 code units: to them, the
+ * range before it ends with a surrogate.
  */
 const visible =
   '\\x21-\\x7e\\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\u{10ffff}\ue000-\uffff'
 
-/** The pattern of text without control characters. */
+/** A pattern for text without control characters. */
 export const noControls = `^[^${control}]*$`
 
 /**
- * Text of which at least one character is not blank and none is a control character. The pattern is blanks, a visible
- * character, and the rest: the first two have nothing in common, so matching takes linear time.
+ * Text with at least one visible character and no control character. The pattern is: blanks, a
+ * visible character, the rest. Blanks and visible characters do not overlap, so matching takes
+ * linear time.
  */
 export const VisibleText = (options: { maxLength: number } & StringOptions) =>
   Type.String({
@@ -48,26 +50,32 @@ export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-
 export const Id = (prefix: string) =>
   Type.String({ description: `TypeID ${prefix}_…`, examples: [`${prefix}_01kahr3v8ze5x9g2w0m4c7t6ys`] })
 
-/** Path parameters of one record. Any string: an id that cannot exist is not found, like one that does not. */
+/**
+ * The path parameter of one record. It accepts any string: an impossible id gives 404, like an
+ * unknown one.
+ */
 export const IdParams = Type.Object({ id: Type.String({ description: 'its id' }) })
 
-/** A schema of one type, or null. (`type: ['string', 'null']` is serialized three times as fast as an `anyOf`.) */
+/**
+ * A schema of one type, or null. (Serializing `type: ['string', 'null']` is three times as fast as
+ * `anyOf`.)
+ */
 export const Nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 
-/** An object that takes no fields but these: what a client sends. */
+/** An object without additional properties, for input from clients. */
 export const Strict = <Properties extends TProperties>(
   properties: Properties,
   options: ObjectOptions = {},
 ): TObject<Properties> => Type.Object(properties, { ...options, additionalProperties: false })
 
-/** `{ data: [ … ] }`; a list of `Note` is called `NoteList`. */
+/** `{ data: [ … ] }`. The title of a list of `Note` is `NoteList`. */
 export const List = <Item extends TSchema>(item: Item) =>
   Type.Object({ data: Type.Array(item) }, titled(item, 'List'))
 
 const Total = Type.Integer({ description: 'how many there are on all pages' })
 
-/** One page of a list: what `reply.paged` answers. A page of `Note` is called `NotePage`. */
+/** One page of a list, as `reply.paged` returns it. The title of a page of `Note` is `NotePage`. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
   Type.Object(
     {
@@ -84,8 +92,8 @@ const titled = ({ title }: TSchema, suffix: string) =>
   title === undefined ? {} : { title: `${title}${suffix}` }
 
 /**
- * What `reply.paged` answers on a list that takes `cursorQuery` as well. After a cursor there are `data` and `rpp` alone:
- * the rest would count what the caller is changing.
+ * The response of `reply.paged` for a list that also accepts `cursorQuery`. After a cursor it has
+ * only `data` and `rpp`: the other members would count rows that the caller is changing.
  */
 export const CursorPageOf = <Item extends TSchema>(item: Item) =>
   Type.Object(
@@ -105,7 +113,10 @@ export const pageQuery = {
   rpp: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'records per page' }),
 }
 
-/** Those of a paged list that is walked as it stood: its answer has an `until`, which comes back here. */
+/**
+ * The query parameters of a paged list that is walked as it was at the start: its response has an
+ * `until`, and the client sends it back here.
+ */
 export const walkQuery = {
   ...pageQuery,
   until: Type.Optional(
@@ -114,8 +125,9 @@ export const walkQuery = {
 }
 
 /**
- * In addition to either: a list that can be worked through while it changes. The rows that follow `after` in the order of
- * the list, whatever became of that row; the host refuses it together with `page` or `until`.
+ * Query parameters in addition to either of these, for a list that clients process while it
+ * changes. They return the rows after `after` in list order, even if that row has changed or gone.
+ * The host rejects `after` together with `page` or `until`.
  */
 export const cursorQuery = {
   after: Type.Optional(
@@ -127,6 +139,6 @@ export const cursorQuery = {
   ),
 }
 
-/** The answer to a deletion. */
+/** The response to a deletion. */
 export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, { title: 'Deleted' })
 export type Deleted = Static<typeof Deleted>

@@ -1,17 +1,16 @@
 /**
- * SQL as values. A query is written once and runs on every storage engine: `?`, `$1` and the like are
- * the engine's affair. Values are always bound, never part of the text.
- *
- * Portable values are TEXT (string without NUL), BIGINT and INTEGER (number, a safe integer; bigint) and NULL.
- * Booleans are INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
+ * SQL as values. A query is written once and runs on every storage engine, which adds its own
+ * placeholders (`?`, `$1`). Values are always bound, never part of the text. Portable values are
+ * TEXT (string without NUL), BIGINT and INTEGER (safe integer or bigint) and NULL. Booleans are
+ * INTEGER 0/1, times are epoch milliseconds, JSON is TEXT.
  */
 export type SqlValue = string | number | bigint | null
 
-/** A query or a fragment of one: `strings` around `values`, one more of the former. */
+/** A query or a fragment: `values` between `strings`, with one more string than values. */
 export class Sql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
-  /** What PostgreSQL runs in its place, where the engines differ. */
+  /** The statement for PostgreSQL, if the engines differ. */
   readonly postgres: Sql | undefined
 
   constructor(strings: readonly string[], values: readonly SqlValue[], postgres?: Sql) {
@@ -22,11 +21,12 @@ export class Sql {
 }
 
 /**
- * Writes a query: ``sql`SELECT id FROM cart WHERE owner = ${owner}` ``. A value that is itself made by
- * `sql` is inserted as a fragment, with its own values bound. Write whole queries without fragments where
- * you can: their statement is then cached by call site.
+ * Writes a query: ``sql`SELECT id FROM cart WHERE owner = ${owner}` ``. A value made by `sql` becomes
+ * a fragment, with its own values bound. Prefer whole queries without fragments: their statement is
+ * cached by call site.
  *
- * @throws {TypeError} for a value that not every engine stores: undefined, boolean, Date, object, fraction, NaN, text with NUL.
+ * @throws {TypeError} for a value that not every engine stores: undefined, boolean, Date, object,
+ * fraction, NaN, text with NUL
  */
 export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
   if (!values.some((value) => value instanceof Sql)) {
@@ -51,15 +51,21 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   })
 }
 
-/** A query, or a fragment of one, where SQLite and PostgreSQL need different words for the same. */
+/** A query or a fragment for which SQLite and PostgreSQL need different SQL. */
 export function byEngine({ sqlite, postgres }: { readonly sqlite: Sql; readonly postgres: Sql }): Sql {
   return new Sql(sqlite.strings, sqlite.values, postgres.postgres ?? postgres)
 }
 
-/** At the end of a SELECT in a transaction: nobody else changes its rows until the transaction ends. */
+/**
+ * For the end of a SELECT in a transaction: other transactions cannot change its rows until this
+ * one ends.
+ */
 export const forUpdate = byEngine({ sqlite: sql``, postgres: sql`FOR UPDATE` })
 
-/** Joins fragments: ``join(ids.map((id) => sql`${id}`))`` writes `?, ?, ?`. `fragments` may not be empty. */
+/**
+ * Joins fragments: ``join(ids.map((id) => sql`${id}`))`` writes `?, ?, ?`. `fragments` must not be
+ * empty.
+ */
 export function join(fragments: readonly Sql[], separator = ', '): Sql {
   if (fragments.length === 0) throw new TypeError('join() needs at least one fragment')
   return onEach(fragments, (fragments) => {
@@ -79,7 +85,7 @@ export function identifier(name: string): Sql {
   return new Sql([name], [])
 }
 
-/** Composes parts; once more for PostgreSQL, where one of them differs there. */
+/** Composes parts, and composes them again for PostgreSQL if a part differs there. */
 function onEach<Part>(
   parts: readonly Part[],
   compose: (parts: readonly Part[]) => [strings: string[], values: SqlValue[]],

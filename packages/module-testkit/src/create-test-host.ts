@@ -28,47 +28,53 @@ import { databaseOf } from './on-engines.ts'
 import { temporarySchema } from './temporary-schema.ts'
 import { TestCaller } from './test-caller.ts'
 
-/** The test that a host belongs to, of `node:test`, tap or anything alike: the host goes away with it. */
+/** A test of `node:test`, tap or a similar runner. The host closes when the test ends. */
 export type OwningTest =
   | { after(cleanUp: () => Promise<void>): unknown }
   | { teardown(cleanUp: () => Promise<void>): unknown }
 
 export interface TestModule {
-  /** The folder of the module's package.json: manifest, migrations and settings schema are read from there. */
+  /** The folder with the module's package.json, manifest, migrations and settings schema. */
   readonly directory: string
-  /** The module's default export; without it, what the package in `directory` exports. */
+  /** The module's default export. The default is what the package in `directory` exports. */
   readonly plugin?: ModulePlugin
 }
 
 export interface TestHostOptions {
   readonly modules: readonly TestModule[]
   /**
-   * What app.config.json would hold: `{ basePath: '/api', modules: { 'api-cart': { … } } }`. Errors behind a 500 are
-   * logged to stderr, unless it says `log: { level: 'silent' }`.
+   * The content of app.config.json: `{ basePath: '/api', modules: { 'api-cart': { … } } }`. The
+   * host logs errors behind a 500 to stderr, unless this has `log: { level: 'silent' }`.
    */
   readonly config?: Readonly<Record<string, unknown>>
   /**
-   * Whether every transaction runs twice, first undone, so that a side effect other than its statements shows.
-   * On by default, and off where a test counts or measures.
+   * Runs every transaction twice and rolls the first back, to reveal side effects other than its
+   * statements. The default is true. Turn it off for a test that counts or measures.
    */
   readonly rehearse?: boolean
 }
 
-/** A real host, on a real database of its own, that serves `inject` without a socket. */
+/** A real host with its own real database. It serves `inject`, without a socket. */
 export interface TestHost {
   readonly app: FastifyInstance
   readonly database: Storage
-  /** What was emitted until now, in order. */
+  /** All events so far, in order. */
   events(): Promise<Event[]>
-  /** Somebody signed in, with scopes such as `purchase:read purchase:manage`. */
+  /** A signed-in user, with scopes such as `purchase:read purchase:manage`. */
   user(subject: string, scope?: string): TestCaller
-  /** A guest who is not known yet, and keeps the token that the host gives out. */
+  /** A new guest, who keeps the token from the host. */
   guest(): TestCaller
-  /** Resolves when the modules have reacted to every event that was emitted; where one has failed it is tried again later. */
+  /**
+   * Resolves when the event handlers have processed every event. A failed event is retried later
+   * and does not delay this.
+   */
   reacted(): Promise<void>
 }
 
-/** Makes a host that serves `modules` until the test `t` ends: on a SQLite file, unless `onEngines` says otherwise. */
+/**
+ * Creates a host that serves `modules` until the test `t` ends. It uses a SQLite file, unless
+ * `onEngines` chose another engine.
+ */
 export async function createTestHost(t: OwningTest, options: TestHostOptions): Promise<TestHost> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-test-'))
   const server = databaseOf(t)
@@ -133,12 +139,15 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
 }
 
 function cleanUpAfter(t: OwningTest, cleanUp: () => Promise<void>): void {
-  // tap has both, and its `after` is for hooks of another kind.
+  // tap has both methods, and its `after` takes other hooks.
   if ('teardown' in t) t.teardown(cleanUp)
   else t.after(cleanUp)
 }
 
-/** An application folder like `app init` makes it, read like the host reads it; the environment has no say. */
+/**
+ * Makes an application folder like `app init` and reads it like the host, without environment
+ * variables.
+ */
 async function testConfig(directory: string, settings: TestHostOptions['config']): Promise<Config> {
   const defaults = { auth: { issuer: 'mortise-testkit' }, log: { level: 'error' } }
   await mkdir(dirname(secretFile(directory)), { recursive: true })

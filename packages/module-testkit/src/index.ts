@@ -5,5 +5,5 @@ export { onEngines, type TestEngine } from './on-engines.ts'
 export type { Method, TestCaller } from './test-caller.ts'
 export { testProblems } from './test-problems.ts'
 
-// Not imported statically, since that links the host before anything is run.
+// A dynamic import, because a static one links the host before any code runs.
 export const { createTestHost } = await import('./create-test-host.ts')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 
-// To be imported before the host, which an older Node cannot even link.
+// Import this before the host: an older Node cannot link the host.
 
 if (typeof module.registerHooks !== 'function') {
   const { name, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 
-/** A schema on a PostgreSQL server that nobody else uses: `url` opens it, and makes it. */
+/** A new schema on a PostgreSQL server, for one test. A connection with `url` creates it. */
 export function temporarySchema(server: string): { url: string; drop(): Promise<void> } {
   const schema = `test_${randomBytes(8).toString('hex')}`
   const url = new URL(server)

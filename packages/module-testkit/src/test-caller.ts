@@ -3,7 +3,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
-/** Somebody who calls the API, as a client would: a guest keeps its token, a user sends its JWT. */
+/** A client of the API. A guest keeps its token, a user sends its JWT. */
 export class TestCaller {
   readonly #app: FastifyInstance
   readonly #basePath: string
@@ -35,8 +35,8 @@ export class TestCaller {
   }
 
   /**
-   * Sends one request. `path` is the module's own, without the base path; a `payload` is sent as JSON, a
-   * string or Buffer as it is.
+   * Sends one request. `path` is the path inside the module, without the base path. A string or
+   * Buffer `payload` is sent as it is, any other as JSON.
    */
   async request(
     method: Method,
@@ -56,13 +56,13 @@ export class TestCaller {
     return response
   }
 
-  /** Signs in: takes over what the guest has, whose token is retired. */
+  /** Signs in and claims the guest's data. The guest's token is retired. */
   async claim(guest: TestCaller): Promise<LightMyRequestResponse> {
     const { 'guest-token': token } = await guest.#headers
     return this.post('/guest/claim', undefined, token === undefined ? {} : { 'guest-token': token })
   }
 
-  /** What it proves itself by: for a request that is sent in another way, over a socket say. */
+  /** The credentials as headers, for requests that do not use this class, such as over a socket. */
   async credentials(): Promise<Readonly<Record<string, string>>> {
     return this.#headers
   }

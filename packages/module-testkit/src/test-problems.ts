@@ -4,9 +4,9 @@ import { declarationOf, type ModulePlugin } from '@mortise/module-sdk'
 import type { TestHost } from './create-test-host.ts'
 import type { Register } from './on-engines.ts'
 
-/** The part of an OpenAPI document that is read here. */
+/** The part of an OpenAPI document that the tests read. */
 interface DescribedRoutes {
-  /** By path and method. */
+  /** Routes by path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedRoute>>>>
 }
 
@@ -15,8 +15,9 @@ interface DescribedRoute {
 }
 
 /**
- * Registers two tests: the README lists all problems of a module and no others, in a table whose rows begin with
- * status and code; the OpenAPI document names each at the routes that answer it.
+ * Registers two tests. The README must list exactly the problems of a module, in a table whose rows
+ * begin with status and code. The OpenAPI document must list each problem at the routes that return
+ * it.
  * @param hostPackageOf makes a host that serves the module
  */
 export function testProblems<Test extends object>(

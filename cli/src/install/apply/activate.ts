@@ -4,8 +4,8 @@ import type { Journal } from '../../changes/journal.ts'
 type Activation = 'served' | 'no host' | { readonly reason: string }
 
 /**
- * @param options.again whether modules that have failed are tried once more
- * @param options.config what a setting has changed, for the host that watches the change
+ * @param options.again whether to try failed modules once more
+ * @param options.config the change of a setting, for the host that watches the change
  */
 export async function activate(
   directory: string,

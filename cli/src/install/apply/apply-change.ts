@@ -36,42 +36,45 @@ import { takeSnapshot } from './take-snapshot.ts'
 import { type Undone, undoMigrations } from './undo-migrations.ts'
 import { commit } from './write-lock-file.ts'
 
-// Every change of what is installed, in the one order that can be killed anywhere: journal → snapshot → migrate →
-// lock (the commit point) → on record → the running host switches → an archive of what goes back → that is undone →
-// journal gone. Before the commit the application runs as before, on a schema that may be ahead of it; after it as
-// changed. A journal that is found is completed. A lock that came from outside is there before the journal and is never written: its commit point
-// is its record, once the running host has switched.
+// Every change of the installed modules runs in this order, and survives a kill at any point:
+// journal → snapshot → migrate → lock file (the commit point) → record → the running host switches
+// → archive of what is undone → undo → journal deleted.
+//
+// Before the commit the application runs as before, on a schema that may be ahead. After it, it
+// runs as changed. The next command completes a journal that it finds. An external lock file exists
+// before the journal and is never written: its commit point is its record, after the running host
+// switched.
 
 export interface Change {
   readonly directory: string
-  /** As it was called, for the history. */
+  /** The command line, for the history. */
   readonly command: string
   readonly former: Lock
-  /** What is to be installed. Its packages lie in the store, and were checked and probed. */
+  /** The modules to install. Their packages are in the store, checked and probed. */
   readonly modules: Lock['modules']
-  /** The host to pin; null for none. Left out: as before. */
+  /** The host to pin; null for none. If omitted, it stays as before. */
   readonly host?: LockedPackage | null
-  /** The text of app.config.json, where the change is one of settings. */
+  /** The text of app.config.json, if the change is one of settings. */
   readonly config?: Journal['config']
-  /** Migrations to undo afterwards; each can be. */
+  /** Migrations to undo afterwards. All of them have a down migration. */
   readonly undo?: readonly AppliedMigration[]
-  /** What is changed, where that is a setting. */
+  /** The setting, if the change is one of settings. */
   readonly object?: string
-  /** Whether `former` may have come from outside, and was never in force. */
+  /** Whether `former` may be an external lock file that was never in force. */
   readonly anyLock?: boolean
 }
 
 export interface Switched {
   readonly generation: number
-  /** Whether a running host serves the change already. */
+  /** Whether a running host already serves the change. */
   readonly live: boolean
-  /** The migrations that were applied: `api-cart/001-cart`. */
+  /** The applied migrations: `api-cart/001-cart`. */
   readonly migrations: readonly string[]
-  /** What came of the migrations that were to be undone. */
+  /** The result of undoing migrations. */
   readonly undone?: Undone
 }
 
-/** @throws {Failure} refused before the commit (4), or undone after it (5) */
+/** @throws {Failure} rejected before the commit (4), or reverted after it (5) */
 export async function applyChange({
   directory,
   command,
@@ -95,7 +98,10 @@ export async function applyChange({
   return await carryOut(directory, journal)
 }
 
-/** Changes the text of app.config.json alone, on record: what is installed stays, and no host takes anything up. */
+/**
+ * Changes only the text of app.config.json, with a record. The installed modules stay, and no host
+ * switches.
+ */
 export async function applyConfig(
   directory: string,
   config: NonNullable<Journal['config']>,
@@ -109,9 +115,9 @@ export async function applyConfig(
 }
 
 /**
- * Puts in force what modules.lock.json names, where that came from outside; the file stays as it is. Its packages lie in
- * the store, and were checked and probed.
- * @throws {Failure} as `applyChange`: what was in force before still is
+ * Puts an external modules.lock.json in force, without changing the file. Its packages are in the
+ * store, checked and probed.
+ * @throws {Failure} like `applyChange`: the previous generation stays in force
  */
 export async function applyExternalChange(directory: string, command: string, next: Lock): Promise<Switched> {
   await assertDatabaseThere(directory)
@@ -125,8 +131,9 @@ export async function applyExternalChange(directory: string, command: string, ne
 }
 
 /**
- * Completes the change that a killed command has left.
- * @returns the command that it was, and the archive of what it has undone; undefined where there was none
+ * Completes the change that a killed command left.
+ * @returns the command line of that command and the archive of what was undone; undefined if there
+ * was none
  */
 export async function completeInterrupted(directory: string): Promise<Completed | undefined> {
   const journal = await readJournal(directory)
@@ -141,7 +148,7 @@ export interface Completed {
   readonly archive: string | undefined
 }
 
-/** Whether the change that a killed command has left keeps the host from starting. */
+/** Whether the change that a killed command left keeps the host from starting. */
 export async function blocksStart(directory: string): Promise<boolean> {
   return (await readJournal(directory))?.undo.some(isOfHost) === true
 }
@@ -161,7 +168,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const isWritten = outside === undefined
   if (isWritten && reached === 'begun') await commit(directory, journal)
   if (isWritten) await recordGeneration(directory, command, next)
-  // A lock from outside may be served already, by a host that was started on it without its packages.
+  // A host that started on an external lock file without its packages may already serve it.
   const outcome = await activate(directory, { again: !isWritten, config: journal.config })
   if (outcome !== 'served' && outcome !== 'no host') {
     throw isWritten
@@ -176,8 +183,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
 }
 
 /**
- * How far a change has got: `begun` before its commit, `committed` after it; `past` where modules.lock.json is another
- * one since, because it was taken back or somebody replaced the file.
+ * The progress of a change: `begun` before its commit, `committed` after it, `past` if
+ * modules.lock.json has changed again, by a revert or by hand.
  */
 async function reachedBy(
   directory: string,
@@ -204,7 +211,7 @@ async function endPast(directory: string, journal: Journal, lock: Lock): Promise
   return { generation: lock.generation, live: false, migrations: [] }
 }
 
-/** All that comes before the commit. Where it fails, what was in force stays so. */
+/** Everything before the commit. On failure the previous generation stays in force. */
 async function prepare(directory: string, { former, next }: Journal): Promise<Applied> {
   const fresh = freshIn(next, former)
   const present = (await inForce(directory))?.generation ?? former.generation
@@ -219,14 +226,14 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
   }
 }
 
-/** The modules that this change brings, switches on or replaces. */
+/** The modules that this change adds, enables or replaces. */
 function freshIn(next: Lock, former: Lock): Lock['modules'] {
   const isFresh = ([id, locked]: [string, Lock['modules'][string]]) =>
     locked.enabled && !(Object.hasOwn(former.modules, id) && isDeepStrictEqual(former.modules[id], locked))
   return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
 }
 
-/** The first change of an application that has no history yet also records what it had before. */
+/** The first change of an application without history also records its state before. */
 async function recordUnrecorded(directory: string, lock: Lock): Promise<Generation> {
   const present = await inForce(directory)
   if (present !== undefined && isSame(present.lock, lock)) return present

@@ -11,19 +11,22 @@ import type { Probed } from '../probe/probe.ts'
 import { applyChange, applyExternalChange, type Switched } from './apply-change.ts'
 import { activateRestored } from './take-up-restored.ts'
 
-/** What came of a change; after a dry run nothing. */
+/** The result of a change; empty after a dry run. */
 export interface Applied extends Probed {
-  /** Undefined where there was nothing to switch to. */
+  /** Undefined if there was nothing to switch to. */
   readonly switched: Switched | undefined
   readonly purged: readonly Purged[]
-  /** What came back instead of a switch. */
+  /** The snapshot that was restored instead of a switch. */
   readonly snapshot?: RestoredSnapshot
 }
 
-/** What a dry run has. */
+/** The result of a dry run. */
 export const nothingApplied = { switched: undefined, purged: [] }
 
-/** Moves what was fetched to the store, and switches to it. @throws {Failure} what was in force still is, or is again */
+/**
+ * Moves the fetched packages to the store and switches to them.
+ * @throws {Failure} the previous generation stays, or is again, in force
+ */
 export async function apply(probed: Probed): Promise<Applied> {
   const { input, target, arriving, arrivingHost, restored, failures, wayBack } = probed
   const { directory, command, terminal } = input
@@ -70,7 +73,7 @@ async function switchTo(probed: Probed): Promise<Switched | undefined> {
   })
 }
 
-/** What has come up after the removal: it cannot be known before. */
+/** A failure that appears only after the removal. */
 function notPurged(removed: readonly string[], error: unknown): Failure {
   const { exitCode, code, message } = asFailure(error)
   const which = removed.length === 0 ? 'The data' : `${removed.join(', ')} is removed. Its data`

@@ -1,8 +1,8 @@
 import { assertOwnDatabase, callRunningHost, readConfig, readFileId, readIdentity } from '@mortise/host'
 
 /**
- * Nothing is changed in an application whose SQLite file is lost or another one. A running host has its own open; a
- * PostgreSQL is compared by what opens it.
+ * Prevents changes if the SQLite file is lost or is another one. A running host already has its
+ * file open, and PostgreSQL is checked when it is opened.
  * @throws {IdentityError}
  */
 export async function assertDatabaseThere(directory: string): Promise<void> {

@@ -6,7 +6,10 @@ import { asFailure } from '../../terminal/explain.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { completeInterrupted } from './apply-change.ts'
 
-/** Completes what a killed command has left. What cannot be completed is taken back, and no reason not to go on. */
+/**
+ * Completes the work of a killed command. A change that cannot be completed is reverted, and the
+ * caller continues.
+ */
 export async function completeOrSay(directory: string, terminal: Terminal): Promise<void> {
   try {
     const completed = await completeInterrupted(directory)

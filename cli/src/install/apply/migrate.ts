@@ -6,7 +6,7 @@ import {
   noRoomToMigrate,
 } from '../../failures/index.ts'
 
-/** Applies the migrations of modules: the running host does, or the command itself if none runs. */
+/** Applies the migrations of modules, through the running host or, if none runs, directly. */
 export async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
   if (Object.keys(modules).length === 0) return []
   try {

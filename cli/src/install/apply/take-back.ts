@@ -7,7 +7,10 @@ import type { Applied } from './migrate.ts'
 import { undoMigrations } from './undo-migrations.ts'
 import { replaceConfig } from './write-lock-file.ts'
 
-/** The lock as it was, as a generation of its own; what was migrated for the change is undone where it can be. */
+/**
+ * Writes the former lock file as a new generation, and undoes the migrations of the change if
+ * possible.
+ */
 export async function takeBack(
   directory: string,
   journal: Journal,
@@ -27,12 +30,12 @@ export async function takeBack(
   return activationFailed({ reason, where, schema })
 }
 
-/** The lock that a change is taken back to. */
+/** The lock file of a revert. */
 export const backOf = ({ former, next }: Journal): Lock => ({ ...former, generation: next.generation + 1 })
-/** What the history has of that. */
+/** The entry for it in the history. */
 export const takenBack = (command: string) => `${command} (taken back)`
 
-/** A lock from outside stays; what was migrated for it is undone where it can be. */
+/** Keeps an external lock file, and undoes its migrations if possible. */
 export async function leaveLock(
   directory: string,
   journal: Journal,

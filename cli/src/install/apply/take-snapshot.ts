@@ -5,10 +5,10 @@ import { snapshotFailed } from '../../failures/index.ts'
 import { isPending, migrationNames, readLedger } from '../../store/applied-migrations.ts'
 
 /**
- * Copies the database, unless `modules` bring no migration that it lacks, or it is a new one.
- * @param generation the one that is left
+ * Copies the database, unless it is new or `modules` have no new migrations for it.
+ * @param generation the generation that the change leaves
  * @returns whether it was copied
- * @throws {Failure} where it cannot be: nothing is left then
+ * @throws {Failure} if the copy fails; no partial copy stays
  */
 export async function takeSnapshot(
   directory: string,
@@ -24,7 +24,7 @@ export async function takeSnapshot(
   try {
     await makeFolder(folder, 0o700)
     const { databaseFile } = await readConfig(directory)
-    // How large a copy of a PostgreSQL gets is not known before.
+    // The size of a copy of a PostgreSQL database is unknown in advance.
     if (databaseFile !== undefined) await assertRoom(folder, await sizeOfDatabase(databaseFile))
     await callApplication(directory, 'backup', { file })
   } catch (error) {

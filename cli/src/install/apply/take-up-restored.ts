@@ -4,10 +4,10 @@ import { restoredNotTakenUp } from '../../failures/index.ts'
 import { activate } from './activate.ts'
 
 /**
- * Has the running host try again the modules that have failed in it. The lock stays as it is.
- * @returns whether it serves them; undefined where nothing was restored, no host runs, or the lock came from outside,
- *   which is taken up with a snapshot only
- * @throws {Failure} where one of them does not answer
+ * Makes the running host try failed modules again. The lock file stays as it is.
+ * @returns whether the host serves them; undefined if nothing was restored, no host runs, or the
+ * lock file is an external change, which needs a snapshot first
+ * @throws {Failure} if one of them does not respond
  */
 export async function activateRestored(
   directory: string,

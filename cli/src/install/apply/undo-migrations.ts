@@ -11,20 +11,24 @@ import { backUp } from '../../data/back-up.ts'
 import { undoFailed } from '../../failures/index.ts'
 import { isOfHost, readLedger } from '../../store/applied-migrations.ts'
 
-// A `down` drops what nobody may have wanted to lose, so an archive of the whole database is on the disk before it.
-// Those who need what goes are waited for first: the archive has every row that was acknowledged by them.
+// A down migration drops data that may still be wanted, so an archive of the whole database is on
+// the disk before it. The hosts that need the data end first, so the archive has every row that
+// they acknowledged.
 
 export interface Undone {
-  /** What was there before, for `app restore`; relative to the application folder. Absent where nothing was left to undo. */
+  /**
+   * The former database, for `app restore`. Relative to the application folder. Absent if nothing
+   * was left to undo.
+   */
   readonly archive?: string
-  /** Why they were not undone: another host of the database needs them. */
+  /** Why the migrations stay: another host of the database needs them. */
   readonly stays?: string
 }
 
 /**
- * Undoes migrations of an application that runs other modules already.
- * @param lock what is archived as installed
- * @throws {Failure} where they are not undone: the schema stays ahead then
+ * Undoes migrations of an application that already runs other modules.
+ * @param lock the lock file for the archive
+ * @throws {Failure} if they are not undone; the schema then stays ahead
  */
 export async function undoMigrations(
   directory: string,
@@ -33,7 +37,7 @@ export async function undoMigrations(
 ): Promise<Undone> {
   try {
     const applied = await readLedger(directory)
-    // Killed after this step, the change is completed by another command.
+    // If a kill follows this step, another command completes the change.
     const left = migrations.filter(({ module, name }) =>
       applied.some((entry) => entry.module === module && entry.name === name),
     )
@@ -51,6 +55,6 @@ export async function undoMigrations(
   }
 }
 
-/** A host needs its own tables until it ends: none may run here then. */
+/** A host needs its own tables until it ends, so none may run here. */
 const callFor = (migrations: readonly AppliedMigration[]) =>
   migrations.some(isOfHost) ? runAlone : callApplication

@@ -3,14 +3,17 @@ import { isDeepStrictEqual } from 'node:util'
 import { configFile, readLockFile, readText, replaceFile, writeLockFile } from '@mortise/host'
 import { type Journal, removeJournal } from '../../changes/journal.ts'
 
-/** The commit point: writes modules.lock.json, and app.config.json before it. Where it fails, on a full disk say, what was in force stays so, and no later command completes it. */
+/**
+ * The commit point: writes app.config.json and then modules.lock.json. On failure, such as a full
+ * disk, the previous generation stays in force, and no later command completes the change.
+ */
 export async function commit(directory: string, journal: Journal): Promise<void> {
   const { config, former, next } = journal
   try {
     if (config) await replaceConfig(directory, config.former, config.next)
     if (!isDeepStrictEqual(former, next)) await writeLockFile(directory, next)
   } catch (error) {
-    // What cannot be put back now is completed, or put back, by the next command.
+    // If this fails, the next command completes or reverts it.
     await dropUncommitted(directory, journal).catch(() => {})
     throw error
   }
@@ -24,7 +27,9 @@ async function dropUncommitted(directory: string, { config, former }: Journal): 
   await removeJournal(directory)
 }
 
-/** Replaces app.config.json, or what it links to, unless somebody else has changed it meanwhile. */
+/**
+ * Replaces app.config.json, or the target of its link, unless the file has changed in the meantime.
+ */
 export async function replaceConfig(directory: string, expected: string, text: string): Promise<void> {
   await replaceFile(await realpath(configFile(directory)), expected, text)
 }

@@ -4,9 +4,9 @@ import { namesOfBreaking } from '../plan/breaking/refuse-breaking.ts'
 import type { Plan } from '../plan/module-plan.ts'
 
 /**
- * On a terminal, asks before what others may rely on goes. Piped, nobody is there to ask: the range of versions
- * was agreed to, and the changes have been said.
- * @throws {Failure} where the answer is not yes
+ * On a terminal, asks before a breaking change. Without a terminal it does not ask: the operator
+ * chose the version range, and the changes have been printed.
+ * @throws {Failure} if the answer is not yes
  */
 export async function confirmBreaking(
   plans: readonly Plan[],

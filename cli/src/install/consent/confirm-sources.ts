@@ -4,10 +4,10 @@ import type { Terminal } from '../../terminal/terminal.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 
 /**
- * On a terminal, asks before something is installed from where nothing that is installed came from: neither
- * the index nor the lock names it. Piped, nobody is there to ask.
- * @param known what is installed
- * @throws {Failure} where the answer is not yes
+ * On a terminal, asks before an installation from a new source: one that neither the index nor the
+ * lock file names. Without a terminal it does not ask.
+ * @param known the installed packages
+ * @throws {Failure} if the answer is not yes
  */
 export async function confirmSources(
   fresh: readonly Candidate[],
@@ -29,7 +29,7 @@ export async function confirmSources(
   throw installNotConfirmed()
 }
 
-/** A registry package is of one origin in every version; files and folders are their own. */
+/** A registry package has one source for all versions. A file or folder is a source of its own. */
 function isSameOrigin(a: string, b: string): boolean {
   return a === b || (!a.startsWith('file:') && !b.startsWith('file:'))
 }

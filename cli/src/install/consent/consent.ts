@@ -5,11 +5,14 @@ import { confirmDataLoss } from '../../terminal/confirm-data-loss.ts'
 import type { Planned } from '../plan/plan.ts'
 import { confirmSources } from './confirm-sources.ts'
 
-/** Asks about what is new or lost. @throws {Failure} where the answer is not yes */
+/**
+ * Asks about new sources and lost data.
+ * @throws {Failure} if the answer is not yes
+ */
 export async function consent(planned: Planned): Promise<void> {
   const { input, former, fromOutside, arriving, restored, wayBack, purge } = planned
   const { directory, terminal, yes = false } = input
-  // What was restored was installed here at some time, or came with `git pull` into a fresh clone.
+  // A restored package was installed here before, or came with `git pull` into a fresh clone.
   const past = fromOutside ? [former] : (await readGenerations(directory)).known.map(({ lock }) => lock)
   const known = past.flatMap(({ modules }) => Object.values(modules))
   const again = restored.flatMap(({ module }) => module ?? [])

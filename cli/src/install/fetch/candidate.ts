@@ -6,9 +6,9 @@ import { isOwnFolder, type Source } from '../resolve/source.ts'
 import { checkContents } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
-/** A module that lies in staging. */
+/** A staged module. */
 export interface Candidate extends Staged<ModulePackage> {
-  /** Whether it was switched on where it was bundled. */
+  /** Whether the module was enabled in the bundle's application. */
   readonly enabled?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface Candidate extends Staged<ModulePackage> {
  * @throws {Failure}
  */
 export async function stage(source: Source, options: StageOptions): Promise<Candidate> {
-  // A folder is read first as it lies there: npm packs none whose package.json is broken, and says it badly.
+  // A folder's manifest is read first, because npm's message about a broken package.json is poor.
   if (source.kind === 'folder') await readManifest(source, source.target)
   return await stagePackage(source, options, async (staging) => {
     await checkContents(staging, source.target)
@@ -25,7 +25,7 @@ export async function stage(source: Source, options: StageOptions): Promise<Cand
   })
 }
 
-/** @throws {Failure} where the package is no module, or says so wrongly */
+/** @throws {Failure} if the package is not a module, or its manifest is invalid */
 async function readManifest(source: Source, directory: string): Promise<ModulePackage> {
   try {
     return await readPackage(directory)

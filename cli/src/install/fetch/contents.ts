@@ -5,19 +5,19 @@ import npa from 'npm-package-arg'
 import { unsafePackage } from '../../failures/index.ts'
 import { duplicateKey } from './duplicate-key.ts'
 
-/** Far above what any package says of itself, in bytes. */
+/** Far above the size of any real package.json, in bytes. */
 const largestDescription = 1024 * 1024
 
-/** Commands that an operator of this application types: no package may offer one under their name. */
+/** Commands that operators type. No package may provide one with such a name. */
 const commands = ['app', 'mortise', 'node', 'npm', 'npx', 'corepack']
 
-/** What the host lends under all circumstances; a copy in the package would never be loaded. */
+/** Packages that the host always provides. A copy in the package would never be loaded. */
 const lent = ['@mortise/module-sdk', 'fastify']
 
 /**
- * Checks an unpacked package for what no honest one holds, before anything of it is believed: a description
- * that two readers understand differently, a name that is a path, code outside, commands, copies of what the
- * host lends.
+ * Rejects unpacked content that no honest package has, before anything else reads it: a
+ * package.json that two readers understand differently, a name that is a path, code outside,
+ * commands, copies of what the host provides.
  * @throws {Failure} `unsafe-package`
  */
 export async function checkContents(directory: string, what: string): Promise<void> {
@@ -27,7 +27,7 @@ export async function checkContents(directory: string, what: string): Promise<vo
 }
 
 /**
- * Checks that two readers of a package.json understand the same, and that its name is no path.
+ * Checks that all readers understand a package.json the same way, and that its name is not a path.
  * @throws {Failure} `unsafe-package`
  */
 export async function checkDescription(directory: string, what: string): Promise<Description> {
@@ -60,7 +60,7 @@ async function reasonAgainst(
   return typeof settings === 'string' ? settings : undefined
 }
 
-/** A JSON object of the package, or why it is refused. One that is missing is somebody else's to complain of. */
+/** A JSON object of the package, or the reason to reject it. Other code reports a missing file. */
 async function readDescription(directory: string, file: string): Promise<Record<string, unknown> | string> {
   const path = join(directory, file)
   const found = await stat(path).catch(() => undefined)

@@ -16,18 +16,18 @@ import { loadArborist } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 import { unpack } from './unpack.ts'
 
-// npm's own library chooses the tree, in a folder of its own, from nothing but names, ranges and what was chosen
-// before: it would take a lock file, overrides or an extension script from the folder of the package. It does not
-// put it there: what it chose is fetched and unpacked as the module itself, with the same limits and refusals.
+// npm's own library chooses the dependency tree, in a separate folder, from names, ranges and the
+// former choice only. In the package's folder it would use a lock file, overrides or an extension
+// script of the package. It does not install the tree: each package is fetched and unpacked like
+// the module itself, with the same limits and checks.
 
 /**
- * Puts the dependencies of the staged package in `directory` into its node_modules, those it bundles aside.
- * No script of theirs runs; peers are not installed.
- *
+ * Installs the dependencies of the staged package in `directory` into its node_modules, except
+ * bundled ones. It runs no scripts and installs no peers.
  * @param scratch an empty folder on the same file system
- * @param pinned what was chosen before, to choose again; the newest in range where it is left out
- * @returns what was chosen; undefined where there is nothing to install
- * @throws {Failure} where one cannot be fetched, comes from git or from a URL, or is no safe package
+ * @param pinned the former choice, to repeat it; without it, the newest versions in range
+ * @returns the choice; undefined if there is nothing to install
+ * @throws {Failure} if a dependency cannot be fetched, comes from git or a URL, or is unsafe
  */
 export async function installDependencies(
   directory: string,
@@ -79,12 +79,12 @@ function chosenIn({ meta }: Arborist.Node): PinnedDependencies {
   return JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(packages).sort())))
 }
 
-/** How many are fetched at a time; they are in memory meanwhile. */
+/** The number of parallel downloads, which are held in memory. */
 const atATime = 5
 
 /**
- * Puts every package of `tree` that this kind of machine takes to its place below `scratch`, parents first. What
- * a parent bundles stays as it is.
+ * Puts every package of `tree` that fits this platform into its place below `scratch`, parents
+ * first. Packages bundled by a parent stay as they are.
  */
 async function unpackTree(
   tree: Arborist.Node,
@@ -103,7 +103,7 @@ async function unpackTree(
       const { data } = await fetchVersion(spec, options, integrity ?? undefined, what)
       return { data, what, place: join(scratch, location) }
     })
-    // All have ended before one's failure is told: nothing goes on behind it.
+    // Waits for all before it reports a failure, so that nothing continues in the background.
     await Promise.allSettled(fetched)
     for (const { data, what, place } of await Promise.all(fetched)) {
       if (existsSync(place)) continue
@@ -120,7 +120,7 @@ function bundled(json: PackageJson): readonly string[] {
   return Array.isArray(names) ? names : []
 }
 
-/** Moves every package to `target` that is not there yet. */
+/** Moves every package to `target` that is not already there. */
 async function merge(source: string, target: string): Promise<void> {
   await mkdir(target, { recursive: true })
   const present = new Set(await readdir(target))

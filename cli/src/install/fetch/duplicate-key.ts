@@ -1,8 +1,8 @@
 import { visit } from 'jsonc-parser'
 
 /**
- * A key that an object of a JSON text has twice, since readers differ in which one they take; or `__proto__`, which
- * some take for something else. `text` must be valid JSON.
+ * A key that an object of a JSON text has twice, because readers differ in the one they use; or
+ * `__proto__`, which some readers treat specially. `text` must be valid JSON.
  * @throws {RangeError} for thousands of levels
  */
 export function duplicateKey(text: string): string | undefined {

@@ -5,7 +5,8 @@ import { npmOptions } from './npm-options.ts'
 import { restorePackages, stageLocked } from './restore-store.ts'
 
 /**
- * What is older than the last generations may have left the store. It was installed here, so it goes back there at once.
+ * Fetches packages of an old generation that are no longer in the store. They were installed here
+ * before, so they go straight back into the store.
  * @throws {Failure}
  */
 export async function fetchFormer(

@@ -23,22 +23,23 @@ import type { NpmOptions } from './npm-options.ts'
 import { largestTarball } from './unpack.ts'
 import { isSignatureError, type Manifest, publishedManifest, type Signed } from './verify-signature.ts'
 
-/** A package as it was fetched, not unpacked yet. */
+/** A fetched package, not yet unpacked. */
 export interface FetchedPackage {
   readonly data: Buffer
-  /** SHA-512 of `data` (SRI), for a registry the one that it publishes. */
+  /** SHA-512 of `data` (SRI). For a registry, the published one. */
   readonly integrity: string
-  /** For people: where the bytes came from. */
+  /** For people: the source of the bytes. */
   readonly from: string
-  /** Who signed it, where its registry says so and it was verified. */
+  /** The verified signer, if the registry publishes signatures. */
   readonly signed?: Signed | undefined
-  /** What its registry says, where its author has deprecated it. */
+  /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
 }
 
 /**
- * Fetches the tarball of a source; a folder is packed as npm would publish it, without running any script.
- * @param expected the integrity that the tarball must have, where it is known
+ * Fetches the tarball of a source. A folder is packed as npm would publish it, without running
+ * scripts.
+ * @param expected the integrity that the tarball must have, if known
  * @throws {Failure}
  */
 export async function fetchPackage(
@@ -71,7 +72,8 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
   },
 
   async folder({ target }, options) {
-    // Left to itself pacote would load the tree with the npm extension of the folder, which is code of its.
+    // On its own, pacote would load the tree with the folder's npm extension, which is code of the
+    // package.
     const Arborist = await loadArborist()
     const pacote = await loadPacote()
     const tree = await new Arborist({ path: target, ignoreExtension: true } as never).loadActual()
@@ -99,8 +101,8 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
 
 /**
  * Fetches exactly `name@version` from its registry, or offline from npm's cache.
- * @param expected the integrity that the tarball must have, where it is known
- * @param what it is called where it fails
+ * @param expected the integrity that the tarball must have, if known
+ * @param what the name of the package in error messages
  * @throws {Failure}
  */
 export async function fetchVersion(
@@ -140,7 +142,7 @@ async function download(
   return { ...fetched, from: originOf(resolved) }
 }
 
-/** Out of npm's cache, by its integrity. The address is none that is asked. */
+/** Reads a package from npm's cache by its integrity, without a request. */
 async function fromCache(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
   const cached = {
     ...options,
@@ -153,12 +155,15 @@ async function fromCache(spec: string, options: NpmOptions, integrity: string): 
   return { data, integrity: integrityOf(data), from: spec }
 }
 
-/** In timeouts of a request: a server that sends a byte now and then is not waited for. */
+/**
+ * The time limit of a download, as a multiple of a request's timeout. It stops a server that sends
+ * a byte now and then.
+ */
 const longestDownload = 5
 
 /**
- * The cache is written once all has come: npm's library, left to itself, takes in what is sent as fast as it comes,
- * and hands it over when it is in the cache.
+ * Writes the cache after the download is complete. npm's library would accept data at any speed,
+ * and return it only from the cache.
  */
 async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
   const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
@@ -171,7 +176,7 @@ async function fromRegistry(spec: string, options: NpmOptions, integrity: string
       ...uncached,
       integrity,
     })
-    // For --offline. A cache that cannot be written has nothing, and that is all.
+    // For --offline. If the cache cannot be written, it stays empty.
     await cacache.put(options.cache as string, `mortise:${spec}`, data, { integrity }).catch(() => undefined)
     return { data, integrity: integrityOf(data), from: spec }
   } finally {
@@ -208,7 +213,7 @@ function tooLarge(what: string): Failure {
   return packageTooLarge({ target: what, most: largestTarball / 1024 / 1024 })
 }
 
-/** What an error of npm's library means. */
+/** Explains an error of npm's library. */
 export function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
   if (error.code === 'EINTEGRITY') {

@@ -11,23 +11,26 @@ import { missingInStore, type Restorable, stageLocked } from './restore-store.ts
 import { stageAll } from './stage-all.ts'
 import type { HostCandidate } from './stage-host.ts'
 
-/** What was fetched lies in staging, unpacked and complete; none of its code has run. */
+/** The fetched packages are in staging, unpacked and complete. None of their code has run. */
 export interface Fetched extends Resolved {
-  /** What the sources hold. */
+  /** The modules in the sources. */
   readonly modules: readonly Candidate[]
   readonly host?: HostCandidate | undefined
-  /** The pinned packages that the store did not have, to the byte. */
+  /** The pinned packages that the store lacks or has damaged. */
   readonly missing: readonly string[]
-  /** What was fetched of them, once more. */
+  /** The packages of these that were fetched again. */
   readonly restored: readonly Restorable[]
-  /** Why the others could not be. Nothing new is fetched then. */
+  /** Why the others could not be fetched. Nothing new is fetched then. */
   readonly failures: readonly unknown[]
 }
 
-/** What an input has that nothing is fetched for. */
+/** The result if there is nothing to fetch. */
 export const nothingFetched = { modules: [], missing: [], restored: [], failures: [] }
 
-/** Fetches what the store does not have. @throws {Failure} */
+/**
+ * Fetches what the store lacks.
+ * @throws {Failure}
+ */
 export async function fetch(resolved: Resolved): Promise<Fetched> {
   const { input, target, pinned, sources, fromOutside, staging } = resolved
   const { directory, terminal } = input
@@ -64,7 +67,10 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
   }
 }
 
-/** The source of the host, unless it holds exactly the pinned one, and the store has it. Nothing is staged for that. */
+/**
+ * The source of the host. Undefined if it has exactly the pinned host and the store has it too;
+ * nothing is staged then.
+ */
 async function unlessPinned(
   { input, target: { host }, hostSource }: Resolved,
   npm: NpmOptions,

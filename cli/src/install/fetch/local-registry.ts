@@ -12,19 +12,20 @@ export interface Description {
   readonly version: string
 }
 
-/** A tarball that lies in a directory. */
+/** A tarball in a directory. */
 interface Packed {
   readonly file: string
   readonly json: Description
   readonly integrity: string
 }
 
-/** Where the registries of this process serve from: address to directory. */
+/** The registries of this process: address to directory. */
 const served = new Map<string, string>()
 
 /**
- * Lets npm's library read directories of tarballs (`npm pack`) as registries, over this machine's loopback; it
- * ends with the process, and does not keep it. Packages of no directory are not found there.
+ * Serves directories of tarballs (`npm pack`) to npm's library as registries, over the loopback
+ * interface. The server ends with the process and does not keep it alive. Packages that are in no
+ * directory are not found.
  * @returns the address of each directory
  */
 export async function serveDirectories(directories: readonly string[]): Promise<string[]> {
@@ -66,7 +67,7 @@ export async function serveDirectories(directories: readonly string[]): Promise<
   return addresses
 }
 
-/** For people: where the bytes behind an address came from. */
+/** For people: the source of the bytes behind an address. */
 export function originOf(address: string): string {
   for (const [base, directory] of served) {
     if (address.startsWith(`${base}-/`))
@@ -85,7 +86,7 @@ function packument(name: string, packages: readonly Packed[], address: string): 
   return { name, 'dist-tags': { latest }, versions: Object.fromEntries(versions) }
 }
 
-/** The packages in a directory; a file that is none is not there. */
+/** The packages in a directory. Skips files that are not packages. */
 async function readPackages(directory: string): Promise<Packed[]> {
   const files = (await readdir(directory)).filter((file) => file.endsWith('.tgz')).sort()
   const packages: Packed[] = []
@@ -100,7 +101,9 @@ async function readPackages(directory: string): Promise<Packed[]> {
   return packages
 }
 
-/** The package.json of a tarball, read without unpacking it; undefined where it has none that names a package. */
+/**
+ * The package.json of a tarball, read without unpacking. Undefined if there is none with a name.
+ */
 export function readDescription(data: Buffer): Description | undefined {
   let text: string | undefined
   let failed = false

@@ -1,4 +1,5 @@
-// npm's libraries take longer to load than all else of a command: those that fetch nothing go without them.
+// npm's libraries take longer to load than the rest of a command, so only commands that fetch load
+// them.
 
 export const loadArborist = async () => (await import('@npmcli/arborist')).default
 export const loadCacache = async () => (await import('cacache')).default

@@ -7,7 +7,7 @@ import { npmCacheOf } from '../../store/staging.ts'
 import { serveDirectories } from './local-registry.ts'
 import { loadRegistryFetch } from './npm-libraries.ts'
 
-/** What pacote and Arborist are told about registries. */
+/** Options about registries for pacote and Arborist. */
 export type NpmOptions = Record<string, unknown> & { registry: string }
 
 const registryKey = /^(@[^:]+:)?registry$/
@@ -28,8 +28,8 @@ const numbers: Readonly<Record<string, string>> = {
 }
 
 /**
- * How often a request is tried again, and after how many milliseconds. npm's library takes an option that is left
- * out for NaN. The waits are shorter than npm's 10 s and 60 s: somebody waits for the answer.
+ * The number of retries and their delays in milliseconds. npm's library reads a missing option as
+ * NaN. The delays are shorter than npm's 10 s and 60 s, because a person waits.
  */
 const retries = {
   fetchRetries: 2,
@@ -39,11 +39,10 @@ const retries = {
 }
 
 /**
- * The registries, their credentials, proxies and certificates, from where npm takes them: the user's .npmrc,
- * the application's, then npm_config_… of the environment. Nothing else of npm's configuration is used.
- *
- * A registry may be a directory of tarballs: `file:` and a path relative to the application folder.
- * @param offline no network: directories, and what npm's cache has
+ * The registries with credentials, proxies and certificates, from npm's sources: the user's .npmrc,
+ * the application's .npmrc, then npm_config_… variables. It uses no other npm configuration. A
+ * registry may be a directory of tarballs: `file:` and a path relative to the application folder.
+ * @param offline no network: only directories and npm's cache
  */
 export async function npmOptions(
   directory: string,
@@ -97,7 +96,7 @@ async function withDirectories(
     if ((await stat(folder).catch(() => undefined))?.isDirectory()) continue
     throw noRegistryFolder({ folder })
   }
-  // Offline, what is no directory has nothing: its requests stay here too.
+  // Offline, all other registries are empty, and their requests stay on this machine.
   const addresses = await serveDirectories(folders)
   const nothing = `${new URL(addresses[0] as string).origin}/none/`
   const elsewhere = offline ? keys.filter((key) => !local.includes(key)).map((key) => [key, nothing]) : []
@@ -106,7 +105,7 @@ async function withDirectories(
   return { ...options, ...Object.fromEntries([...elsewhere, ...here]), noProxy }
 }
 
-/** Whether a folder can be written, or made where it is missing. */
+/** Whether a folder is writable, or can be created. */
 function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK)

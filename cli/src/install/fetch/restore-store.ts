@@ -8,11 +8,10 @@ import { type HostCandidate, stageHost } from './stage-host.ts'
 import type { StageOptions } from './stage-package.ts'
 
 /**
- * Brings the store in line with the lock: fetches what is missing or damaged once more, and accepts it only
- * where it is, to the byte, what was installed.
- *
- * @param names the packages to look after, as `lockedPackages` has them
- * @returns those that were fetched
+ * Restores the store from the lock file: fetches missing or damaged packages again, and accepts
+ * each only if it is byte for byte the installed one.
+ * @param names the packages to check, as in `lockedPackages`
+ * @returns the fetched packages
  * @throws {Failure}
  */
 export async function restoreStore(
@@ -26,15 +25,15 @@ export async function restoreStore(
   return missing
 }
 
-/** What a lock names, fetched once more: it lies in staging. */
+/** A package of a lock file that was fetched again and is in staging. */
 export type Restorable = { readonly name: string; readonly locked: LockedPackage } & (
   | { readonly module: Candidate; readonly host?: never }
   | { readonly host: HostCandidate; readonly module?: never }
 )
 
 /**
- * Fetches what `lock` names into staging, and accepts it only where it is, to the byte, what was installed. None of
- * its code runs.
+ * Fetches the packages of `lock` into staging, and accepts each only if it is byte for byte the
+ * installed one. Runs none of their code.
  * @throws {Failure}
  */
 export async function stageLocked(
@@ -69,7 +68,7 @@ export async function stageLocked(
   return staged
 }
 
-/** Moves what was fetched once more to its place in the store. */
+/** Moves fetched packages to their places in the store. */
 export async function restorePackages(directory: string, staged: readonly Restorable[]): Promise<void> {
   for (const { locked, module, host } of staged) {
     const { package: found } = host ?? module
@@ -77,7 +76,7 @@ export async function restorePackages(directory: string, staged: readonly Restor
   }
 }
 
-/** Those of `names` that the store has not, or not as they were installed. */
+/** The packages of `names` that the store lacks or has damaged. */
 export async function missingInStore(
   directory: string,
   lock: Lock,

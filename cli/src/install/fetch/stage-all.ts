@@ -9,8 +9,8 @@ import { stageHost } from './stage-host.ts'
 import type { StageOptions } from './stage-package.ts'
 
 /**
- * Stages all that is to be installed as one change.
- * @throws {Failure} where one module, or the host, comes from two places
+ * Stages everything that one change installs.
+ * @throws {Failure} if one module, or the host, has two sources
  */
 export async function stageAll(
   sources: readonly Source[],
@@ -35,7 +35,7 @@ export async function stageAll(
   return { modules: [...modules.values()], host }
 }
 
-/** @throws {Failure} where one name is to become two things */
+/** @throws {Failure} if two packages have the same name */
 function checkSame(
   what: string,
   former: Pick<Candidate, 'from' | 'integrity'> | undefined,
@@ -46,8 +46,9 @@ function checkSame(
 }
 
 /**
- * Stages what a source holds: one module, or what is in a bundle.
- * @throws {Failure} @throws {ManifestError}
+ * Stages the content of a source: one module, or a bundle.
+ * @throws {Failure}
+ * @throws {ManifestError}
  */
 async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
   if (source.kind === 'tarball') {

@@ -11,21 +11,22 @@ import { checkHostInside, type HostCandidate, readHost } from './stage-host.ts'
 import type { Staged } from './stage-package.ts'
 import { type UnpackLimits, unpack } from './unpack.ts'
 
-/** The most that one bundle may hold. */
+/** The size limit of a bundle. */
 const largestBundle = 512 * 1024 * 1024
 const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
 
-/** What a source holds. */
+/** The content of a source. */
 export interface StagedSource {
   readonly modules: readonly Candidate[]
-  /** The host that a bundle was made with, where that was pinned. */
+  /** The host of the bundle, if one was pinned. */
   readonly host?: HostCandidate | undefined
 }
 
 /**
- * Unpacks a bundle into staging and accepts what its lock names, and nothing else: to the byte, each module is
- * what was bundled.
- * @throws {Failure} @throws {ManifestError}
+ * Unpacks a bundle into staging and accepts only what its lock file names. Each module must be byte
+ * for byte the bundled one.
+ * @throws {Failure}
+ * @throws {ManifestError}
  */
 export async function stageBundle(source: Source, directory: string): Promise<StagedSource> {
   const { target } = source
@@ -56,7 +57,9 @@ async function readBundledLock(staging: string, what: string): Promise<Lock> {
   }
 }
 
-/** What lies in it is the lock, the host, and a folder for each module, whose id is no path. */
+/**
+ * A bundle contains the lock file, the host, and a folder per module. A module id is not a path.
+ */
 async function checkNames(staging: string, { host, modules }: Lock, what: string): Promise<void> {
   const ids = Object.keys(modules)
   const isRight = (present: readonly string[], expected: readonly string[]) =>
@@ -90,7 +93,7 @@ async function hostPackageOf(locked: LockedPackage, place: string, source: Sourc
   return { ...(await stagedAs(locked, place, what, source)), package: found }
 }
 
-/** @throws {Failure} where what lies in `place` is not, to the byte, what `locked` names */
+/** @throws {Failure} if the content of `place` is not byte for byte what `locked` names */
 async function stagedAs(
   locked: LockedPackage,
   place: string,

@@ -7,7 +7,7 @@ import type { Source } from '../resolve/source.ts'
 import { checkDescription } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
-/** A host that lies in staging. */
+/** A staged host. */
 export type HostCandidate = Staged<HostPackage>
 
 /**
@@ -20,26 +20,30 @@ export async function stageHost(source: Source, options: StageOptions): Promise<
   return staged
 }
 
-/** @throws {Failure} where a folder holds something else */
+/** @throws {Failure} if the folder contains something else */
 export async function readHost(directory: string, what: string): Promise<HostPackage> {
   await checkDescription(directory, what)
   const { name, version } = await readPackageJson(directory)
   if (name !== hostPackageName) {
     throw refused(what, `it is ${name}, and hosts are the package ${hostPackageName}`)
   }
-  // It becomes part of a path.
+  // The version becomes part of a path.
   if (valid(version) !== version) throw refused(what, `its version is ${JSON.stringify(version)}`)
   return { version, directory }
 }
 
-/** The version that modules see is that of the host inside: the two are released as one. @throws {Failure} */
+/**
+ * Modules see the version of the inner host package, so both versions must be equal. They are
+ * released together.
+ * @throws {Failure}
+ */
 export function checkHostInside(host: HostPackage, what: string): void {
   const inside = versionInside(host.directory)
   if (inside === host.version) return
   throw refused(what, `it is ${host.version}, and the @mortise/host that it brings is ${inside ?? 'missing'}`)
 }
 
-/** What the lock has of a host. */
+/** The lock file's entry of a host. */
 export function lockedHost(candidate: HostCandidate): LockedPackage {
   const { package: found, source, integrity, tree, dependencies, signed } = candidate
   return {

@@ -9,36 +9,35 @@ import type { NpmOptions } from './npm-options.ts'
 import { unpack } from './unpack.ts'
 import type { Signed } from './verify-signature.ts'
 
-/** A package that lies in staging, complete; nothing of it has run. */
+/** A staged package, complete. None of its code has run. */
 export interface Staged<Package> extends FinalizedPackage {
   readonly source: Source
-  /** For people: where its bytes came from. */
+  /** For people: the source of its bytes. */
   readonly from: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /** What was verified of its signature. */
+  /** The verified signature. */
   readonly signed?: Signed | undefined
-  /** What its registry says, where its author has deprecated it. */
+  /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
-  /** What it says it is. */
   readonly package: Package
   readonly json: PackageJson
-  /** What npm chose for its dependencies; undefined where it has none but bundled ones. */
+  /** npm's choice of its dependencies; undefined if it has only bundled ones or none. */
   readonly dependencies: PinnedDependencies | undefined
 }
 
 export interface StageOptions {
   readonly directory: string
   readonly npm: NpmOptions
-  /** The integrity that the tarball must have, where it is known. */
+  /** The integrity that the tarball must have, if known. */
   readonly integrity?: string
-  /** The dependencies to choose again. */
+  /** The former choice of dependencies, to repeat it. */
   readonly dependencies?: PinnedDependencies | undefined
 }
 
 /**
  * Fetches, unpacks and completes a package.
- * @param read checks what came, before its dependencies do, and says what it is
+ * @param read checks the package before its dependencies are fetched, and returns its description
  * @throws {Failure}
  */
 export async function stagePackage<Package>(
@@ -57,7 +56,7 @@ export async function stagePackage<Package>(
   return { source, from, integrity, signed, deprecated, package: found, json, dependencies, ...sealed }
 }
 
-/** A registry answers by name and version; the package itself must say the same. */
+/** A registry finds a package by name and version, and the package must name the same. */
 function checkIdentity({ name, version }: PackageJson, { package: expected, range, target }: Source): void {
   if (expected !== undefined && name !== expected) {
     throw otherName({ target, name, expected })

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { Failure, unsafePackage } from '../../failures/index.ts'
 
-/** The largest tarball of a package that is taken, in bytes. */
+/** The size limit of a package's tarball, in bytes. */
 export const largestTarball = 64 * 1024 * 1024
 
-/** The most that one package may hold: entries of the tarball, files and folders on the disk, their bytes. */
+/** The limits of one package: tarball entries, files and folders on the disk, and their bytes. */
 export const limits: UnpackLimits = { entries: 20_000, unpackedBytes: 256 * 1024 * 1024 }
 
 export interface UnpackLimits {
@@ -14,15 +14,14 @@ export interface UnpackLimits {
   readonly unpackedBytes: number
 }
 
-/** Within what every file system and every tool that reads the store can have. */
+/** Limits that every file system and every tool that reads the store can handle. */
 const longest = { component: 255, path: 1024, depth: 64 } // bytes of UTF-8; folders
 
 /**
- * Unpacks the tarball of a package into `directory`, an empty folder, without its first path component. Only
- * files and folders come out, with modes 0644 and 0755, at paths inside; whatever else a tarball holds is
- * refused, not skipped. After a failure `directory` holds a part of it: throw it away.
- *
- * @returns how many bytes the files have
+ * Unpacks the tarball of a package into the empty folder `directory`, without the first path
+ * component. It creates only files and folders, with modes 0644 and 0755, at paths inside. It
+ * rejects any other entry instead of skipping it. After a failure, delete `directory`.
+ * @returns the bytes of the files
  * @throws {Failure} `unsafe-package`
  */
 export async function unpack(data: Buffer, directory: string, what: string, most = limits): Promise<number> {
@@ -100,13 +99,13 @@ export async function unpack(data: Buffer, directory: string, what: string, most
     })
     parser.on('error', fail)
     parser.on('end', () => resolve())
-    // What follows the end of the archive is none of it, and may be zeros without end.
+    // Data after the end of the archive do not belong to it, and may be endless zeros.
     let ended = false
     parser.on('eof', () => {
       ended = true
       resolve()
     })
-    // In slices, so that a bomb is noticed before all of it is unpacked.
+    // In slices, to detect a bomb before it is unpacked completely.
     for (let at = 0; at < data.length && !failed && !ended; at += 65_536) {
       parser.write(data.subarray(at, at + 65_536))
     }
@@ -115,10 +114,10 @@ export async function unpack(data: Buffer, directory: string, what: string, most
   return bytes
 }
 
-/** They say nothing of the package. */
+/** These errors say nothing about the package. */
 const ofTheDisk = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])
 
-/** Writes as the bytes arrive; tar hands them over synchronously. */
+/** Writes bytes as they arrive. tar delivers them synchronously. */
 function writeFile(path: string, entry: ReadEntry): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   const file = openSync(path, 'wx', 0o644)
@@ -135,7 +134,7 @@ function writeFile(path: string, entry: ReadEntry): void {
   })
 }
 
-/** The path without its first component, or why it is refused. */
+/** The path without its first component, or the reason to reject it. */
 function partsOf(path: string): string[] | string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\u0000-\u001f\u007f\\]/.test(path)) return 'has a control character or a backslash in its path'
@@ -151,17 +150,16 @@ function partsOf(path: string): string[] | string {
   return parts.slice(1)
 }
 
-/** What was unpacked so far: one path once, whatever a file system thinks of upper and lower case. */
+/** The unpacked paths. Each may occur only once, ignoring case, as some file systems do. */
 class Paths {
   readonly #spelled = new Map<string, string>()
   readonly #files = new Set<string>()
 
-  /** How many files and folders. */
   get size(): number {
     return this.#spelled.size
   }
 
-  /** @returns why the path is refused */
+  /** @returns the reason to reject the path */
   add(parts: readonly string[], folder: boolean): string | undefined {
     if (parts.length === 0) return folder ? undefined : 'lies outside the folder of the package'
     for (let depth = 1; depth <= parts.length; depth++) {

@@ -3,24 +3,26 @@ import type { manifest as pacoteManifest } from 'pacote'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 
-/** What a registry says of one version. */
+/** The registry's manifest of one version. */
 export type Manifest = Awaited<ReturnType<typeof pacoteManifest>>
 
-/** What was verified of a package of a registry: who signed it, and whether its provenance is attested. */
+/**
+ * The verified facts about a registry package: its signer, and whether its provenance is attested.
+ */
 export type Signed = NonNullable<LockedModule['signed']>
 
-/** A manifest as its registry publishes it, and what of it was verified. */
+/** A published manifest, with its verified facts. */
 export interface PublishedManifest {
   readonly manifest: Manifest
-  /** Undefined where the registry offers no keys, or the package has no signature. */
+  /** Undefined if the registry offers no keys, or the package has no signature. */
   readonly signed: Signed | undefined
 }
 
 /**
- * Asks a registry for the manifest of `target` (`name@range`), and verifies its signatures and the
- * attestations of its provenance, where the registry publishes the keys of what it signs. Attestations are
- * verified by the roots of sigstore.
- * @throws {Error} of pacote, for what is signed wrongly too: see `isSignatureError`
+ * Fetches the manifest of `target` (`name@range`) and verifies its signatures and provenance
+ * attestations, if the registry publishes its keys. The attestations are verified with the sigstore
+ * roots.
+ * @throws {Error} from pacote, also for a wrong signature: see `isSignatureError`
  */
 export async function publishedManifest(target: string, options: NpmOptions): Promise<PublishedManifest> {
   const [pacote, fetch] = await Promise.all([loadPacote(), loadRegistryFetch()])
@@ -56,7 +58,7 @@ interface RegistryKey {
   readonly expires: string | null
 }
 
-/** The public keys that a registry signs with, in the form that pacote takes; none where it offers none. */
+/** The public signing keys of a registry, in pacote's form. Empty if it offers none. */
 async function keysOf(registry: string, options: NpmOptions): Promise<(RegistryKey & { pemkey: string })[]> {
   try {
     const fetch = await loadRegistryFetch()
@@ -81,6 +83,6 @@ const signatureErrors = [
   'EATTESTATIONVERIFY',
 ]
 
-/** Whether an error says that something is signed, and not by whom it should be. */
+/** Whether an error means a wrong signature. */
 export const isSignatureError = ({ code }: { code?: string }) =>
   code !== undefined && signatureErrors.includes(code)

@@ -1,21 +1,24 @@
 import type { Dependency } from './dependency-list.ts'
 import { sizeOf } from './format-bytes.ts'
 
-/** A dependency, and what it is to those of the version before. */
+/** A dependency, compared with the version before. */
 interface PlannedDependency extends Dependency {
-  /** Null where the version before has the same. */
+  /** Null if the version before has the same. */
   readonly change: 'added' | 'changed' | null
-  /** The version that it takes the place of. */
+  /** The version that it replaces. */
   readonly replaces: string | null
 }
 
 export interface PlannedDependencies {
   readonly dependencies: readonly PlannedDependency[]
-  /** Those that only the version before has. */
+  /** Dependencies of only the version before. */
   readonly removedDependencies: readonly Pick<Dependency, 'name' | 'version'>[]
 }
 
-/** @param before those of the version before: none where there is none; undefined where they are not known */
+/**
+ * @param before the dependencies of the version before: empty if there was none, undefined if
+ * unknown
+ */
 export function dependencyChanges(
   now: readonly Dependency[],
   before: readonly Dependency[] = now,
@@ -34,8 +37,8 @@ export function dependencyChanges(
 }
 
 /**
- * For people: a line that sums up, then one for each.
- * @param brief only those that change, are deprecated or have scripts; what is new is then one line
+ * For people: a summary, then one line each.
+ * @param brief only changed, deprecated or scripted dependencies; all new ones share one line
  */
 export function dependencyLines(
   { dependencies, removedDependencies }: PlannedDependencies,
@@ -83,7 +86,7 @@ function lineOf({ name, alias, version, replaces, license, bytes, ...more }: Pla
 
 export const licenseText = (license: string | null) => (license === null ? 'no license' : short(license))
 
-/** What is worth a second look. */
+/** What deserves attention. */
 export function notesOf({ scripts, deprecated }: Pick<Dependency, 'scripts' | 'deprecated'>): string[] {
   return [
     ...(scripts.length > 0 ? [`scripts skipped: ${scripts.join(' ')}`] : []),

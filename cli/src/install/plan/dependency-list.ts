@@ -2,30 +2,30 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { PinnedDependencies } from '../../store/package-json.ts'
 
-/** One package below a node_modules, by its files and by what its registry has said of it. */
+/** One package in a node_modules, described by its files and its registry. */
 export interface Dependency {
-  /** As it is imported. */
+  /** The name for `import`. */
   readonly name: string
-  /** As it calls itself, where that is another name. */
+  /** The name in its own package.json, if that differs. */
   readonly alias: string | null
   readonly version: string
   readonly license: string | null
-  /** Its own files, unpacked, those of all copies; without its dependencies. */
+  /** The unpacked size of its own files, in all copies, without its dependencies. */
   readonly bytes: number
-  /** The scripts that npm would run at an installation. They do not run. */
+  /** The scripts that npm would run at an installation. The command does not run them. */
   readonly scripts: readonly string[]
-  /** What its registry says, where its author has deprecated it. */
+  /** The registry's deprecation message, if there is one. */
   readonly deprecated: string | null
-  /** SHA-512 of its tarball (SRI); null where another package bundles it. */
+  /** SHA-512 of its tarball (SRI); null if another package bundles it. */
   readonly integrity: string | null
 }
 
-/** What a package.json says of the package as a whole. */
+/** What a package.json states about the whole package. */
 export type About = Pick<Dependency, 'license' | 'scripts'>
 
 /**
- * Every package below `directory`, one entry for each name and version, by name.
- * @param chosen what npm chose for it, as the lock has it
+ * Every package below `directory`, by name, with one entry per name and version.
+ * @param chosen npm's choice of dependencies, from the lock file
  */
 export async function listDependencies(
   directory: string,
@@ -57,7 +57,7 @@ export async function listDependencies(
   return [...byVersion.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, found]) => found)
 }
 
-/** The place of the package that a file belongs to: `node_modules/a/node_modules/@b/c`. */
+/** The place of the package of a file: `node_modules/a/node_modules/@b/c`. */
 function locationOf(path: string): string | undefined {
   return /^(?:node_modules\/(?:@[^/]+\/)?[^@./][^/]*(?=\/)\/?)+/.exec(path)?.[0].replace(/\/$/, '')
 }
@@ -86,7 +86,7 @@ async function readDependency(
   }
 }
 
-/** One that another package bundles may be broken: then its files are all that is known. */
+/** The package.json of a bundled package may be broken. Only its files are known then. */
 async function readDescription(folder: string): Promise<Record<string, unknown>> {
   try {
     const json = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
@@ -98,7 +98,7 @@ async function readDescription(folder: string): Promise<Record<string, unknown>>
 
 const installScripts = ['preinstall', 'install', 'postinstall']
 
-/** @param hasGyp whether it has a binding.gyp, for which npm compiles it where no other script is named */
+/** @param hasGyp whether it has a binding.gyp: npm compiles that if no other script is named */
 export function aboutOf(json: object, hasGyp: boolean): About {
   const { license, licenses, scripts } = json as Record<string, unknown>
   const own = typeof scripts === 'object' && scripts !== null ? scripts : {}

@@ -6,14 +6,14 @@ import { missingOf } from './checks/host-range.ts'
 import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
 import { listDependencies } from './dependency-list.ts'
 
-/** What another host will mean, from its files and those of the modules alone: nothing of it has run. */
+/** The effect of another host, from its files and the modules' files. None of its code has run. */
 export interface HostPlan extends PlannedDependencies {
-  /** The version that runs the application now, and the one that will. */
+  /** The version that runs the application now. */
   readonly from: string
   readonly to: string
-  /** Active modules that run on it. */
+  /** Active modules that run on the new host. */
   readonly inRange: readonly string[]
-  /** Active modules that do not, and what they would need: `host ^1.0.0`. */
+  /** Active modules that do not run on it, and what they need: `host ^1.0.0`. */
   readonly outside: readonly { readonly id: string; readonly version: string; readonly needs: string }[]
   readonly origin: string
   readonly files: number
@@ -21,7 +21,7 @@ export interface HostPlan extends PlannedDependencies {
   readonly integrity: string
 }
 
-/** @param active those that are to serve on it */
+/** @param active the modules that will serve on it */
 export async function hostPlanOf(
   candidate: HostCandidate,
   lock: Lock,

@@ -14,47 +14,47 @@ import { type About, aboutOf, listDependencies } from './dependency-list.ts'
 import type { PreviousVersion } from './previous-version.ts'
 import { tablesOf } from './tables-of.ts'
 
-/** What installing one module will do, from its files alone: none of its code has run. */
+/** The effect of installing one module, from its files alone. None of its code has run. */
 export interface Plan extends About, PlannedDependencies {
   readonly id: string
   readonly package: string
   readonly version: string
-  /** The version that it takes the place of. */
+  /** The version that it replaces. */
   readonly replaces: string | null
-  /** The integrity of what has the same version, and is replaced: a folder that changed. */
+  /** The integrity of the package with the same version that it replaces: a folder that changed. */
   readonly replacesContent: string | null
   readonly routes: readonly string[]
-  /** Who may use which route (`GET /cart`); null as long as none of its code has run. */
+  /** The access to each route (`GET /cart`); null until its code has run. */
   readonly access: Readonly<Record<string, string>> | null
   /** The prefix of its tables. */
   readonly tables: string | null
-  /** Its tables, as all its migrations make them. */
+  /** Its tables after all its migrations. */
   readonly schema: readonly Table[]
-  /** What an upgrade changes in them. */
+  /** The changes of its tables by an upgrade. */
   readonly schemaChanges: readonly TableChange[]
   readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
   /** The names of its settings. */
   readonly settings: readonly string[]
-  /** The types of those that it emits. */
+  /** The types of the events that it emits. */
   readonly events: readonly string[]
-  /** The types of those that it reacts to or reads; `*` for all. */
+  /** The types of the events that it handles or reads; `*` for all. */
   readonly listensTo: readonly string[]
   readonly provides: Readonly<Record<string, string>>
   readonly requires: Readonly<Record<string, string>>
   readonly optional: Readonly<Record<string, string>>
   readonly peers: readonly Peer[]
-  /** What its registry says, where its author has deprecated it; null where no registry was asked. */
+  /** The registry's deprecation message; null if there is none, or no registry. */
   readonly deprecated: string | null
   readonly origin: string
   readonly files: number
   readonly bytes: number
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /** SHA-512 over every file, dependencies included (SRI). */
+  /** SHA-512 over every file, including dependencies (SRI). */
   readonly tree: string
-  /** The key of its registry whose signature was verified, and whether its provenance was. */
+  /** The registry key whose signature was verified, and whether the provenance was verified. */
   readonly signed: Signed | null
-  /** What whoever uses the former version may have relied on; after the probe, of what it serves too. */
+  /** What users of the former version may have relied on. After the probe it includes the API. */
   readonly breaking: readonly BreakingChange[]
 }
 
@@ -64,7 +64,7 @@ type Planned = Pick<
 > &
   Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
 
-/** @throws {Failure} where its migrations fail on an empty database */
+/** @throws {Failure} if its migrations fail on an empty database */
 export async function planOf(candidate: Planned, former?: PreviousVersion): Promise<Plan> {
   const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)

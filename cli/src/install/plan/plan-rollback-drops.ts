@@ -12,28 +12,29 @@ import {
 import { sql } from '@mortise/module-sdk'
 import { notUndoable } from '../../failures/index.ts'
 
-/** What undoing migrations drops. */
+/** Data that undoing migrations drops. */
 export interface Drop {
   readonly table: string
-  /** Null where the whole table goes. */
+  /** Null if the whole table is dropped. */
   readonly column: string | null
-  /** How many the table has now. */
+  /** The number of rows in the table now. */
   readonly rows: number
 }
 
-/** The plan of a way back. */
+/** The plan of a rollback. */
 export interface RollbackPlan {
   /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
   readonly changes: readonly string[]
-  /** The migrations that are undone: `api-cart/002-note`. */
+  /** The migrations to undo: `api-cart/002-note`. */
   readonly undo: readonly string[]
   readonly drops: readonly Drop[]
 }
 
 /**
- * Finds what undoing migrations drops: by undoing them on an empty database with the application's schema.
- * @param folder where that database may lie; its maker removes it
- * @throws {Failure} where they cannot be undone (4)
+ * Finds what undoing migrations drops, by undoing them on an empty database with the application's
+ * schema.
+ * @param folder the folder for that database; the caller removes it
+ * @throws {Failure} if they cannot be undone (4)
  */
 export async function planUndo(
   directory: string,
@@ -65,7 +66,7 @@ export function dropText({ table, column, rows }: Drop): string {
 
 type Columns = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The columns of every table, by its name. */
+/** The columns of each table, by table name. */
 async function readColumns(storage: Storage): Promise<Columns> {
   const found = await storage.many<{ table: string; column: string }>(sql`
     SELECT entry.name AS "table", info.name AS "column"

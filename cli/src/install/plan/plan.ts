@@ -12,26 +12,29 @@ import { previousVersionOf } from './previous-version.ts'
 import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
 import { planBack, type WayBack } from './way-back.ts'
 
-/** What the change will do, from files alone; it is printed, and nothing stands in its way. */
+/** The effect of the change, from files alone. It is printed, and no check rejects it. */
 export interface Planned extends Verified {
-  /** What arrives, in the order of `arriving`. */
+  /** The plans of `arriving`, in the same order. */
   readonly plans: readonly Plan[]
-  /** What is restored beside that. */
+  /** The plans of restored modules. */
   readonly restoredPlans: readonly Plan[]
   readonly hostPlan?: HostPlan | undefined
   /** The ids of modules that the new host cannot run. */
   readonly leaving: readonly string[]
-  /** The modules that go on serving. */
+  /** The modules that continue to serve. */
   readonly others: readonly ModulePackage[]
-  /** The active versions that the arriving ones take the place of. */
+  /** The active versions that the arriving ones replace. */
   readonly replaced: readonly ModulePackage[]
-  /** What going back undoes. */
+  /** The plan of a rollback. */
   readonly wayBack?: WayBack
-  /** The tables that are dropped. */
+  /** The tables to drop. */
   readonly purge: PurgePlan
 }
 
-/** Plans the change, and prints that. @throws {Failure} where it cannot be */
+/**
+ * Plans the change and prints the plan.
+ * @throws {Failure} if the change is impossible
+ */
 export async function plan(verified: Verified): Promise<Planned> {
   const { input, former, target, arriving, arrivingHost, beside, restored, failures } = verified
   const { directory, terminal, dryRun } = input
@@ -67,14 +70,14 @@ export async function plan(verified: Verified): Promise<Planned> {
     ? await modulesToDisable(hostPlan, former, directory, input.disableIncompatible)
     : []
   const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
-  // One that is switched off is checked and probed when it is switched on.
+  // A disabled module is checked and probed when it is enabled.
   const serving = arriving.filter(({ locked }) => locked.enabled)
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   checkModules(serving, others, await readConfig(directory), host?.package ?? requireHost(target, directory))
   const formers = await Promise.all(arriving.map(({ id }) => previousVersionOf(id, former, directory)))
   const replaced = formers.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
-  // It was planned when it was installed.
+  // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
   const plans = await Promise.all(arriving.map((one, index) => planOf(one, formers[index])))
   for (const one of plans) terminal.note(planText(one))

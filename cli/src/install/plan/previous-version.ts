@@ -2,18 +2,19 @@ import { type Lock, type ModulePackage, readPackage, storedModule } from '@morti
 import { lockedModule } from '../../store/installed-packages.ts'
 import { holds } from '../../store/staging.ts'
 
-/** What an upgrade takes the place of. */
+/** The version that an upgrade replaces. */
 export interface PreviousVersion {
   readonly version: string
   /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /** Undefined where it is missing in the store, or damaged: it does not stand in the way of its own upgrade then. */
+  /**
+   * Undefined if the package is missing from the store or damaged. That does not block its upgrade.
+   */
   readonly package: ModulePackage | undefined
-  /** Whether it is switched on. */
   readonly enabled: boolean
 }
 
-/** What is installed of a module; undefined where nothing is. */
+/** The installed version of a module, or undefined. */
 export async function previousVersionOf(
   id: string,
   lock: Lock,

@@ -51,7 +51,7 @@ export function planText(plan: Plan): string {
   ])
 }
 
-/** What the probe has found, for people. */
+/** The results of the probe, for people. */
 export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
   return listed(`${id} ${version} as it has loaded`, [
     ['access', accessRows(access ?? {})],
@@ -88,7 +88,7 @@ export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan):
   ].join('\n')
 }
 
-/** A host that was fetched once more, for people. */
+/** A host that was fetched again, for people. */
 export function restoredHostText(
   version: string,
   { from, files, bytes, integrity, tree }: NonNullable<Restorable['host']>,
@@ -102,7 +102,7 @@ export function restoredHostText(
   ].join('\n')
 }
 
-/** The way back, for people. */
+/** The plan of a rollback, for people. */
 export function wayBackText(to: number, { changes, undo, drops }: RollbackPlan): string {
   return [
     `Back to generation ${to}: ${changes.join(', ')}`,
@@ -112,7 +112,7 @@ export function wayBackText(to: number, { changes, undo, drops }: RollbackPlan):
   ].join('\n')
 }
 
-/** An event that nothing emits is no mistake for certain: the module that does may be still to come. */
+/** Only a note: the module that emits an unknown event may be installed later. */
 export function reportUnknownEvents(
   planned: readonly Plan[],
   beside: readonly ModulePackage[],

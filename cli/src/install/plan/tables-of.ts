@@ -9,9 +9,9 @@ import {
 import { wrongMigration, wrongMigrationOfYours } from '../../failures/index.ts'
 
 /**
- * The tables that a module's migrations make. They run on an empty database in memory; nothing of the module's
- * code does.
- * @param own whether it lies in a folder of who runs the command
+ * The tables that a module's migrations create, on an empty database in memory. None of the
+ * module's code runs.
+ * @param own whether the module is in a folder of the operator
  * @throws {Failure} `migration-failed`
  */
 export async function tablesOf(found: ModulePackage, own = false): Promise<readonly Table[]> {
@@ -21,7 +21,7 @@ export async function tablesOf(found: ModulePackage, own = false): Promise<reado
     return await describeTables(set)
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error
-    // It lies in staging, and will not any more when somebody looks.
+    // The staging path is gone when the operator reads the message.
     const reason = error.message.replaceAll(join(found.directory, sep), '')
     throw own
       ? wrongMigrationOfYours({ id: found.manifest.id, reason, cause: error })

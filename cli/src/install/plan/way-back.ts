@@ -25,16 +25,17 @@ export interface WayBack {
   /** The generation whose modules are installed again. */
   readonly to: number
   readonly plan: RollbackPlan
-  /** Those that are undone. */
+  /** The migrations to undo. */
   readonly migrations: readonly AppliedMigration[]
-  /** What is put back instead. */
+  /** The snapshot to restore instead. */
   readonly snapshot?: SnapshotPlan
 }
 
 /**
- * Plans the way back to a former generation. The migrations that its packages do not have are undone by what the ledger
- * recorded of them, so no module's code is needed. Data of modules that it does not have stay, as when they are removed.
- * @throws {Failure} where a migration in between cannot be undone (4)
+ * Plans the rollback to a former generation. It undoes the migrations that the generation's
+ * packages lack, with the down migrations in the ledger, so it needs no module code. Data of
+ * modules outside that generation stay, as after a removal.
+ * @throws {Failure} if a migration in between cannot be undone (4)
  */
 export async function planBack({ input, former, target, back, staging }: Verified): Promise<WayBack> {
   const { directory, terminal, dryRun } = input
@@ -68,7 +69,7 @@ async function noWayBack(
   { module, name: migration }: AppliedMigration,
   names: MigrationNames,
 ): Promise<Failure> {
-  // One that cannot be read is no way back to offer.
+  // An unreadable snapshot is not offered.
   const snapshot = await findSnapshot(directory, names).catch(() => undefined)
   const stuck = { generation: to, migration, module }
   return snapshot === undefined
@@ -76,7 +77,10 @@ async function noWayBack(
     : irreversibleSnapshotLeft({ ...stuck, at: snapshot.at })
 }
 
-/** A host goes on until it is restarted, and needs its own tables until then; so do others of the database. */
+/**
+ * A host runs until its restart and needs its own tables until then, as do other hosts of the
+ * database.
+ */
 async function assertStopped(directory: string, to: number): Promise<void> {
   const isRunning = (await callRunningHost(directory, 'state')) !== undefined
   const others = isRunning ? [] : (await runAlone(directory, 'hosts')).others.map(hostLabel)

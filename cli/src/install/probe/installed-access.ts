@@ -1,8 +1,9 @@
 import { ConfigError, ModuleError, probe, readConfig, readLockFile, storedModule } from '@mortise/host'
 
 /**
- * Who may use which route of an installed module, found by loading what is installed in a child process.
- * @returns null where it cannot be loaded or is switched off, or the configuration is wrong
+ * The access to each route of an installed module, found by loading the installed modules in a
+ * child process.
+ * @returns null if the module is disabled or cannot be loaded, or the configuration is wrong
  */
 export async function installedAccess(
   directory: string,
@@ -19,7 +20,7 @@ export async function installedAccess(
         return (await probe(config, probed)).access[id] ?? null
       } catch (error) {
         if (!(error instanceof ModuleError)) throw error
-        // Another that fails does not stand in the way.
+        // A failure of another module does not matter.
         const rest = probed.filter((one) => one.id !== error.module)
         if (error.module === id || rest.length === probed.length) return null
         probed = rest

@@ -17,26 +17,25 @@ import {
 } from '../../failures/index.ts'
 
 export interface ProbedChange {
-  /** What serves once the change is made. */
+  /** The modules that serve after the change. */
   readonly next: ProbeReport
-  /** What serves now; undefined where nothing is replaced, or what is cannot be loaded. */
+  /** The modules that serve now; undefined if nothing is replaced, or they cannot be loaded. */
   readonly former: ProbeReport | undefined
 }
 
 interface Tried {
   readonly config: Config
-  /** What the database has now. */
+  /** The present schema of the database. */
   readonly schema: DatabaseSchema
 }
 
 /**
- * Proves in child processes, on databases with the schema of the application's, that the fresh modules load beside
- * the installed ones and answer; and that what they take the place of goes on answering once they have migrated,
- * since it serves until the switch, and again after a rollback. An installed module that fails without the change
- * too does not stand in its way.
- *
- * @param replaced the active versions that the fresh ones take the place of
- * @param own the ids of fresh modules that lie in a folder of who runs the command
+ * Loads the fresh modules beside the installed ones, in child processes with databases of the
+ * application's schema, and checks that they respond. It also checks that the replaced versions
+ * still respond after the new migrations, because they serve until the switch, and again after a
+ * rollback. An installed module that also fails without the change does not block it.
+ * @param replaced the active versions that the fresh modules replace
+ * @param own the ids of fresh modules in a folder of the operator
  * @throws {Failure} `probe-failed`, `breaks-former`
  */
 export async function probeCandidates(
@@ -56,7 +55,7 @@ export async function probeCandidates(
     const { module, message } = found
     const culprit = fresh.find(({ manifest }) => manifest.id === module)
     if (culprit) {
-      // It lies in staging, and will not any more when somebody looks.
+      // The staging path is gone when the operator reads the message.
       const reason = message.replaceAll(join(culprit.directory, sep), '')
       throw refused(`The module ${module} is refused: ${reason}.`, found, own.has(module))
     }
@@ -68,7 +67,7 @@ export async function probeCandidates(
   }
 }
 
-/** Whoever cannot be loaded is left out, until the rest can. */
+/** Leaves out modules that cannot be loaded, until the rest can. */
 async function probeFormer(
   tried: Tried,
   installed: readonly ModulePackage[],

@@ -12,10 +12,16 @@ import { isOwnFolder } from '../resolve/source.ts'
 import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
 import { tryHost } from './try-host.ts'
 
-/** The plan of what has loaded, and answered, in processes of its own: its code has run for the first time. */
+/**
+ * The plan after its packages were loaded in separate processes and responded. Their code has run
+ * for the first time.
+ */
 export type Probed = Planned
 
-/** Runs what arrives beside what stays. @throws {Failure} where it fails, or breaks what nobody wants broken */
+/**
+ * Runs arriving modules beside the others.
+ * @throws {Failure} if that fails, or breaks something
+ */
 export async function probe(planned: Planned): Promise<Probed> {
   const { input, former, target, arriving, arrivingHost, restored, others, replaced } = planned
   const { directory, terminal, yes = false } = input
@@ -39,7 +45,7 @@ export async function probe(planned: Planned): Promise<Probed> {
   return { ...planned, plans }
 }
 
-/** The plan with what the probe has found, which is said. */
+/** Adds the results of the probe to the plan, and prints them. */
 function completePlan(
   plan: Plan,
   replaced: readonly ModulePackage[],

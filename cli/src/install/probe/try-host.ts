@@ -4,20 +4,20 @@ import { callApplication, type DatabaseSchema, type ModulePackage } from '@morti
 import { hostTrialFailed } from '../../failures/index.ts'
 import type { HostPackage } from '../../store/host-package.ts'
 
-/** What a host is asked to try, as JSON on its standard input: a contract between versions. */
+/** The input of a host's trial, as JSON on stdin: a contract between versions. */
 export interface HostTrial {
-  /** Those that are to serve. */
+  /** The modules that will serve. */
   readonly modules: readonly { readonly id: string; readonly directory: string }[]
-  /** Of the application's database. */
+  /** The schema of the application's database. */
   readonly schema: DatabaseSchema
 }
 
-/** How long a host may take to try, in milliseconds: twice as long as its probe of the modules. */
+/** The time limit of a trial, in milliseconds: twice that of its probe of the modules. */
 const TIMEOUT = 60_000
 
 /**
- * Has another host try, in a process of its own, whether it could run the application with these modules. Its code
- * runs here for the first time.
+ * Runs another host in a separate process, to check that it could run the application with these
+ * modules. Its code runs here for the first time.
  * @throws {Failure} `host-refused`
  */
 export async function tryHost(
@@ -34,7 +34,7 @@ export async function tryHost(
   throw hostTrialFailed({ version: host.version, reason: answer })
 }
 
-/** @returns why it cannot */
+/** @returns the reason if it cannot */
 function ask(host: HostPackage, directory: string, trial: HostTrial): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const child = execFile(
@@ -43,7 +43,7 @@ function ask(host: HostPackage, directory: string, trial: HostTrial): Promise<st
     { env: { ...process.env, MORTISE_UNPINNED: '1' }, timeout: TIMEOUT, killSignal: 'SIGKILL' },
     (error, stdout, stderr) => resolve(error ? reasonOf(error, stdout, stderr) : undefined),
   )
-  child.stdin?.on('error', () => {}) // it has ended without reading, and says why
+  child.stdin?.on('error', () => {}) // it ended without reading, and reports why
   child.stdin?.end(JSON.stringify(trial))
   return promise
 }

@@ -4,14 +4,14 @@ import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModul
 import { readSnapshots } from '../../application/snapshots.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 
-/** Removes packages and snapshots that none of the last generations has. */
+/** Removes packages and snapshots that no recent generation uses. */
 export async function pruneStore(directory: string, lock: Lock): Promise<void> {
   for (const path of await unreachable(directory, lock)) await rm(path, { recursive: true, force: true })
 }
 
 /**
- * The packages in the store, and the snapshots, that none of the last generations has. Empty as long as one of these
- * has no record or cannot be read: what it had is unknown.
+ * The packages and snapshots that no recent generation uses. Empty if the record of one of these is
+ * missing or unreadable, because its packages are unknown.
  */
 export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
   const { known } = await readGenerations(directory)

@@ -3,7 +3,7 @@ import { isSame } from '../../changes/current-generation.ts'
 import { generationUnreadable, noFormerGeneration, noSuchGeneration } from '../../failures/index.ts'
 import { asFailure } from '../../terminal/explain.ts'
 
-/** Without a number: the last generation that had something else installed, and served. */
+/** Without a number: the last generation with other modules that served. */
 export function formerGeneration(
   { known, unreadable }: Generations,
   lock: Lock,

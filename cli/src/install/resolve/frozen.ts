@@ -2,7 +2,7 @@ import { frozen } from '../../failures/index.ts'
 import { type Lookup, resolveSpec } from './source.ts'
 
 /**
- * Nothing has to be resolved: the application has a lock, and it names everything that is asked for.
+ * Checks that nothing has to be resolved: the lock file exists and names everything requested.
  * @throws {Failure} `frozen`
  */
 export function checkFrozen(specs: readonly string[], lookup: Lookup): void {

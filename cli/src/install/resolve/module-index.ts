@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-// The index that ships with the command: the bare names it knows. In a checkout of the repository that the
-// command itself is part of, a package of the index is the workspace folder of that name.
+// The index of bare names that ships with the command. In a checkout of the repository that
+// contains the command, a package of the index is the workspace folder of that name.
 
 const packages: Readonly<Record<string, string>> = {
   'api-cart': '@mortise/api-cart',
@@ -13,13 +13,13 @@ const packages: Readonly<Record<string, string>> = {
 /** The bare names of the index. */
 export const indexedNames: readonly string[] = Object.keys(packages)
 
-/** The npm package that `name` means, itself a bare name or a package name of the index. */
+/** The npm package of `name`, a bare name or a package name of the index. */
 export function indexedPackage(name: string): string | undefined {
   if (Object.hasOwn(packages, name)) return packages[name]
   return Object.values(packages).includes(name) ? name : undefined
 }
 
-/** The workspace folder of a package, where the command runs from a checkout that has it. */
+/** The workspace folder of a package, if the command runs from a checkout that has it. */
 export function workspaceFolder(packageName: string, checkout = ownCheckout()): string | undefined {
   if (checkout === undefined) return undefined
   const { workspaces } = readJson(join(checkout, 'package.json')) as { workspaces: string[] }
@@ -28,7 +28,7 @@ export function workspaceFolder(packageName: string, checkout = ownCheckout()): 
     .find((folder) => (readJson(join(folder, 'package.json')) as { name?: string }).name === packageName)
 }
 
-/** The folder above this package, where it lists it as a workspace. */
+/** The folder above this package, if it lists this package as a workspace. */
 function ownCheckout(): string | undefined {
   const own = join(import.meta.dirname, '..', '..', '..')
   const above = dirname(own)

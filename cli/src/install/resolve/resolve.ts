@@ -18,36 +18,44 @@ import { checkFrozen } from './frozen.ts'
 import { hostSource, resolveSpec, type Source } from './source.ts'
 import { upgradeSource } from './upgrade-source.ts'
 
-/** What is asked for, in terms of sources and of the lock. */
+/** The request in terms of sources and the lock file. */
 export interface Resolved {
   readonly input: Input
-  /** In whose store packages are staged: the application's, or that of a folder which is gone after a dry run. */
+  /**
+   * The folder whose store has the staging: the application's, or a temporary one for a dry run.
+   */
   readonly staging: string
-  /** What was in force before. */
+  /** The lock file in force before. */
   readonly former: Lock
-  /** Its number. */
+  /** Its generation number. */
   readonly generation: number
-  /** What is to be in force, without what is still to be fetched. */
+  /** The lock file after the change, without the packages to fetch. */
   readonly target: Lock
-  /** Where `target` came from outside, by `git pull` say, and is in modules.lock.json already: what was in force. */
+  /**
+   * For an external `target`, such as after `git pull`, which is already in modules.lock.json: the
+   * generation in force.
+   */
   readonly fromOutside?: { readonly present: Generation | undefined }
-  /** The generation that is gone back to. */
+  /** The generation to return to. */
   readonly back?: Generation
-  /** What is fetched from where it comes from. */
+  /** The sources to fetch. */
   readonly sources: readonly Source[]
-  /** The same for the host that is to take over. */
+  /** The source of the new host. */
   readonly hostSource?: Source
-  /** The packages of `target` that the store must have, to the byte. */
+  /** The packages of `target` that the store must have, byte for byte. */
   readonly pinned: readonly string[]
-  /** The ids of installed modules that were named, and change. */
+  /** The ids of named installed modules that change. */
   readonly changed: readonly string[]
-  /** The ids of those that are so already. */
+  /** The ids of named modules that already have the requested state. */
   readonly unchanged: readonly string[]
-  /** The names of those that are not installed. */
+  /** The names that are not installed. */
   readonly absent: readonly string[]
 }
 
-/** Finds out what the words of a command mean: nothing is fetched yet. @throws {Failure} */
+/**
+ * Resolves the arguments of a command, without fetching.
+ * @throws {Failure}
+ */
 export async function resolve(input: Input, staging: string): Promise<Resolved> {
   const { directory } = input
   if (input.kind === 'rollback') return await resolveBack(input, staging)
@@ -102,7 +110,7 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
   }
 }
 
-/** What a former generation had: its packages are in the store, or are fetched again. */
+/** The modules of a former generation. Their packages are in the store, or are fetched again. */
 async function resolveBack(input: Input & { kind: 'rollback' }, staging: string): Promise<Resolved> {
   const { directory, terminal, dryRun } = input
   const restored = dryRun ? undefined : await restoreLostLockFile(directory)
@@ -111,7 +119,7 @@ async function resolveBack(input: Input & { kind: 'rollback' }, staging: string)
   const generations = await readGenerations(directory)
   reportUnreadable(generations, terminal)
   const generation = generations.known.at(-1)?.generation
-  // A lock that was lost is back: that is the way back which was asked for.
+  // Restoring the lost lock file was the requested rollback.
   const wanted = restored === undefined ? input.generation : (input.generation ?? generation)
   const back = formerGeneration(generations, former, wanted)
   const isThere = isSame(back.lock, former)

@@ -2,7 +2,10 @@ import { externalChanges } from '../../changes/current-generation.ts'
 import { exitCodes, Failure, formerStays } from '../../failures/index.ts'
 import type { Resolved } from './resolve.ts'
 
-/** Does `work`. Of a lock that came from outside, says what it changes, and what stays in force where it is refused. */
+/**
+ * Runs `work`. For an external lock file, prints its changes and, on a failure, the generation that
+ * stays in force.
+ */
 export async function sayWhatStays<Result>(
   { input: { terminal }, target, fromOutside }: Resolved,
   work: () => Promise<Result>,

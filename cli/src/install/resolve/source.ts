@@ -20,26 +20,26 @@ import { hostPackageName } from '../../store/host-package.ts'
 import { installedId } from '../../store/installed-packages.ts'
 import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts'
 
-// What a name means. An explicit spec is what it says. A bare name is looked up in the lock, in the aliases of
-// the config, in the index that ships with the command, and nowhere else: on a public registry an unscoped
-// name may be a stranger's.
+// The meaning of a name. An explicit spec is used as it is. A bare name is looked up only in the
+// lock file, in the aliases of the configuration, and in the index that ships with the command. A
+// public registry is never searched, because its package of that name may be another author's.
 
-/** Where a package comes from. */
+/** The source of a package. */
 export interface Source {
   readonly kind: 'registry' | 'folder' | 'tarball'
-  /** `name@range` for a registry, else an absolute path. */
+  /** `name@range` for a registry, otherwise an absolute path. */
   readonly target: string
-  /** The npm name that the package must have; undefined where any will do. */
+  /** The npm name that the package must have; undefined for any. */
   readonly package: string | undefined
-  /** The range that its version must be in; undefined where any will do. */
+  /** The range that its version must be in; undefined for any. */
   readonly range: string | undefined
-  /** Whether the index that ships with the command names it. */
+  /** Whether it comes from the index that ships with the command. */
   readonly indexed: boolean
-  /** What the lock records of it, once its version is known. */
+  /** The spec for the lock file, from the resolved version. */
   readonly record: (version: string) => string
 }
 
-/** Whether it lies in a folder of who runs the command: what is wrong with it is theirs to correct. */
+/** Whether the package is in a folder of the operator, who can then correct its errors. */
 export function isOwnFolder({ kind, indexed }: Source): boolean {
   return kind === 'folder' && !indexed
 }
@@ -47,16 +47,16 @@ export function isOwnFolder({ kind, indexed }: Source): boolean {
 export interface Lookup {
   /** The application folder. */
   readonly directory: string
-  /** What relative paths on the command line are relative to. */
+  /** The base of relative paths on the command line. */
   readonly cwd: string
   readonly lock: Lock
   readonly aliases: Readonly<Record<string, string>>
 }
 
 /**
- * Looks up what `text` means.
- * @returns a source, or the id of the installed module that is meant already
- * @throws {Failure} not found (3), or a kind of spec that is refused (4)
+ * Resolves `text`.
+ * @returns a source, or the id of the installed module with this name
+ * @throws {Failure} not found (3), or a rejected kind of spec (4)
  */
 export function resolveSpec(text: string, lookup: Lookup): Source | { installed: string } {
   const spec = parse(text, lookup.cwd)
@@ -77,7 +77,7 @@ export function resolveSpec(text: string, lookup: Lookup): Source | { installed:
   throw unknownName(name, lookup)
 }
 
-/** Where an installed package came from, to fetch exactly it once more. */
+/** The source of an installed package, for fetching exactly the same again. */
 export function lockedSource(locked: LockedPackage, directory: string): Source {
   const spec = parse(locked.spec, directory)
   if (spec.local)
@@ -90,12 +90,12 @@ export function lockedSource(locked: LockedPackage, directory: string): Source {
 }
 
 /**
- * Where a host comes from.
+ * The source of a host.
  * @param text a version, a range or a tag of the registry; a folder or a `.tgz` file
  * @throws {Failure}
  */
 export function hostSource(text: string, directory: string, lock: Lock): Source {
-  // Nothing of it is a module: neither aliases nor the index say where it comes from.
+  // A host is not a module, so aliases and the index do not apply.
   const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
   return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source
 }
@@ -103,7 +103,7 @@ export function hostSource(text: string, directory: string, lock: Lock): Source 
 interface Parsed {
   readonly name: string
   readonly range: string | undefined
-  /** Whether `npm:` allows an unscoped name to be looked up on the registry. */
+  /** Whether `npm:` allows an unscoped name from the registry. */
   readonly consent: boolean
   readonly local?: { kind: 'folder' | 'tarball'; path: string }
 }

@@ -4,7 +4,10 @@ import { localModule, noVersion } from '../../failures/index.ts'
 import { requireInstalled } from '../../store/installed-packages.ts'
 import { resolveSpec, type Source } from './source.ts'
 
-/** Where an installed module is upgraded from. @param text an id or a package name, with `@version` or without */
+/**
+ * The source for the upgrade of an installed module.
+ * @param text an id or a package name, with or without `@version`
+ */
 export function upgradeSource(
   text: string,
   lock: Lock,
@@ -21,7 +24,7 @@ export function upgradeSource(
   }
   const consent = spec.startsWith('npm:') ? 'npm:' : ''
   const target = version === undefined ? spec : `${consent}${packageName}@${version}`
-  // Nothing is pinned here: what is installed is what is to be left behind.
+  // Ignores the installed version, because the upgrade replaces it.
   const source = resolveSpec(target, { directory, cwd: directory, lock: emptyLockFile, aliases })
   return version === undefined ? { ...(source as Source), record: () => spec } : (source as Source)
 }

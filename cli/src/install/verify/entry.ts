@@ -4,7 +4,10 @@ import { entryNotBuilt, entryNotPacked, noEntry } from '../../failures/index.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import { isOwnFolder } from '../resolve/source.ts'
 
-/** The file that the host will import is in the package. What cannot be told from package.json the probe tells. */
+/**
+ * Checks that the package has the file for the host's import. The probe finds what package.json
+ * cannot show.
+ */
 export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
   const entry = entryOf(json)
   if (entry === undefined || existsSync(join(directory, entry.file))) return
@@ -20,7 +23,9 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
       : entryNotBuilt({ id: manifest.id, reason: why })
 }
 
-/** What `import` takes of a package, as Node resolves it; undefined where that is not a plain file. */
+/**
+ * The file of a package that Node's `import` resolves to; undefined if that is not a plain file.
+ */
 export function entryOf(json: {
   exports?: unknown
   main?: string

@@ -3,8 +3,8 @@ import { signatureGone } from '../../failures/index.ts'
 import type { Staged } from '../fetch/stage-package.ts'
 
 /**
- * A package of a registry whose installed version was signed, or had its provenance attested, is refused
- * without: somebody else may have published it.
+ * Rejects an unsigned or unattested registry package if the installed version had a signature or
+ * attested provenance: another person may have published it.
  * @throws {Failure} `signature`
  */
 export function checkSignatureKept(

@@ -12,28 +12,31 @@ import type { Staged } from '../fetch/stage-package.ts'
 import { checkEntry } from './entry.ts'
 import { checkSignatureKept } from './signature.ts'
 
-/** A module that the change brings, switches on or replaces. */
+/** A module that the change adds, enables or replaces. */
 export interface Arriving
   extends Pick<Candidate, 'package' | 'json' | 'from' | 'files' | 'bytes' | 'integrity' | 'tree' | 'signed'>,
     Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>> {
   readonly id: string
   readonly locked: LockedModule
-  /** Where it was fetched just now: it lies in staging. */
+  /** The fetched package in staging, if it was fetched now. */
   readonly candidate?: Candidate | undefined
 }
 
-/** What was fetched is what it says, and what is new of it is known. */
+/** The fetched packages are verified, and their differences are known. */
 export interface Verified extends Fetched {
   readonly arriving: readonly Arriving[]
   readonly arrivingHost?: HostCandidate | undefined
-  /** The modules that serve beside them, before and afterwards. */
+  /** The modules that serve beside them, before and after. */
   readonly beside: readonly ModulePackage[]
 }
 
-/** What an input has that brings nothing. */
+/** The result of an input that adds nothing. */
 export const nothingArrives = { arriving: [], beside: [] }
 
-/** Compares what was fetched with what is, and was, installed. @throws {Failure} */
+/**
+ * Compares the fetched packages with what is and was installed.
+ * @throws {Failure}
+ */
 export async function verify(fetched: Fetched): Promise<Verified> {
   const { input, former, modules, host, restored, fromOutside } = fetched
   const { directory } = input
@@ -79,7 +82,7 @@ export async function verify(fetched: Fetched): Promise<Verified> {
   }
 }
 
-/** Whether exactly this is installed and lies unharmed in the store. */
+/** Whether exactly this package is installed and undamaged in the store. */
 async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
   const { manifest, name, version } = candidate.package
   const locked = lockedModule(lock, manifest.id)

@@ -1,15 +1,15 @@
 /** A media range of an `Accept` header (RFC 9110, 12.5.1). */
 interface Range {
   readonly quality: number
-  /** 2 for a media type, 1 for all of a kind, 0 for all. */
+  /** 2 for a media type, 1 for all subtypes of a type, 0 for all types. */
   readonly precision: number
 }
 
 const NONE: Range = { quality: 0, precision: -1 }
 
 /**
- * Whether an `Accept` header asks for Server-Sent Events rather than JSON: by its quality values, of equal ones by the
- * more precise. JSON is what everybody gets who asks for neither.
+ * Whether an `Accept` header prefers Server-Sent Events to JSON: by quality value, then by
+ * precision. JSON is the default.
  */
 export function acceptsStream(accept: string | undefined): boolean {
   if (accept === undefined || !/event-stream|text\/\*/i.test(accept)) return false
@@ -20,7 +20,7 @@ export function acceptsStream(accept: string | undefined): boolean {
   return stream.quality > 0 && stream.precision > json.precision
 }
 
-/** The most precise range that has `type` is the one that counts. */
+/** The most precise range that matches `type` counts. */
 function rangeFor(type: string, ranges: readonly string[]): Range {
   const names = ['*/*', `${type.split('/')[0]}/*`, type]
   let found = NONE
@@ -32,7 +32,7 @@ function rangeFor(type: string, ranges: readonly string[]): Range {
   return found
 }
 
-/** 1 where it is not given; 0 for what is no quality value. */
+/** 1 if the quality is missing; 0 if it is not a quality value. */
 function qualityIn(parameters: readonly string[]): number {
   const value = parameters.find((part) => part.startsWith('q='))?.slice(2) ?? '1'
   return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(value) ? Number(value) : 0

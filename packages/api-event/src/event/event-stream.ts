@@ -5,9 +5,15 @@ import type { Follower, LiveEvents } from './live-events.ts'
 import { type Selection, selects } from './selection.ts'
 import { SerializedEvent } from './serialized-event.ts'
 
-/** Events that a stream which is behind reads at a time: the most that waits in memory for a slow reader. */
+/**
+ * The most events that a stream reads at a time, and so the most that a slow reader keeps in
+ * memory.
+ */
 const BATCH = 16
-/** A reader whose stream has ended comes back after this time and up to as much again, in milliseconds. */
+/**
+ * A reader reconnects after this time, plus a random part of up to the same length. In
+ * milliseconds.
+ */
 const RETRY = 2_000
 
 const HEARTBEAT = Buffer.from(':\n\n')
@@ -16,24 +22,24 @@ export interface EventStreamOptions {
   readonly events: EventLog
   readonly tail: LiveEvents
   readonly selection: Selection
-  /** What the reader goes on from, should it end before the first event. */
+  /** The cursor for a reader whose stream ends before the first event. */
   readonly cursor: string
-  /** That of `cursor`. */
+  /** The position of `cursor`. */
   readonly position: number
   /** In milliseconds. */
   readonly heartbeat: number
-  /** Whether the reader is still who it was; asked at every heartbeat. */
+  /** Whether the reader's credentials still hold. The stream checks at every heartbeat. */
   readonly isEntitled: () => Promise<boolean>
 }
 
 /**
- * The events of one selection from a position on, as Server-Sent Events, in the order of their positions. Nothing is
- * read while its reader takes nothing.
+ * The events of one selection from a position on, as Server-Sent Events, in order of position. It
+ * reads nothing while its reader takes nothing.
  */
 export class EventStream extends Readable implements Follower {
   readonly #options: EventStreamOptions
   readonly #timer: NodeJS.Timeout
-  /** All that it shows up to here is written. */
+  /** All selected events up to here are written. */
   #position: number
   #isWanted = false
   #isReading = false
@@ -58,7 +64,7 @@ export class EventStream extends Readable implements Follower {
     done(error)
   }
 
-  /** Ends it when its reader has taken what is written; the reader comes back for the rest. */
+  /** Ends the stream after the reader took what is written. The reader reconnects for the rest. */
   end(): void {
     if (this.#hasEnded) return
     this.#stop()
@@ -87,14 +93,14 @@ export class EventStream extends Readable implements Follower {
     if (!this.#isWanted) tail.unfollow(this)
     tail.retry()
     this.#goOn()
-    // Where nobody can be asked just now, that is known at the next one.
+    // If the credentials cannot be checked now, the next heartbeat tries again.
     isEntitled().then(
       (is) => is || this.end(),
       () => {},
     )
   }
 
-  /** Catches up, as far as the reader takes it, and then follows. */
+  /** Catches up at the reader's pace, and then follows. */
   async #goOn(): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true
@@ -104,7 +110,7 @@ export class EventStream extends Readable implements Follower {
         const recent = tail.since(this.#position)
         if (recent === undefined) {
           await this.#readBatch()
-          // A reader that keeps up would leave no turn to anybody else.
+          // A fast reader would otherwise starve all other work.
           await nextTurn()
         } else if (recent.length > 0) {
           this.tell(recent)
@@ -113,7 +119,7 @@ export class EventStream extends Readable implements Follower {
         }
       }
     } catch {
-      // The database is away; whoever fails to read it tells. It is read again at the next heartbeat.
+      // The database is unavailable, and other code logs that. The next heartbeat reads again.
     } finally {
       this.#isReading = false
     }
@@ -121,7 +127,8 @@ export class EventStream extends Readable implements Follower {
 
   async #readBatch(): Promise<void> {
     const { events, tail, selection } = this.#options
-    // What is no newer than this was there before the look, so that it is found or not selected.
+    // Events up to this position exist before the search, so the search finds each one or does not
+    // select it.
     const seen = await tail.start()
     const found = await events.read({ ...selection, after: this.#position, limit: BATCH })
     if (this.#hasEnded) return

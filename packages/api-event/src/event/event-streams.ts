@@ -6,7 +6,7 @@ import { LiveEvents } from './live-events.ts'
 import type { Selection } from './selection.ts'
 import { StreamLimits } from './stream-limits.ts'
 
-/** Where a stream begins. */
+/** The start of a stream. */
 export interface Beginning {
   readonly cursor: string
   readonly position: number
@@ -14,13 +14,13 @@ export interface Beginning {
 
 export interface Reader {
   readonly caller: Caller
-  /** As `request.ip` has it. */
+  /** The client's address, from `request.ip`. */
   readonly address: string
-  /** Whether the caller is still who it was; asked at every heartbeat. */
+  /** Whether the caller's credentials still hold. The stream checks at every heartbeat. */
   readonly isEntitled: () => Promise<boolean>
 }
 
-/** The streams of one generation: so many, and no longer than it serves. */
+/** The streams of one generation. It limits their number and ends them with the generation. */
 export class EventStreams {
   readonly #events: EventLog
   readonly #settings: Settings
@@ -40,7 +40,7 @@ export class EventStreams {
     })
   }
 
-  /** @throws {Problem} as `StreamLimits.take` */
+  /** @throws {Problem} like `StreamLimits.take` */
   open({ caller, address, isEntitled }: Reader, selection: Selection, beginning: Beginning): EventStream {
     const giveBack = this.#shares.take(caller, address)
     const stream = new EventStream({

@@ -2,27 +2,28 @@ import { DatabaseError, type EventLog } from '@mortise/module-sdk'
 import type { FastifyBaseLogger } from 'fastify'
 import { SerializedEvent } from './serialized-event.ts'
 
-/** Events that are read at a time. */
+/** The number of events to read at a time. */
 const BATCH = 100
-/** The newest events that are kept for those who have just fallen behind. */
+/** The number of newest events in memory, for streams that have just fallen behind. */
 const RECENT = 100
 
 export interface Follower {
-  /** Is told what follows on the newest that it has, in order, and nothing is left out. */
+  /** Receives the events after the newest that it has, in order, without a gap. */
   tell(events: readonly SerializedEvent[]): void
 }
 
 /**
- * The newest events, read once for all streams of a generation. Nothing is read before `start`, nor after `stop`. Who has
- * taken everything up to the newest follows, and is handed what comes; others read by themselves until they have.
+ * The newest events, read once for all streams of a generation. It reads only between `start` and
+ * `stop`. A stream that has everything up to the newest event follows and receives new ones. Other
+ * streams read by themselves until they have caught up.
  */
 export class LiveEvents {
   readonly #events: EventLog
   readonly #log: FastifyBaseLogger
   readonly #followers = new Set<Follower>()
-  /** Of the newest event that was read; undefined while nobody wants to know. */
+  /** The position of the newest event read. Undefined while nothing follows. */
   #position: number | undefined
-  /** Those up to `#position`, without a gap. */
+  /** The events up to `#position`, without a gap. */
   #recent: SerializedEvent[] = []
   #reading = false
   #readAgain = false
@@ -33,7 +34,10 @@ export class LiveEvents {
     events.onMore(() => this.wake())
   }
 
-  /** Begins with the newest event, unless it has. @returns the position of the newest that it has read */
+  /**
+   * Starts with the newest event, unless already started.
+   * @returns the position of the newest event read
+   */
   async start(): Promise<number> {
     if (this.#position === undefined) {
       const last = await this.#events.last()
@@ -48,7 +52,7 @@ export class LiveEvents {
     this.#recent = []
   }
 
-  /** What comes after `position`, as far as it was read; undefined where that is not known here. */
+  /** The events after `position` that are in memory. Undefined if some of them are not. */
   since(position: number): readonly SerializedEvent[] | undefined {
     if (this.#position === undefined) return undefined
     if (position >= this.#position) return []
@@ -65,7 +69,7 @@ export class LiveEvents {
     this.#followers.delete(follower)
   }
 
-  /** Looks for more. */
+  /** Checks for more events. */
   wake(): void {
     this.#readAgain = true
     if (this.#reading) return
@@ -73,7 +77,7 @@ export class LiveEvents {
     this.#readOn()
   }
 
-  /** Looks for more where that has failed. */
+  /** Checks for more events after a failure. */
   retry(): void {
     if (this.#readAgain) this.wake()
   }
@@ -84,14 +88,14 @@ export class LiveEvents {
         this.#readAgain = false
         const after = this.#position
         const found = await this.#events.read({ after, limit: BATCH })
-        // Stopped meanwhile, and perhaps begun anew.
+        // Stopped in the meantime, and perhaps restarted.
         if (this.#position !== after) this.#readAgain = true
         else if (found.length > 0) this.#tell(found.map((event) => new SerializedEvent(event)))
         if (found.length === BATCH) this.#readAgain = true
       }
     } catch (error) {
       this.#readAgain = true
-      // That the database is away is told elsewhere.
+      // Other code logs an unavailable database.
       const isLoggedElsewhere = error instanceof DatabaseError && error.kind === 'unavailable'
       this.#log[isLoggedElsewhere ? 'debug' : 'warn'](
         error,

@@ -7,7 +7,7 @@ import { selectionOf } from './selection.ts'
 import { sendHead, sendStream } from './send-stream.ts'
 import { beginningOf, listEvents } from './service.ts'
 
-/** The caller's events, and with a scope everyone's. */
+/** The caller's events, and everyone's with a scope. */
 export function eventRoutes(app: ModuleInstance, events: EventLog, streams: EventStreams): void {
   app.get(
     '/event',

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 
 const oneType = '[a-z][a-z0-9-]*(\\.[a-z][a-z0-9-]*)+'
 
-/** Which events a caller wants; whose they may be is for `selectionOf`. */
+/** The events that a caller wants. `selectionOf` limits them to what the caller may see. */
 const filter = {
   types: Type.Optional(
     Type.String({
@@ -79,7 +79,10 @@ export const EventHeaders = Type.Object({
   'last-event-id': Type.Optional(Type.String({ description: 'as `after`, of a stream; it wins' })),
 })
 
-/** A type of its own, so that generated clients tell the stream from the page. OpenAPI has none for its parts before 3.2. */
+/**
+ * A separate type, so that generated clients tell the stream from the page. OpenAPI before 3.2
+ * cannot describe the parts of a stream.
+ */
 const EventStreamText = Type.String({
   title: 'EventStream',
   contentMediaType: 'text/event-stream',
@@ -87,7 +90,7 @@ const EventStreamText = Type.String({
     'Server-Sent Events that go on: `id` is the id of the event, `event` its type, `data` a CloudEvent as JSON on one line. A block with an `id` alone says where to go on from; a line that begins with a colon is a sign of life.',
 })
 
-/** Fastify writes JSON by the schema, and a stream as it comes. */
+/** Fastify serializes JSON with the schema, and sends a stream as it is. */
 export const EventResponse = Type.Unsafe<EventPage>({
   description: 'a page of events; with `Accept: text/event-stream` a stream of them, which goes on',
   content: {

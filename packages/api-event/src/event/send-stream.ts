@@ -2,19 +2,19 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { EventStream } from './event-stream.ts'
 
-/** Answers with a stream. The host ends it, as any answer, where its reader takes nothing of it. */
+/** Responds with a stream. The host ends it, like any response, if the client stops reading. */
 export function sendStream(reply: FastifyReply, stream: EventStream): FastifyReply {
-  // Whatever was answered: a problem in its place, say.
+  // `close` also comes after another response, such as a problem.
   reply.raw.once('close', () => stream.destroy())
   return send(reply, stream)
 }
 
-/** What GET would answer, without the stream. */
+/** The response headers of GET, without the stream. */
 export function sendHead(reply: FastifyReply): FastifyReply {
   return send(reply, Readable.from([]))
 }
 
-/** Proxies neither keep it, nor wait for more of it. */
+/** Proxies must neither store nor buffer the response. */
 function send(reply: FastifyReply, stream: Readable): FastifyReply {
   return reply.headers({ 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }).send(stream)
 }

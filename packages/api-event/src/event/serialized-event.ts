@@ -1,6 +1,6 @@
 import { type Event, toCloudEvent } from '@mortise/module-sdk'
 
-/** An event as streams tell it: written once for all of them. */
+/** An event in the form for streams, serialized once for all of them. */
 export class SerializedEvent {
   readonly event: Event
   #frame: Buffer | undefined
@@ -9,7 +9,7 @@ export class SerializedEvent {
     this.event = event
   }
 
-  /** Of Server-Sent Events. JSON has no line breaks. */
+  /** A frame of Server-Sent Events. JSON contains no line breaks. */
   get frame(): Buffer {
     const { id, type } = this.event
     this.#frame ??= Buffer.from(

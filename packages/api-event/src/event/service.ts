@@ -4,10 +4,10 @@ import type { Beginning } from './event-streams.ts'
 import type { EventPage, EventQuery } from './schemas.ts'
 import { type Selection, selectionOf } from './selection.ts'
 
-/** Before all events: a cursor for those who have seen none. */
+/** The cursor before all events, for a reader without one. */
 const START = 'start'
 
-/** @param url of the request; the way on keeps its filters */
+/** @param url the URL of the request; the `next` link keeps its filters */
 export async function listEvents(
   events: EventLog,
   caller: Caller,
@@ -26,8 +26,9 @@ export async function listEvents(
 }
 
 /**
- * Where a stream begins: after what its reader has seen last, or with what comes now. For that the newest event that the
- * reader may see is the cursor, not of all, which would tell when others do something.
+ * The start of a stream: after the reader's last event, or at the next event. For the latter, the
+ * cursor is the newest event that the reader may see. The newest of all would reveal the activity
+ * of others.
  */
 export async function beginningOf(
   events: EventLog,
@@ -43,9 +44,8 @@ export async function beginningOf(
 }
 
 /**
- * Another caller's event is as unknown as one that never was.
- *
- * @param name what the cursor was sent as
+ * Another caller's event is as unknown as one that never existed.
+ * @param name the parameter or header with the cursor
  */
 async function goOnAfter(events: EventLog, caller: Caller, cursor: string, name: string): Promise<Beginning> {
   if (cursor === START) return { cursor, position: 0 }

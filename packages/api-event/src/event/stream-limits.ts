@@ -3,14 +3,15 @@ import { count } from '../count.ts'
 import { problem } from '../module.ts'
 import type { Settings } from '../settings.ts'
 
-/** How soon somebody who was refused a stream may ask again, in seconds. */
+/** The `Retry-After` of a refused stream, in seconds. */
 const RETRY_AFTER = '10'
 
 type Limits = Pick<Settings, 'streams' | 'streamsPerAddress' | 'streamsPerCaller'>
 
 /**
- * How many streams are open at this process, and whose. Guests cost nothing to make, so their streams leave room for
- * signed-in users: a fifth of all streams, and at each address as many as the users there may have.
+ * Counts the open streams of this process, by owner. Guests are free to create, so their streams
+ * leave room for signed-in users: guests get a fifth of all streams, and per address as many as
+ * users.
  */
 export class StreamLimits {
   readonly #limits: Limits
@@ -21,9 +22,10 @@ export class StreamLimits {
   }
 
   /**
-   * @param address of the client, as `request.ip` has it
-   * @returns what gives the share back; to be called once
-   * @throws {Problem} `too-many-streams`, `too-many-streams-per-address`, `streams-exhausted`, `guest-streams-exhausted`
+   * @param address the client's address, from `request.ip`
+   * @returns a function that releases the place; call it once
+   * @throws {Problem} `too-many-streams`, `too-many-streams-per-address`, `streams-exhausted`,
+   * `guest-streams-exhausted`
    */
   take({ id, kind }: Caller, address: string): () => void {
     const key = addressKey(address)

@@ -14,22 +14,23 @@ import { isProven } from './proof.ts'
 import { ALL_TYPES, type Match, notBehind, type WebhookRow } from './repository.ts'
 
 /**
- * A webhook that has as many pending deliveries as allowed is behind: it gets no more of them, and has room made up from
- * the log of events. It has the deliveries of its events up to the position `filled_to`; `skipped_to` is the last event
- * that it did not get. Once `filled_to` has reached that, both are null, and the webhook follows again.
+ * A webhook at its limit of pending deliveries is behind: it gets no more, and catches up from the
+ * event log later. It has the deliveries of its events up to the position `filled_to`. `skipped_to`
+ * is the last event that it missed. When `filled_to` reaches `skipped_to`, both become null, and
+ * the webhook follows again.
  */
 
-/** How many deliveries are made in one transaction at most, and how many webhooks are looked up at once. */
+/** The most deliveries per transaction, and the most webhooks per query. */
 const BATCH = 100
 
-/** Whether a webhook gets its delivery of an event at once; otherwise notes that it did not. */
+/** Whether a webhook gets its delivery of an event now. If not, notes the event as missed. */
 export function* mayAdd(
   { id, filledTo }: Match,
   position: number,
   mostPending: number,
   now: number,
 ): Transaction<boolean> {
-  // This reaction to the event failed before, and later events went ahead.
+  // The handler failed for this event before, and later events overtook it.
   if (filledTo !== null && position <= filledTo) return true
   if (filledTo === null && (yield* countPending(id, mostPending)) < mostPending) return true
   const begin = filledTo === null ? sql`, filled_to = ${position - 1}, behind_since = ${now}` : sql``
@@ -47,11 +48,14 @@ export interface BacklogOptions {
   readonly database: Database
   readonly events: EventLog
   readonly clock: Clock
-  /** How many pending deliveries a webhook may have. */
+  /** The most pending deliveries of a webhook. */
   readonly mostPending: number
 }
 
-/** Gives webhooks that are behind what they did not get. Any number of them may work on one database. */
+/**
+ * Creates the missed deliveries of webhooks that are behind. Any number of processes may do this on
+ * one database.
+ */
 export class Backlog {
   readonly #options: BacklogOptions
 
@@ -59,7 +63,7 @@ export class Backlog {
     this.#options = options
   }
 
-  /** Looks at all webhooks that are behind, should nobody have filled up one when it had room. */
+  /** Checks all webhooks that are behind, in case the regular filling missed one. */
   async fillAll(): Promise<void> {
     for (let last: string | undefined = ''; last !== undefined; ) {
       const after: string = last
@@ -72,7 +76,7 @@ export class Backlog {
     }
   }
 
-  /** Makes deliveries for a webhook that is behind until it has no more room, or is not behind. */
+  /** Creates deliveries for a webhook until it is full or no longer behind. */
   async fillUp(webhook: string): Promise<void> {
     for (let more = true; more; ) more = await this.#fill(webhook)
   }
@@ -100,13 +104,17 @@ export class Backlog {
     return true
   }
 
-  /** The next events of a webhook, up to which position there is no other, and the time before which some were deleted. */
+  /**
+   * Returns the next events of a webhook, the position up to which it has no others, and the time
+   * before which retention deleted some.
+   */
   async #read(
     { owner, everyone, types, filledTo }: Behind,
     limit: number,
   ): Promise<{ events: Event[]; upTo: number; missedUntil: number | undefined }> {
     const log = this.#options.events
-    // What is no newer than this was there before the look, so that it is found or not for this webhook.
+    // Events up to this position exist before the search, so the search finds each one or does not
+    // match it.
     const seen = await log.last()
     const chosen: string[] = JSON.parse(types)
     const [oldest] = await log.read({ after: filledTo, limit: 1 })
@@ -125,7 +133,7 @@ export class Backlog {
   }
 }
 
-/** False where the webhook has changed meanwhile, or another process has filled it up. */
+/** False if the webhook changed in the meantime, or another process filled it. */
 function* moveFilledTo({ id, filledTo, version }: Behind, upTo: number): Transaction<boolean> {
   const moved = yield* run(sql`
     UPDATE webhook SET filled_to = ${upTo}

@@ -8,7 +8,7 @@ const now = byEngine({
   postgres: sql`SELECT CAST(extract(epoch FROM now()) * 1000 AS BIGINT) AS now`,
 })
 
-/** The one clock that all hosts share. */
+/** The database's clock, which all hosts share. */
 export function* databaseClock(): Transaction<number> {
   return (yield* one<{ now: number }>(now)).now
 }

@@ -22,24 +22,27 @@ import { pauseAfter } from './retry-delays.ts'
 import { signedHeaders } from './signatures.ts'
 import { TEST_TYPE } from './test-event.ts'
 
-// A delivery is claimed in one transaction, sent outside of any, and its outcome written in another. A claim ends by
-// itself, long after the attempt must have, so that what a dead host has claimed is taken over: it may then have been
-// sent twice, with the same id.
+// One transaction leases a delivery, the attempt runs outside of any transaction, and a second one
+// writes the outcome. A lease expires long after the attempt must have ended, so that another host
+// takes over from a dead one. The receiver may then get the delivery twice, with the same id.
 
-/** How many deliveries a process sends at once, and how many of one webhook, and of one owner's. */
+/** The most concurrent attempts of a process, of a webhook, and of an owner's webhooks. */
 const AT_ONCE = 64
 const PER_WEBHOOK = 4
 const PER_OWNER = 16
-/** How long a claim lasts, in milliseconds. */
+/** The term of a lease, in milliseconds. */
 const CLAIM = 60_000
-/** Characters that are kept of the answer to a delivery that has succeeded: there may be any number of them. */
+/**
+ * The characters to keep of the response to a successful delivery. Few, because there may be very
+ * many.
+ */
 const SUCCESS_SHOWN = 256
-/** For how long a webhook may fail before it is disabled. */
+/** A webhook that fails for this long is disabled. In milliseconds. */
 const FAILING = 5 * DAY
-/** The status by which a receiver wants no more (410). */
+/** The status of a receiver that wants no more deliveries (410 Gone). */
 const GONE = 410
 
-/** For how long a receiver may keep a host from ending, in milliseconds. */
+/** A receiver may delay the stop of a host this long, in milliseconds. */
 const PATIENCE = 3_000
 const passing = new Set<DatabaseErrorKind>(['busy', 'full', 'held', 'unavailable'])
 
@@ -51,14 +54,14 @@ export interface DelivererOptions {
   readonly audit: Audit
   readonly log: FastifyBaseLogger
   readonly clock: Clock
-  /** For how long closing waits, in milliseconds. */
+  /** Closing waits this long, in milliseconds. */
   readonly patience?: number
 }
 
-/** Sends deliveries that are due, several at a time. Any number of them may work on one database. */
+/** Sends due deliveries, several at a time. Any number of processes may do this on one database. */
 export class Deliverer {
   readonly #options: DelivererOptions
-  /** By webhook, and by owner. */
+  /** The number of attempts in progress, by webhook and by owner. */
   readonly #underWay = new Map<string, number>()
   readonly #underWayOf = new Map<string, number>()
   #running: Promise<void> | undefined
@@ -72,7 +75,7 @@ export class Deliverer {
     this.#options = options
   }
 
-  /** Sends what is due; resolves when nothing is any more, and nothing under way. */
+  /** Sends what is due. Resolves when nothing is due or in progress. */
   deliverDue(): Promise<void> {
     this.#look()
     this.#running ??= this.#run().finally(() => {
@@ -81,7 +84,10 @@ export class Deliverer {
     return this.#running
   }
 
-  /** Begins nothing any more, and waits for what is under way, a little: then it is cut off, and sent again by others. */
+  /**
+   * Starts nothing more and waits briefly for attempts in progress. It then aborts them, and
+   * another process sends them again.
+   */
   async close(): Promise<void> {
     this.#closing = true
     const timer = setTimeout(() => this.#ended.abort(), this.#options.patience ?? PATIENCE)
@@ -106,7 +112,7 @@ export class Deliverer {
         })
         sending.add(sent)
       }
-      // Whatever has ended while it was looked may have let the next one in line be due.
+      // An attempt that ended during the query may have made the next delivery due.
       if (ended > endedBefore) continue
       if (sending.size === 0) return
       await Promise.race([looked, ...sending])
@@ -137,7 +143,9 @@ export class Deliverer {
     }
   }
 
-  /** What was claimed before this process began is due at once; what has been since may be under way. */
+  /**
+   * Leases from before the start of this process are due at once. Later ones may be in progress.
+   */
   async #makeDue(): Promise<void> {
     const { database, clock } = this.#options
     const rest = this.#isFirst ? 0 : CLAIM
@@ -153,7 +161,7 @@ export class Deliverer {
     count(this.#underWay, webhook, 1)
     count(this.#underWayOf, owner, 1)
     try {
-      // Where the process has stood still, somebody else may be about to send it.
+      // The process stood still for so long that another may be about to send this delivery.
       if (performance.now() - claimedAt > CLAIM / 2) return
       const { database, backlog } = this.#options
       const body = await this.#bodyOf(delivery)
@@ -173,7 +181,7 @@ export class Deliverer {
     }
   }
 
-  /** The same in every attempt; undefined where retention has deleted the event. */
+  /** The body is the same in every attempt. Undefined if retention deleted the event. */
   async #bodyOf({ id, position, body }: Claimed): Promise<string | undefined> {
     if (body !== null) return body
     const [event] = await this.#options.events.read({ after: position - 1, limit: 1 })
@@ -207,7 +215,7 @@ export class Deliverer {
   }
 }
 
-/** That the database is away is told elsewhere, and what failed for it is tried again soon. */
+/** Other code logs an unavailable database, and the failed work is retried soon. */
 const levelOf = (error: unknown) =>
   error instanceof DatabaseError && passing.has(error.kind) ? 'debug' : 'warn'
 
@@ -217,7 +225,7 @@ const expired: Outcome = {
   response: null,
 }
 
-/** What becomes of a delivery; `pause` says in how many milliseconds it is sent again. */
+/** The outcome of an attempt; `pause` is the time until the next one, in milliseconds. */
 interface Verdict {
   readonly state: State
   readonly pause?: number | undefined

@@ -5,15 +5,15 @@ import type { WebhookRow } from './repository.ts'
 import { type Secret, validAt } from './signatures.ts'
 
 /**
- * The statements of deliveries. Those of one subject and webhook that are pending stand in line, in the order of their
- * events: the one whose turn it is has `due_at`, the others have none.
+ * The statements of deliveries. The pending deliveries of one webhook and subject form a queue, in
+ * the order of their events. Only the first has `due_at`; it is null for the others.
  */
 
 export const states = ['pending', 'delivered', 'failed'] as const
 export type State = (typeof states)[number]
 
 export interface DeliveryRow {
-  /** That of the event. */
+  /** The id of the event. */
   readonly id: string
   readonly type: string
   readonly subject: string
@@ -27,7 +27,7 @@ export interface DeliveryRow {
   readonly response: string | null
   readonly createdAt: number
   readonly endedAt: number | null
-  /** 0 or 1: whether the event is not the own one of the webhook's owner. */
+  /** 0 or 1: whether the event belongs to someone other than the webhook's owner. */
   readonly ofOthers: number
 }
 
@@ -36,9 +36,8 @@ const columns = sql`id, type, subject, state, attempts, due_at AS "dueAt", claim
   of_others AS "ofOthers"`
 
 /**
- * Puts a delivery at the end of the line of its subject, unless the webhook has it.
- *
- * @param body of an event that is in no log
+ * Adds a delivery to the end of its subject's queue, unless the webhook already has it.
+ * @param body the body of an event that is not in the log
  */
 export function* insertDelivery(
   { id, type, subject, position, owner }: Pick<Event, 'id' | 'type' | 'subject' | 'position' | 'owner'>,
@@ -56,7 +55,7 @@ export function* insertDelivery(
     ON CONFLICT (webhook, id) DO NOTHING`)
 }
 
-/** How many are pending for a webhook, counted no further than `most`. */
+/** The number of pending deliveries of a webhook, counted up to `most`. */
 export function* countPending(webhook: string, most: number): Transaction<number> {
   const { count } = yield* one<{ count: number }>(sql`
     SELECT count(*) AS count FROM (
@@ -70,7 +69,7 @@ export function findDelivery(webhook: string, id: string): Transaction<DeliveryR
   )
 }
 
-/** Newest first, those before `before`; `own` are those of the owner's own events. */
+/** The deliveries before `before`, newest first. `own` restricts them to the owner's own events. */
 export function listDeliveries(
   webhook: string,
   query: {
@@ -88,21 +87,21 @@ export function listDeliveries(
     ORDER BY id DESC LIMIT ${limit}`)
 }
 
-/** A delivery that this process is to send. */
+/** A delivery that this process must send. */
 export interface Claimed {
   readonly id: string
   readonly claim: string
   readonly webhook: string
-  /** Of the webhook. */
+  /** The owner of the webhook. */
   readonly owner: string
   readonly type: string
   readonly subject: string
   readonly position: number
-  /** Null: it is made from the event. */
+  /** Null: made from the event. */
   readonly body: string | null
   readonly attempts: number
   readonly url: string
-  /** Those that sign at this time. */
+  /** The secrets that sign now. */
   readonly secrets: readonly Secret[]
 }
 
@@ -116,22 +115,25 @@ interface DueRow
 export interface LeaseQuery {
   readonly claim: string
   readonly limit: number
-  /** How many of one webhook may be under way; of one that is failing, it is one. */
+  /** The most concurrent attempts of one webhook. A failing webhook has one. */
   readonly perWebhook: number
   readonly underWay: ReadonlyMap<string, number>
-  /** How many of one owner may be, and are. */
+  /** The most concurrent attempts of one owner, and the current ones. */
   readonly perOwner: number
   readonly underWayOf: ReadonlyMap<string, number>
   readonly now: number
-  /** When others may take what is claimed. */
+  /** The end of the lease. */
   readonly until: number
 }
 
-/** How many pending deliveries of a disabled webhook are given up at once, and how many of others' events are withdrawn. */
+/**
+ * The most pending deliveries of a disabled webhook to cancel at once, and the most of others'
+ * events to withdraw.
+ */
 const GIVEN_UP_AT_ONCE = 500
 const WITHDRAWN_AT_ONCE = 100
 
-/** Takes deliveries that are due, in the order in which they became so. */
+/** Leases due deliveries, in the order in which they became due. */
 export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
   const { claim, limit, perWebhook, perOwner, now, until } = query
   const underWay = new Map(query.underWay)
@@ -183,7 +185,7 @@ export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
 const keysFrom = (counts: ReadonlyMap<string, number>, least: number) =>
   [...counts].filter(([, count]) => count >= least).map(([key]) => sql`${key}`)
 
-/** Gives up a delivery of others' event for a webhook that no longer gets these. */
+/** Cancels the delivery of another owner's event, for a webhook that no longer gets these. */
 function* withdraw(
   { webhook, id, subject }: Pick<Claimed, 'webhook' | 'id' | 'subject'>,
   now: number,
@@ -196,7 +198,10 @@ function* withdraw(
   yield* letNext(webhook, subject, now)
 }
 
-/** Gives up what is pending for a webhook that is disabled: those in line first, so that none is left without a turn. */
+/**
+ * Cancels the pending deliveries of a disabled webhook. The waiting ones go first, so that each
+ * queue keeps its first delivery.
+ */
 function* giveUp(webhook: string, now: number): Transaction<void> {
   for (const turn of [sql`due_at IS NULL`, sql`(claim IS NULL OR due_at <= ${now})`]) {
     const given = yield* run(sql`
@@ -209,19 +214,19 @@ function* giveUp(webhook: string, now: number): Transaction<void> {
   }
 }
 
-/** Whether `leaseDue` may find something: a read, since mostly there is nothing. */
+/** Whether `leaseDue` may find something. A read, because mostly nothing is due. */
 export function* isDue(now: number): Transaction<boolean> {
   return (
     (yield* maybeOne(sql`SELECT 1 AS due FROM webhook_delivery WHERE due_at <= ${now} LIMIT 1`)) !== undefined
   )
 }
 
-/** How far two transactions at the same time may disagree about the time, in milliseconds. */
+/** The clocks of two concurrent transactions may differ this much, in milliseconds. */
 const TOLERANCE = 1_000
 
 /**
- * Makes due what a clock that was ahead has put off: what was tried later than now, or never, and claims that last
- * longer than `term` milliseconds. These are due at `claimsDue`.
+ * Makes due what a fast clock put off: deliveries last tried in the future or never, and leases
+ * longer than `term` milliseconds. These leases become due at `claimsDue`.
  */
 export function* makeDue(now: number, term: number, claimsDue: number): Transaction<void> {
   const ahead = now + TOLERANCE
@@ -232,7 +237,10 @@ export function* makeDue(now: number, term: number, claimsDue: number): Transact
     UPDATE webhook_delivery SET due_at = ${claimsDue} WHERE due_at > ${ahead + term} AND claim IS NOT NULL`)
 }
 
-/** Writes down an attempt; `dueAt` is when there will be another. False where the claim is lost: somebody else sends it. */
+/**
+ * Records an attempt; `dueAt` is the time of the next one. False if the lease is lost: another
+ * process sends the delivery.
+ */
 export function* endAttempt(
   { id, claim, webhook, subject, attempts }: Claimed,
   { status, error, response }: Outcome,
@@ -249,7 +257,7 @@ export function* endAttempt(
   return kept > 0
 }
 
-/** Has the next one in line take its turn. */
+/** Makes the next delivery of the queue due. */
 function* letNext(webhook: string, subject: string, now: number): Transaction<void> {
   yield* run(sql`
     UPDATE webhook_delivery SET due_at = ${now} WHERE webhook = ${webhook} AND id = (
@@ -257,7 +265,10 @@ function* letNext(webhook: string, subject: string, now: number): Transaction<vo
       ORDER BY position LIMIT 1)`)
 }
 
-/** Puts one that is delivered or given up in line again; one whose turn it is, is due at once, with all its attempts before it. */
+/**
+ * Queues a delivered or failed delivery again. Makes the first of a queue due at once. Earlier
+ * attempts stay on record.
+ */
 export function* replayDelivery(
   webhook: string,
   { id, state, subject }: DeliveryRow,
@@ -279,7 +290,10 @@ export function* replayDelivery(
     WHERE webhook = ${webhook} AND id = ${id}`)
 }
 
-/** Forgets the oldest that ended before `before`, and those of deleted webhooks; answers how many. */
+/**
+ * Deletes the oldest deliveries that ended before `before`, and those of deleted webhooks. Returns
+ * their number.
+ */
 export function* deleteOldDeliveries(before: number, limit: number): Transaction<number> {
   const old = yield* run(sql`
     DELETE FROM webhook_delivery WHERE (webhook, id) IN (

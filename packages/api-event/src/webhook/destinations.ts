@@ -5,15 +5,18 @@ import { AddressList } from '@mortise/module-sdk'
 type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface DestinationOptions {
-  /** Whether `http:` may be used. */
+  /** Whether `http:` is allowed. */
   readonly plainHttp: boolean
-  /** Networks that may be reached though they are not public: `10.0.0.0/8`. */
+  /** Allowed networks that are not public: `10.0.0.0/8`. */
   readonly networks: readonly string[]
-  /** The addresses of a name; the operating system's unless given. */
+  /** Resolves a name to addresses. The default is the operating system's resolver. */
   readonly resolve?: Resolve | undefined
 }
 
-/** What is not public of IPv4, by IANA's registry of special-purpose addresses, multicast, and Azure's own host. */
+/**
+ * The IPv4 addresses that are not public: IANA's registry of special-purpose addresses, multicast,
+ * and the Azure host's address.
+ */
 const special = new AddressList([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -32,47 +35,57 @@ const special = new AddressList([
   '224.0.0.0/4',
   '240.0.0.0/4',
 ])
-/** Public of IPv6 is what is in the first, and not in the second: there it leads to IPv4, or nowhere. */
+/**
+ * Public IPv6 addresses are in the first list and not in the second, whose addresses lead to IPv4
+ * or nowhere.
+ */
 const unicast = new AddressList(['2000::/3'])
 const unicastSpecial = new AddressList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
-/** Names that are this machine's wherever they are looked up (RFC 6761, 6.3). */
+/** Names that always mean this machine (RFC 6761, 6.3). */
 const isLocalhost = /(?:^|\.)localhost\.?$/
-/** IPv4, written as IPv6. */
+/** IPv4-mapped IPv6 addresses. */
 const mapped = new AddressList(['::ffff:0:0/96'])
 
 /**
- * Where webhooks may lead: to public addresses, and those that an operator has allowed. A name is looked up
- * for each connection, and only addresses that were looked at are connected to: what it resolved to before
- * says nothing.
+ * The allowed destinations of webhooks: public addresses, and those that the operator allows. Each
+ * connection resolves its name and uses only addresses that it checked, because an earlier result
+ * proves nothing.
  *
- * Callers must not learn which names there are inside. So a name that does not resolve, one that leads to no allowed
- * address, and one that nobody answers for are one and the same, in what is said and in how long it takes.
+ * Callers must not learn the names of an internal network. So a name that does not resolve, a name
+ * without an allowed address, and a host that does not respond look the same, in the message and in
+ * time.
  */
 export class Destinations {
   readonly #plainHttp: boolean
   readonly #networks: AddressList
   readonly #resolve: Resolve
 
-  /** @throws {Error} for what is no network */
+  /** @throws {Error} if an entry is not a network */
   constructor({ plainHttp, networks, resolve }: DestinationOptions) {
     this.#plainHttp = plainHttp
     this.#networks = new AddressList(networks)
     this.#resolve = resolve ?? ((hostname) => resolveName(hostname, { all: true }))
   }
 
-  /** Why nothing is sent to this URL; undefined where it may be, as far as it can be told without looking up a name. */
+  /**
+   * The reason not to send to this URL. Undefined if it is allowed, as far as that is known without
+   * resolving a name.
+   */
   refusal({ protocol, hostname, username, password, hash }: URL): string | undefined {
     if (protocol !== 'https:' && !(protocol === 'http:' && this.#plainHttp)) {
       return this.#plainHttp ? 'must begin with https: or http:' : 'must begin with https:'
     }
     if (username !== '' || password !== '' || hash !== '') return 'has no user, password or fragment'
-    // The parser has written an IPv4 address in its one form by now, whatever it was sent as.
+    // The URL parser has normalized every form of an IPv4 address.
     const address = hostname.replace(/^\[(.+)\]$/, '$1')
     const addresses = isLocalhost.test(hostname) ? ['127.0.0.1', '::1'] : isIP(address) === 0 ? [] : [address]
     return addresses.length > 0 && !addresses.some((one) => this.#allows(one)) ? refused : undefined
   }
 
-  /** The `lookup` of a connection: it answers with allowed addresses, or not at all. */
+  /**
+   * The `lookup` of a connection. It returns only allowed addresses; for other names it never calls
+   * back.
+   */
   readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     this.#resolve(hostname).then(
       (found) => {
@@ -92,7 +105,7 @@ export class Destinations {
   }
 }
 
-/** Why there was no answer where a name has no address that may be reached. */
+/** The error of a name without an allowed address. */
 export const unreachable =
   'not sent: the name does not resolve to a public address (or to one that the setting webhookNetworks allows)'
 

@@ -5,7 +5,7 @@ import { insertDelivery } from './deliveries.ts'
 import { isProven } from './proof.ts'
 import { findMatching } from './repository.ts'
 
-/** Writes a delivery of an event for each enabled webhook that gets it and has room. */
+/** Creates a delivery of an event for each enabled webhook that matches and has room. */
 export function* fanOut(event: Event, mostPending: number, clock: Clock): Transaction<void> {
   const webhooks = yield* findMatching(event)
   if (webhooks.length === 0) return

@@ -2,29 +2,29 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type Destinations, unreachable } from './destinations.ts'
 
-/** How an attempt has ended. */
+/** The outcome of an attempt. */
 export interface Outcome {
-  /** Of the answer; null where there was none. */
+  /** The status of the response; null without a response. */
   readonly status: number | null
-  /** Why there was none. */
+  /** The reason for no response. */
   readonly error: string | null
-  /** What the answer begins with, as printable text; null where there was none. */
+  /** The beginning of the response body, as printable text; null without a response. */
   readonly response: string | null
-  /** Of `Retry-After`, in seconds. */
+  /** `Retry-After`, in seconds. */
   readonly retryAfter?: number
 }
 
-/** Within this many milliseconds there must be an answer, name, connection and all. */
+/** The time limit for name resolution, connection and response together, in milliseconds. */
 const TIME_LIMIT = 15_000
-/** Bytes of an answer that are read, and of its headers that are taken. */
+/** The most bytes to read of a response body, and to accept of its headers. */
 const RESPONSE_LIMIT = 4096
 const HEADER_LIMIT = 8192
 
 /**
- * Sends a POST, and reads what is answered: the status is what counts, whatever becomes of the body. Redirects are not
- * followed, and nothing of the answer is trusted. Never rejects. A name that leads nowhere takes all of the time limit.
- *
- * @param ended cuts it off
+ * Sends a POST and reads the response. Only the status counts, whatever happens to the body. It
+ * follows no redirects and trusts nothing in the response. Never rejects. An unresolvable name
+ * takes the whole time limit.
+ * @param ended aborts the request
  */
 export function post(
   url: URL,
@@ -42,7 +42,7 @@ export function post(
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': String(body.length) },
-      // A connection of its own, to no proxy.
+      // A separate connection, without a proxy.
       agent: false,
       lookup(hostname, options, callback) {
         isLookingUp = true
@@ -72,7 +72,7 @@ export function post(
           : error.message || error.code
       resolve(unanswered(printable(reason ?? 'unknown')))
     })
-    // Also where an answer wants another protocol.
+    // Also for a response that asks for another protocol.
     request.on('close', () => {
       if (!answered) resolve(unanswered('the connection ended without an answer'))
     })
@@ -92,7 +92,7 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
       if (length >= RESPONSE_LIMIT) break
     }
   } catch {
-    // Cut off, too slow, or no HTTP: what came before is shown.
+    // Aborted, too slow, or not HTTP: the outcome shows what came before.
   }
   return printable(Buffer.concat(chunks).subarray(0, RESPONSE_LIMIT).toString())
 }

@@ -2,20 +2,27 @@ import { type Audit, DAY, many, run, sql, type Transaction } from '@mortise/modu
 import { disabledFor, updateWebhook, type WebhookRow } from './repository.ts'
 
 /**
- * The right to everyone's events is that of a token, which nobody has between requests. So it is proven for a time:
- * by making such a webhook, and again by changing or using it, with `event:read`. After that the webhook stops.
+ * The right to everyone's events comes from a token, and a webhook has no token between requests.
+ * So a proof holds for a limited time. Creating, changing or using such a webhook with `event:read`
+ * renews it. Without renewal the webhook stops.
  */
 
-/** How many are stopped in one transaction. */
+/** The most webhooks to stop in one transaction. */
 const STOPPED_AT_ONCE = 100
 
-/** Whether a webhook may send: null is what an earlier version has left, until `disableUnproven` comes by. */
+/**
+ * Whether a webhook may send. An earlier version left null, which is valid until `disableUnproven`
+ * replaces it.
+ */
 export const isProven = (
   { everyone, provenUntil }: Pick<WebhookRow, 'everyone' | 'provenUntil'>,
   now: number,
 ): boolean => everyone === 0 || provenUntil === null || provenUntil > now
 
-/** A webhook as it is now: one whose proof has ended has stopped, before `disableUnproven` notes just this. */
+/**
+ * The webhook as it is now: without a valid proof it has stopped, even before `disableUnproven`
+ * records that.
+ */
 export function disabledIfUnproven(webhook: WebhookRow, now: number): WebhookRow {
   const { enabled, provenUntil, version, updatedAt } = webhook
   if (enabled === 0 || isProven(webhook, now)) return webhook
@@ -29,7 +36,7 @@ export function disabledIfUnproven(webhook: WebhookRow, now: number): WebhookRow
   }
 }
 
-/** Notes that the proof of a webhook has ended, if it has; answers what is there then. */
+/** Records the end of a webhook's proof, if it has ended. Returns the current webhook. */
 export function* stop(webhook: WebhookRow, audit: Audit, now: number): Transaction<WebhookRow> {
   const stopped = disabledIfUnproven(webhook, now)
   if (stopped !== webhook) {
@@ -46,14 +53,15 @@ const auditStop = (audit: Audit, id: string) =>
 
 export const provenUntil = (now: number, days: number): number => now + days * DAY
 
-/** Notes that the right of a webhook was proven. */
+/** Records the proof of a webhook's right. */
 export function* setProven(id: string, until: number): Transaction<void> {
   yield* run(sql`UPDATE webhook SET proven_until = ${until} WHERE id = ${id}`)
 }
 
 /**
- * Disables those whose right has ended; answers whether there may be more of them. None is proven for longer than a
- * proof made now: not by an earlier version, a clock that was ahead, or a setting that was higher.
+ * Disables webhooks whose proof has ended. Returns whether there may be more. No proof holds longer
+ * than one made now, even if an earlier version, a fast clock or a higher setting wrote a later
+ * end.
  */
 export function* disableUnproven(audit: Audit, now: number, days: number): Transaction<boolean> {
   const longest = provenUntil(now, days)

@@ -2,23 +2,26 @@ import { type Event, many, maybeOne, one, run, type Sql, sql, type Transaction }
 import type { Secret } from './signatures.ts'
 
 /**
- * The statements of webhooks. A deleted one keeps its row until its deliveries are gone: `deleted_at IS NULL`
- * wherever one is sought.
+ * The statements of webhooks. A deleted webhook keeps its row until its deliveries are gone, so
+ * every search has `deleted_at IS NULL`.
  */
 
 export interface WebhookRow {
   readonly id: string
   readonly owner: string
-  /** 0 or 1, as `enabled`. */
+  /** 0 or 1, like `enabled`. */
   readonly everyone: number
   readonly url: string
-  /** JSON: a list. */
+  /** A JSON array. */
   readonly types: string
   readonly description: string
   readonly enabled: number
   readonly disabledReason: string | null
   readonly failingSince: number | null
-  /** Until when the right to everyone's events is proven: then it stops. Null where no version has noted it yet. */
+  /**
+   * The end of the proof for everyone's events; then the webhook stops. Null if an earlier version
+   * made the webhook.
+   */
   readonly provenUntil: number | null
   readonly behindSince: number | null
   readonly missedUntil: number | null
@@ -27,17 +30,17 @@ export interface WebhookRow {
   readonly updatedAt: number
 }
 
-/** In place of an owner: everyone's webhooks. No caller's id is like it. */
+/** Stands for all owners. No caller id has this form. */
 export const EVERYONE = '*'
 
-/** What the type of an event is matched with: all of them. */
+/** Matches every event type. */
 export const ALL_TYPES = '*'
 
 const columns = sql`id, owner, everyone, url, types, description, enabled, disabled_reason AS "disabledReason",
   failing_since AS "failingSince", proven_until AS "provenUntil", behind_since AS "behindSince",
   missed_until AS "missedUntil", version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-/** `owner` may be EVERYONE, as in all that follow. */
+/** `owner` may be EVERYONE, here and below. */
 const ownedBy = (owner: string) =>
   owner === EVERYONE ? sql`deleted_at IS NULL` : sql`deleted_at IS NULL AND owner = ${owner}`
 
@@ -58,7 +61,7 @@ export function listWebhooks(owner: string, page: number, rpp: number): Transact
     SELECT ${columns} FROM webhook WHERE ${ownedBy(owner)} ORDER BY id DESC LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
 }
 
-/** What follows an id in that order, of a webhook that is there or not: at most `limit`. */
+/** At most `limit` webhooks after an id in that order. The webhook of that id may be gone. */
 export function listWebhooksAfter(owner: string, id: string, limit: number): Transaction<WebhookRow[]> {
   return many<WebhookRow>(sql`
     SELECT ${columns} FROM webhook WHERE ${ownedBy(owner)} AND id < ${id} ORDER BY id DESC LIMIT ${limit}`)
@@ -73,7 +76,7 @@ export function* insertWebhook(row: WebhookRow, secrets: readonly Secret[]): Tra
       ${row.updatedAt})`)
 }
 
-/** Writes everything of a webhook that may change. */
+/** Writes all columns of a webhook that can change. */
 export function* updateWebhook(row: WebhookRow): Transaction<void> {
   yield* run(sql`
     UPDATE webhook SET everyone = ${row.everyone}, url = ${row.url}, types = ${row.types},
@@ -83,7 +86,7 @@ export function* updateWebhook(row: WebhookRow): Transaction<void> {
     WHERE id = ${row.id}`)
 }
 
-/** Takes a webhook out of every answer, and ends its deliveries. */
+/** Marks a webhook as deleted and ends its deliveries. No response shows it again. */
 export function* deleteWebhook(id: string, now: number): Transaction<void> {
   yield* run(
     sql`UPDATE webhook SET enabled = 0, secrets = '[]', deleted_at = ${now}, ${notBehind} WHERE id = ${id}`,
@@ -99,13 +102,13 @@ export function* updateSecrets(id: string, secrets: readonly Secret[]): Transact
   yield* run(sql`UPDATE webhook SET secrets = ${JSON.stringify(secrets)} WHERE id = ${id}`)
 }
 
-/** A webhook that gets an event. */
+/** A webhook that matches an event. */
 export interface Match extends Pick<WebhookRow, 'id' | 'owner' | 'everyone' | 'provenUntil'> {
-  /** See backlog.ts; null for one that is not behind. */
+  /** See backlog.ts. Null if the webhook is not behind. */
   readonly filledTo: number | null
 }
 
-/** The enabled webhooks that get an event. */
+/** The enabled webhooks that match an event. */
 export function* findMatching({ owner, type }: Event): Transaction<Match[]> {
   const match = sql`id, owner, everyone, types, proven_until AS "provenUntil", filled_to AS "filledTo"`
   const rows = yield* many<Match & { types: string }>(sql`
@@ -117,25 +120,28 @@ export function* findMatching({ owner, type }: Event): Transaction<Match[]> {
   })
 }
 
-/** Notes a failed attempt. One that is later than now was noted by a clock that was ahead. */
+/** Records a failed attempt. It replaces a time in the future, which a fast clock wrote. */
 export function* setFailing(webhook: string, now: number): Transaction<void> {
   yield* run(sql`
     UPDATE webhook SET failing_since = ${now}
     WHERE id = ${webhook} AND (failing_since IS NULL OR failing_since > ${now})`)
 }
 
-/** Notes one that succeeded. */
+/** Records a successful attempt. */
 export function* clearFailing(webhook: string): Transaction<void> {
   yield* run(sql`UPDATE webhook SET failing_since = NULL WHERE id = ${webhook} AND failing_since IS NOT NULL`)
 }
 
-/** A webhook that is disabled has missed what it did not get. */
+/** A disabled webhook does not catch up on the events that it missed. */
 export const notBehind = sql`filled_to = NULL, skipped_to = NULL, behind_since = NULL`
-/** What is set where the module disables one. */
+/** The columns to set when the module disables a webhook. */
 export const disabledFor = (reason: string, at: number | Sql) => sql`
   enabled = 0, disabled_reason = ${reason}, version = version + 1, updated_at = ${at}, ${notBehind}`
 
-/** Disables an enabled webhook, one that has been failing since `since` or before; answers whether it was one. */
+/**
+ * Disables an enabled webhook that has been failing since `since` or earlier. Returns whether it
+ * did.
+ */
 export function* disable(webhook: string, reason: string, since: number, now: number): Transaction<boolean> {
   const disabled = yield* run(sql`
     UPDATE webhook SET ${disabledFor(reason, now)}
@@ -143,7 +149,7 @@ export function* disable(webhook: string, reason: string, since: number, now: nu
   return disabled > 0
 }
 
-/** Removes a deleted webhook that has no delivery any more. */
+/** Removes deleted webhooks without deliveries. */
 export function* purgeDeleted(limit: number): Transaction<number> {
   return yield* run(sql`
     DELETE FROM webhook WHERE id IN (

@@ -2,7 +2,10 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** How long after each failed attempt the next one is made, in milliseconds: those of Standard Webhooks, some three days in all. */
+/**
+ * The delay after each failed attempt, in milliseconds. The values are those of Standard Webhooks,
+ * three days in all.
+ */
 export const retryDelays = [
   5 * SECOND,
   5 * MINUTE,
@@ -15,14 +18,13 @@ export const retryDelays = [
   24 * HOUR,
 ]
 
-/** The most that a receiver may ask for. */
+/** The largest delay that a receiver may ask for. */
 const LONGEST = 24 * HOUR
 
 /**
- * How long to wait after the attempt with this number, from 1: up to a fifth longer than said, by chance, so that what
- * failed together is not sent together; undefined where it was the last one.
- *
- * @param retryAfter what the receiver has asked for, in seconds
+ * The delay after attempt number `attempt`, from 1. A random part of up to a fifth keeps deliveries
+ * that failed together apart. Undefined after the last attempt.
+ * @param retryAfter the receiver's `Retry-After`, in seconds
  */
 export function pauseAfter(attempt: number, retryAfter = 0): number | undefined {
   const delay = retryDelays[attempt - 1]

@@ -56,7 +56,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       },
     },
   }
-  // A guest may list, and has none: no other request of theirs can succeed.
+  // A guest may list, and has no webhooks. All other requests of a guest fail.
   const security = [{ bearer: [] }]
 
   app.get(
@@ -128,7 +128,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     '/webhook/:id',
     {
       config: changes,
-      // A body that is wrong is refused where there is such a webhook.
+      // The handler rejects an invalid body only after it found the webhook: 404 comes first.
       attachValidation: true,
       schema: {
         summary: 'Change a webhook, or enable it again',

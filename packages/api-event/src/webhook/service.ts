@@ -30,25 +30,25 @@ import { newSecret, validAt } from './signatures.ts'
 import { insertTest } from './test-event.ts'
 
 /**
- * The rules of webhooks. A user has their own; `admin` sees everyone's. What a caller may not see is not found,
- * whatever they try to do with it. What has a webhook get everyone's events, and what shows them, takes `event:read`;
- * what has it get fewer does not.
+ * The rules of webhooks. A user sees their own; `admin` sees everyone's. A webhook that the caller
+ * may not see is 404 for every operation. A request needs `event:read` if it makes a webhook get
+ * everyone's events or shows them, but not if it reduces the events.
  */
 
-/** What an operator, and the installed modules, say about webhooks. */
+/** The limits from the settings and the installed modules. */
 export interface WebhookRules {
   readonly destinations: Destinations
-  /** The types of the events that there can be. */
+  /** The event types that installed modules emit. */
   readonly eventTypes: { has(type: string): boolean }
-  /** How many webhooks a caller may have. */
+  /** The most webhooks of a caller. */
   readonly perCaller: number
-  /** For how many days the right to everyone's events is proven. */
+  /** The proof for everyone's events holds for this many days. */
   readonly proofDays: number
-  /** How many pending deliveries a webhook may have. */
+  /** The most pending deliveries of a webhook. */
   readonly mostPending: number
 }
 
-/** Secrets that sign at the same time, at most: with more rotations within a day the oldest goes. */
+/** The most secrets that sign at the same time. One more rotation within a day drops the oldest. */
 const SECRETS = 5
 
 const webhookId = /^webhook_[0-7][0-9a-hjkmnp-tv-z]{25}$/
@@ -96,7 +96,7 @@ export function* showWebhook(caller: Caller, id: string, now: number): Transacti
   return toWebhook(disabledIfUnproven(yield* find(caller, id), now), caller)
 }
 
-/** The caller's, or with `admin` those of `query.owner`. Read it in a snapshot. */
+/** The caller's webhooks, or with `admin` those of `query.owner`. Read it in a snapshot. */
 export function* listWebhooks(caller: Caller, query: WebhookQuery, now: number): Transaction<Page<Webhook>> {
   const { page, rpp } = query
   const owner = ownerOf(caller, query)
@@ -106,8 +106,9 @@ export function* listWebhooks(caller: Caller, query: WebhookQuery, now: number):
 }
 
 /**
- * What follows the id `after` in that list, whatever became of the webhook. The id alone tells its place, so that
- * another's answers like one that never was. Read it in a snapshot.
+ * The webhooks after the id `after` in that list, even if that webhook has changed or gone. The id
+ * alone gives the position, so another caller's id behaves like one that never existed. Read it in
+ * a snapshot.
  */
 export function* listWebhooksAfter(
   caller: Caller,
@@ -125,7 +126,7 @@ export function* listWebhooksAfter(
   return { data: toWebhooks(rows.slice(0, rpp), caller, now), rpp, more: rows.length > rpp }
 }
 
-/** Whose webhooks are listed. */
+/** The owner of the listed webhooks. */
 function ownerOf(caller: Caller, { owner = caller.id }: WebhookQuery): string {
   if (owner !== caller.id && !caller.has('admin')) throw insufficientScope('admin', "list others' webhooks")
   return owner
@@ -143,7 +144,7 @@ export function* changeWebhook(
   const everyone = change.everyone ?? row.everyone === 1
   const enabled = change.enabled ?? row.enabled === 1
   const former: string[] = JSON.parse(row.types)
-  // A type that it has stays, should the module that emits it be gone.
+  // A webhook keeps a type even if the module that emits it is gone.
   if (change.types) assertKnown(change.types, eventTypes, former)
   const asked: repository.WebhookRow = {
     ...row,
@@ -168,7 +169,7 @@ export function* changeWebhook(
     if (proven !== row.provenUntil && proven !== null) yield* setProven(id, proven)
     return toWebhook({ ...row, provenUntil: proven }, caller)
   }
-  // Elsewhere, or enabled again, it has not failed yet.
+  // A webhook with a new URL, or enabled again, has not failed yet.
   const anew = asked.url !== row.url || asked.enabled > row.enabled
   const next: repository.WebhookRow = {
     ...asked,
@@ -192,7 +193,7 @@ export function* removeWebhook(caller: Caller, id: string, audit: Audit, now: nu
   return { id, deleted: true }
 }
 
-/** Makes a new secret. The former ones sign for another day. */
+/** Makes a new secret. The earlier ones sign for one more day. */
 export function* rotateSecret(
   caller: Caller,
   id: string,
@@ -214,7 +215,7 @@ export function* rotateSecret(
   return { secret: secret.secret, formerUntil: timestamp(until) }
 }
 
-/** A page of deliveries, newest first, and whether there are more. Read it in a snapshot. */
+/** A page of deliveries, newest first, and whether more follow. Read it in a snapshot. */
 export function* listDeliveries(
   caller: Caller,
   id: string,
@@ -232,7 +233,7 @@ export function* showDelivery(caller: Caller, id: string, delivery: string): Tra
   return toDelivery(yield* findDelivery(caller, id, delivery))
 }
 
-/** Sends a delivery again, under the same id; one that is pending already, at once. */
+/** Sends a delivery again, under the same id. A pending delivery becomes due at once. */
 export function* replayDelivery(
   caller: Caller,
   id: string,
@@ -248,7 +249,6 @@ export function* replayDelivery(
   return toDelivery(yield* findDelivery(caller, id, delivery))
 }
 
-/** Sends a test event. */
 export function* testWebhook(
   caller: Caller,
   id: string,
@@ -267,14 +267,14 @@ function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   throw problem('webhook-not-found', 'You have no webhook with this id: GET /webhook lists those you have.')
 }
 
-/** Finds one to see what it has sent. */
+/** Finds a webhook for reading its deliveries. */
 function* findToRead(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   const webhook = yield* find(caller, id)
   if (webhook.everyone === 1) assertReader(caller)
   return webhook
 }
 
-/** Finds one to have something sent by it. */
+/** Finds a webhook for sending with it. */
 function* findToUse(
   caller: Caller,
   id: string,
@@ -288,7 +288,7 @@ function* findToUse(
   return { ...webhook, provenUntil: until }
 }
 
-/** What the caller may not see is not found: others' events, of a webhook that no longer gets them. */
+/** Others' events of a webhook that no longer gets them are 404. */
 function* findDelivery(caller: Caller, webhook: string, id: string): Transaction<deliveries.DeliveryRow> {
   const delivery = yield* deliveries.findDelivery(webhook, id)
   if (delivery && (delivery.ofOthers === 0 || caller.has(READ))) return delivery
@@ -298,14 +298,17 @@ function* findDelivery(caller: Caller, webhook: string, id: string): Transaction
   )
 }
 
-/** What it takes to see everyone's events. */
+/** The scope for everyone's events. */
 const READ = 'event:read'
 
 function assertReader(caller: Caller): void {
   if (!caller.has(READ)) throw insufficientScope(READ, "see everyone's events or have them sent")
 }
 
-/** Whether the caller proves that the webhook may get everyone's events: its owner, or an admin who says so. */
+/**
+ * Whether the caller proves the webhook's right to everyone's events: the caller is its owner, or
+ * an admin who states it.
+ */
 function proves(caller: Caller, { owner }: repository.WebhookRow, saysSo = false): boolean {
   return caller.has(READ) && (caller.id === owner || saysSo)
 }
@@ -342,7 +345,7 @@ function assertEnabled({ enabled }: repository.WebhookRow): void {
   )
 }
 
-/** A URL that may be sent to, in its normal form. */
+/** Checks that a URL may be sent to, and normalizes it. */
 function checkedUrl(text: string, destinations: Destinations): string {
   const url = URL.parse(text)
   const refusal = url === null ? 'is no URL' : destinations.refusal(url)

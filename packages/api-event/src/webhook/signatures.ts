@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
-/** Something that deliveries are signed with. */
+/** A secret that signs deliveries. */
 export interface Secret {
   /** `whsec_` and 32 bytes in base64. */
   readonly secret: string
-  /** When it no longer is, in epoch milliseconds; null for the one that is handed out. */
+  /** The end of its validity, in epoch milliseconds; null for the current one. */
   readonly until: number | null
 }
 
@@ -19,8 +19,8 @@ export const validAt = (secrets: readonly Secret[], now: number) =>
   secrets.filter(({ until }) => until === null || until > now)
 
 /**
- * The headers of Standard Webhooks 1.0: one signature for each secret. By Node's own HMAC, since that of the
- * published library is JavaScript, and holds everything up for milliseconds where an event is a large one.
+ * The headers of Standard Webhooks 1.0, with one signature per secret. Uses Node's HMAC: the
+ * published library computes it in JavaScript, which blocks for milliseconds on a large event.
  */
 export function signedHeaders(secrets: readonly Secret[], id: string, at: Date, body: string) {
   const seconds = Math.floor(at.getTime() / 1000)

@@ -2,10 +2,13 @@ import { type CloudEvent, newId, type Transaction, timestamp } from '@mortise/mo
 import { insertDelivery } from './deliveries.ts'
 import type { WebhookRow } from './repository.ts'
 
-/** The type of what is sent to try a webhook: sent once, whatever is answered. */
+/** The type of the test event. It is sent once, without retries. */
 export const TEST_TYPE = 'webhook.test'
 
-/** Writes a delivery of a test event. @returns its id */
+/**
+ * Creates a delivery of a test event.
+ * @returns the id of the delivery
+ */
 export function* insertTest(webhook: WebhookRow, now: number): Transaction<string> {
   const id = newId('event')
   const event: CloudEvent = {

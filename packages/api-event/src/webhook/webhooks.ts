@@ -10,24 +10,24 @@ import { disableUnproven } from './proof.ts'
 import { purgeDeleted } from './repository.ts'
 import { webhookRoutes } from './routes.ts'
 
-/** How many pending deliveries a webhook may have. */
+/** The most pending deliveries of a webhook. */
 const MOST_PENDING = 1_000
-/** How often is looked for webhooks that are behind and have room, which nobody has filled up, in milliseconds. */
+/** The interval of the search for webhooks that are behind and have room, in milliseconds. */
 const FILL_INTERVAL = 60_000
-/** Rows that are forgotten in one transaction at most. */
+/** The most rows to delete in one transaction. */
 const FORGOTTEN_AT_ONCE = 500
 
 export interface WebhookOptions {
   readonly clock?: Clock
   readonly resolve?: DestinationOptions['resolve']
-  /** How often it looks for what is due, in milliseconds. */
+  /** The interval of the search for due deliveries, in milliseconds. */
   readonly lookEvery?: number
   readonly mostPending?: number
 }
 
 /**
- * Registers webhooks: their routes, what writes a delivery for each event, and what sends it for as long as the module
- * serves.
+ * Registers webhooks: the routes, the event handler that creates deliveries, and the deliverer,
+ * which runs while the module serves.
  */
 export function webhooks(
   app: ModuleInstance,

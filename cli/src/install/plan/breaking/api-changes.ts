@@ -6,10 +6,10 @@ import { narrowings } from './narrowings.ts'
 import { responseLosses } from './response-losses.ts'
 import type { SchemaView } from './schema-view.ts'
 
-// No library: those that compare OpenAPI documents in this runtime read 3.0 alone, or are kept by nobody. What
-// callers of a module may rely on is compared here, and no more: descriptions, examples and headers are not.
+// Uses no library: the ones for this runtime read only OpenAPI 3.0, or have no maintainer. It
+// compares only what callers may rely on: not descriptions, examples or headers.
 
-/** What breaks by what two versions of a module serve, in routes that both have. */
+/** The breaking changes between two versions of a module, in routes that both have. */
 export function apiChanges(
   { id, routes }: Pick<Manifest, 'id' | 'routes'>,
   former: ProbeReport,
@@ -48,7 +48,7 @@ function accessOf({ access }: ProbeReport, id: string, route: string): string | 
   return same?.[1]
 }
 
-/** `public` and `caller` are open to everybody; a token with the scope `admin` has every other. */
+/** Everyone may use `public` and `caller` routes. The scope `admin` includes every other scope. */
 function tightened(old: string | undefined, now: string | undefined): string[] {
   if (old === undefined || now === undefined || old === now) return []
   if (now === 'public' || now === 'caller') return []
@@ -60,7 +60,7 @@ function inputChanges(old: OperationView, now: OperationView): string[] {
 }
 
 function parameterChanges(old: OperationView, now: OperationView): string[] {
-  // Of the path they are told by their order.
+  // Path parameters are matched by position.
   const named = ({ operation: { parameters = [] } }: OperationView) =>
     parameters.map((parameter, index) => ({
       ...parameter,
@@ -92,7 +92,7 @@ function bodyChanges(old: OperationView, now: OperationView): string[] {
   return [...needed, ...media]
 }
 
-/** Of answers to what succeeds: a problem that does not happen any more is missed by nobody. */
+/** Compares only success responses: a problem that no longer occurs breaks nothing. */
 function answerChanges(old: OperationView, now: OperationView): string[] {
   const successes = Object.entries(old.operation.responses).filter(([status]) => /^[23]/.test(status))
   return successes.flatMap(([status, { content = {} }]) => {

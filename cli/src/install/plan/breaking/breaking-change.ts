@@ -1,4 +1,4 @@
-/** Stable, for programs; docs/writing-a-module.md says what each is. */
+/** Stable, for programs. docs/writing-a-module.md explains each one. */
 export const breakingCodes = [
   'route-removed',
   'contract-changed',
@@ -10,7 +10,9 @@ export const breakingCodes = [
   'answer-changed',
 ] as const
 
-/** Something that whoever uses a module may have relied on, and that another version of it does not keep. */
+/**
+ * Something that users of a module may have relied on, and that the other version does not keep.
+ */
 export interface BreakingChange {
   readonly module: string
   readonly code: (typeof breakingCodes)[number]

@@ -5,7 +5,7 @@ import type { BreakingChange } from './breaking-change.ts'
 
 type Described = Pick<ModulePackage, 'manifest' | 'settingsSchema'>
 
-/** What breaks by the manifests alone: routes, contracts, events and settings that go. */
+/** The breaking changes in the manifests alone: removed routes, contracts, events and settings. */
 export function manifestChanges(former: Described, next: Described): BreakingChange[] {
   const module = next.manifest.id
   const gone = (code: BreakingChange['code'], names: readonly string[], what: string): BreakingChange[] =>
@@ -20,13 +20,13 @@ export function manifestChanges(former: Described, next: Described): BreakingCha
   ]
 }
 
-/** Of parameters the name is the module's own affair. */
+/** The names of parameters do not matter. */
 function removedRoutes(former: Described, next: Described): string[] {
   const shapes = next.manifest.routes.map(shapeOf)
   return former.manifest.routes.filter((route) => !shapes.includes(shapeOf(route)))
 }
 
-/** Who asked for `^1.2.0` is content with any later 1.x. */
+/** A module that requires `^1.2.0` accepts any later 1.x. */
 function contractChanges(former: Described, next: Described): string[] {
   const offered = next.manifest.provides ?? {}
   return Object.entries(former.manifest.provides ?? {}).flatMap(([contract, version]) => {

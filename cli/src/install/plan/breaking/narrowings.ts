@@ -12,12 +12,12 @@ import {
 
 const least = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
 const most = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
-/** Where they differ, nobody can tell which of them takes more. */
+/** Keywords whose values cannot be compared. */
 const opaque = ['pattern', 'format', 'multipleOf', 'patternProperties', 'not']
 
 /**
- * What `next` refuses of what `former` takes, in words that follow `what`: `the body has to have "text" now`. What
- * cannot be compared, such as two patterns, counts as narrower where it differs.
+ * What `former` accepts and `next` rejects, in words that follow `what`: `the body has to have
+ * "text" now`. A difference that cannot be compared, such as two patterns, counts as narrower.
  */
 export function narrowings(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
   // A schema may refer to itself.
@@ -82,7 +82,7 @@ function lostRange(old: JsonSchema, now: JsonSchema): string[] {
   ].map((keyword) => `has ${keyword} ${now[keyword]} now (${old[keyword] ?? 'none'} before)`)
 }
 
-/** Nothing is shorter than 0. */
+/** A minimum length of 0 is no limit. */
 const isNoLimit = (keyword: string, schema: JsonSchema) => keyword !== 'minimum' && schema[keyword] === 0
 
 function lostFreedom(old: JsonSchema, now: JsonSchema): string[] {

@@ -2,7 +2,7 @@ import { breaking } from '../../../failures/index.ts'
 import type { Plan } from '../module-plan.ts'
 
 /**
- * Refuses what breaks callers or other modules.
+ * Rejects changes that break callers or other modules.
  * @throws {Failure} `breaking`
  */
 export function refuseBreaking(plans: readonly Plan[]): void {
@@ -11,7 +11,7 @@ export function refuseBreaking(plans: readonly Plan[]): void {
   throw breaking({ names })
 }
 
-/** `api-cart 1.1.0 and api-purchase 2.0.0`; empty where nothing breaks. */
+/** `api-cart 1.1.0 and api-purchase 2.0.0`; empty if there is no breaking change. */
 export const namesOfBreaking = (plans: readonly Plan[]) =>
   plans
     .filter((plan) => plan.breaking.length > 0)

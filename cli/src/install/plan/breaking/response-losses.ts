@@ -2,8 +2,8 @@ import type { JsonSchema } from '@mortise/host'
 import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesOf } from './schema-view.ts'
 
 /**
- * What a caller finds in an answer by `former` and perhaps not by `next`: fields that go or may be missing, and
- * values that may be of another type. A further value of an enum is none: callers expect such.
+ * What callers find in a response by `former`, and may miss by `next`: removed or optional fields,
+ * and values of another type. A new enum value is no loss, because callers expect new values.
  */
 export function responseLosses(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
   // A schema may refer to itself.
@@ -37,7 +37,7 @@ function newTypes(olds: readonly JsonSchema[], news: readonly JsonSchema[]): str
   return [...new Set(after.flat())].filter((type) => !isKnown(type)) as string[]
 }
 
-/** The alternative that has fields or items, where there is one. */
+/** The only alternative with fields or items, if there is one. */
 function soleObject(schemas: readonly JsonSchema[]): JsonSchema | undefined {
   const deep = schemas.filter(({ properties, items }) => properties !== undefined || items !== undefined)
   return deep.length === 1 ? deep[0] : undefined

@@ -1,12 +1,12 @@
 import type { JsonSchema, OpenapiDocument } from '@mortise/host'
 
-/** A schema of a document, and what its references lead to. */
+/** A schema and the document that its references point into. */
 export interface SchemaView {
   readonly schema: JsonSchema
   readonly document: OpenapiDocument
 }
 
-/** The schemas one of which a value has to fit: references followed, `allOf` merged. */
+/** The alternative schemas of a value, with references followed and `allOf` merged. */
 export function alternatives({ schema, document }: SchemaView): JsonSchema[] {
   const { anyOf, oneOf, ...rest } = merged(followed(schema, document), document)
   const choices = (anyOf ?? oneOf) as JsonSchema[] | undefined
@@ -16,7 +16,7 @@ export function alternatives({ schema, document }: SchemaView): JsonSchema[] {
   )
 }
 
-/** What is inside of a schema, in the same document. */
+/** An inner schema of the same document. */
 export const inside = (view: SchemaView, schema: unknown): SchemaView => ({
   schema: (schema ?? {}) as JsonSchema,
   document: view.document,
@@ -26,12 +26,12 @@ export const propertiesOf = ({ properties = {} }: JsonSchema) => properties as R
 
 export const requiredOf = ({ required = [] }: JsonSchema) => required as string[]
 
-/** The values that are allowed, where they are listed. */
+/** The allowed values, if the schema lists them. */
 export function valuesOf(schema: JsonSchema): unknown[] | undefined {
   return 'const' in schema ? [schema.const] : (schema.enum as unknown[] | undefined)
 }
 
-/** The JSON types that are allowed; undefined where any is. */
+/** The allowed JSON types; undefined if all are allowed. */
 export function typesOf(schema: JsonSchema): string[] | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   return valuesOf(schema)?.map(typeOfValue)

@@ -1,16 +1,18 @@
 import type { Column, Table } from '@mortise/host'
 import type { BreakingChange } from './breaking-change.ts'
 
-/** What an upgrade does to the tables of a module: null where there is none, before or after. */
+/**
+ * The change of a module's table by an upgrade. Null means that it does not exist before, or after.
+ */
 export interface TableChange {
   readonly table: string
-  /** Null where the whole table comes or goes. */
+  /** Null if the whole table is added or dropped. */
   readonly column: string | null
   readonly from: string | null
   readonly to: string | null
 }
 
-/** What the migrations of the next version make otherwise than those of the former. */
+/** The differences between the tables of two versions. */
 export function tableChanges(former: readonly Table[], next: readonly Table[]): TableChange[] {
   return pairs(former, next).flatMap(({ name, was, is }): TableChange[] => {
     if (!was || !is) {
@@ -23,8 +25,8 @@ export function tableChanges(former: readonly Table[], next: readonly Table[]): 
 }
 
 /**
- * What statements of the former version cannot do any more: its writing routes are not asked in the probe. Whether it
- * has such statements is not known.
+ * Changes that may break statements of the former version. The probe does not call its writing
+ * routes, so whether it has such statements is unknown.
  */
 export function contractions(module: string, changes: readonly TableChange[]): BreakingChange[] {
   return changes.flatMap(({ table, column, from, to }): BreakingChange[] => {

@@ -7,7 +7,7 @@ import { checkContracts } from './contracts.ts'
 import { checkHostRange, checkPeers } from './host-range.ts'
 
 /**
- * Checks, from their files alone, that modules may serve beside the others.
+ * Checks, from their files alone, that modules can serve beside the others.
  * @throws {Failure} refused
  */
 export function checkModules(

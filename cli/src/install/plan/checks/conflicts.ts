@@ -1,7 +1,7 @@
 import type { ModulePackage } from '@mortise/host'
 import { conflict, type Failure } from '../../../failures/index.ts'
 
-/** What modules that serve together may not share. */
+/** Rejects what modules that serve together must not share. */
 export function checkConflicts(fresh: readonly ModulePackage[], all: readonly ModulePackage[]): void {
   for (const module of fresh) {
     if (module.manifest.id === 'host') throw conflictOf(module, 'its id is what the host calls itself')
@@ -10,7 +10,7 @@ export function checkConflicts(fresh: readonly ModulePackage[], all: readonly Mo
   }
 }
 
-/** Paths of the host, whatever the method: the path itself and all below it. */
+/** Paths of the host, for all methods: the path itself and everything below it. */
 const hostPaths = ['/', '/docs', '/guest', '/health', '/idempotency', '/metrics', '/openapi.json']
 
 function checkRoute(module: ModulePackage, route: string, all: readonly ModulePackage[]): void {
@@ -26,7 +26,7 @@ function checkRoute(module: ModulePackage, route: string, all: readonly ModulePa
   }
 }
 
-/** A route without the names of its parameters: `/x/:id` and `/x/:other` are one. */
+/** A route without the names of its parameters: `/x/:id` and `/x/:other` are the same. */
 export function shapeOf(route: string): string {
   return route.replace(/:\w+/g, ':')
 }
@@ -48,7 +48,7 @@ function checkTables(module: ModulePackage, all: readonly ModulePackage[]): void
   }
 }
 
-/** Whether one prefix owns tables of the other: "cart" owns cart and cart_*. */
+/** Whether one prefix includes the other: "cart" owns cart and cart_*. */
 function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}_`) || b.startsWith(`${a}_`)
 }

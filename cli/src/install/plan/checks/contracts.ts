@@ -7,12 +7,12 @@ import {
   type Failure,
 } from '../../../failures/index.ts'
 
-/** A contract that a module requires and nobody among `all` provides. */
+/** A required contract that no module of `all` provides. */
 export interface MissingContract {
   readonly module: string
   readonly contract: string
   readonly range: string
-  /** Who provides it in a version that is not in the range. */
+  /** The modules that provide a version outside the range. */
   readonly others: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export function missingContracts(all: readonly ModulePackage[]): MissingContract
   )
 }
 
-/** Every contract that a module requires is provided once, by one that is, or is being, installed. */
+/** Checks that every required contract has exactly one provider, installed or about to be. */
 export function checkContracts(all: readonly ModulePackage[]): void {
   const missing = missingContracts(all)[0]
   if (missing) throw missingFailure(missing)

@@ -4,7 +4,7 @@ import { hostRange, peerMissing, peerRange } from '../../../failures/index.ts'
 import { type HostPackage, ownHost, providedVersion } from '../../../store/host-package.ts'
 import type { PackageJson } from '../../../store/package-json.ts'
 
-/** The host is one that the module runs on. */
+/** Checks that the module runs on the host. */
 export function checkHostRange({ manifest }: ModulePackage, { version }: HostPackage = ownHost): void {
   if (isInHostRange(manifest.host, version)) return
   throw hostRange({ id: manifest.id, range: manifest.host, version })
@@ -14,11 +14,11 @@ export function checkHostRange({ manifest }: ModulePackage, { version }: HostPac
 export interface Peer {
   readonly name: string
   readonly range: string
-  /** The version that the host lends; null where it does not. */
+  /** The version that the host provides; null if it provides none. */
   readonly lent: string | null
 }
 
-/** The peers of a module, without optional ones that the host does not lend. */
+/** The peers of a module, without optional ones that the host does not provide. */
 export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] {
   return Object.entries(json.peerDependencies ?? {}).flatMap(([name, range]): Peer[] => {
     const lent = providedPackages.includes(name) ? providedVersion(host, name) : undefined
@@ -27,7 +27,7 @@ export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] 
   })
 }
 
-/** The host lends every peer, in its range. */
+/** Checks that the host provides every peer, in its range. */
 export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
   for (const { name, range, lent } of peersOf(json, host)) {
     if (lent === null) {
@@ -39,7 +39,9 @@ export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void
   }
 }
 
-/** What a host would have to be for a module to run on it: `host ^1.0.0`; undefined where it does. */
+/**
+ * The host or peer that the module needs: `host ^1.0.0`; undefined if the module runs on this host.
+ */
 export function missingOf(
   { manifest }: ModulePackage,
   json: PackageJson,

@@ -3,7 +3,10 @@ import { hostLeavesModules } from '../../../failures/index.ts'
 import type { HostPlan } from '../host-plan.ts'
 import { checkNotRequired } from './not-required.ts'
 
-/** The modules to switch off for a host. @throws {Failure} where that was not asked for, or others require them */
+/**
+ * The modules to disable for a host.
+ * @throws {Failure} if that was not requested, or other modules require them
+ */
 export async function modulesToDisable(
   { to, outside }: HostPlan,
   lock: Lock,

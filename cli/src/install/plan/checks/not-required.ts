@@ -4,10 +4,9 @@ import { readInstalled } from '../../../store/installed-packages.ts'
 import { missingContracts } from './contracts.ts'
 
 /**
- * Checks that no module that stays active requires a contract of those that go. Only what this makes missing
- * stands in the way, not what was missing before.
- *
- * @param what what is to become of them, for the message
+ * Checks that no active module requires a contract of the modules that leave. Contracts that were
+ * missing before do not count.
+ * @param what the change of these modules, for the message
  * @throws {Failure} refused
  */
 export async function checkNotRequired(
@@ -34,7 +33,7 @@ export async function checkNotRequired(
   throw required({ names: going.join(', '), what, module: caused.module, contract: caused.contract })
 }
 
-/** A module whose folder is gone from the store cannot serve, so it requires nothing. */
+/** A module whose folder is missing from the store cannot serve, so it requires nothing. */
 async function readable(directory: string, entries: [string, Lock['modules'][string]][]) {
   const active = entries.filter(([, { enabled }]) => enabled)
   const read = await Promise.allSettled(active.map(([id, locked]) => readInstalled(id, locked, directory)))
