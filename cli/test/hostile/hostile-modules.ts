@@ -244,7 +244,7 @@ export const hostileModules: Corpus = {
   }),
   'rows without end': module(
     'migration-failed',
-    /database or disk is full|did not finish/,
+    /database or disk is full|did not end/,
     migration(
       'CREATE TABLE hello AS WITH RECURSIVE more(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM more) SELECT randomblob(1000000) AS filler FROM more;',
     ),
