@@ -1,6 +1,7 @@
 /**
- * Everything in the schema of the session, and what the present transaction has made elsewhere. `sql` is whatever
- * changes when the object does. What PostgreSQL makes by itself, such as the triggers behind foreign keys, is left out.
+ * Everything in the schema of the session, and what the current transaction has created elsewhere.
+ * `sql` changes whenever the object does. Leaves out what PostgreSQL creates itself, such as the
+ * triggers behind foreign keys.
  */
 export const CATALOG = `
 WITH own AS (SELECT oid FROM pg_namespace WHERE nspname = current_schema()),

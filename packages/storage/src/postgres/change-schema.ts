@@ -22,8 +22,9 @@ export const queryOn =
   }
 
 /**
- * Does `work` in one transaction, alone among all hosts of the application: all of it, or nothing.
- * @throws {DatabaseError} `busy` where another host is at it, or where a table is in use for long: nothing has happened
+ * Runs `work` in one transaction, alone among all hosts of the application: all or nothing.
+ * @throws {DatabaseError} `busy` if another host changes the schema, or a table stays in use for
+ * long: nothing has happened
  */
 export async function changeSchema<Result>(
   client: Client,
@@ -33,9 +34,9 @@ export async function changeSchema<Result>(
   await query('BEGIN')
   let result: Result
   try {
-    // A host that is stopped in the midst of it keeps the others out for less than they wait.
+    // If a host stops in the middle, it blocks the others for less time than they wait.
     await query(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
-    // Another host may have much to do; a table that is in use makes others wait as well.
+    // Another host may have much work; waiting for a table in use blocks others as well.
     await query(`SET LOCAL lock_timeout = '60s'`)
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || current_schema(), 0))`)
     await query(`SET LOCAL lock_timeout = '3s'`)
@@ -52,7 +53,7 @@ export async function changeSchema<Result>(
   return result
 }
 
-/** Takes steps in the transaction that is open; without one each is by itself. */
+/** Runs steps in the open transaction; without one each step commits by itself. */
 export const runSteps = <Result>(query: Query, steps: SchemaSteps<Result>): Promise<Result> =>
   driveAsync(
     steps,

@@ -1,12 +1,12 @@
 import type { Client } from 'pg'
 import { hangUp } from './close-client.ts'
 
-/** Node's codes for a certificate whose authority is not known. */
+/** Node's codes for a certificate of an unknown authority. */
 const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
 
 /**
  * @param timeout of each of its two steps, in milliseconds
- * @throws {Error} where the server cannot be reached or trusted, or is a standby
+ * @throws {Error} if the server is unreachable, untrusted or a standby
  */
 export async function connect(client: Client, timeout: number): Promise<void> {
   try {
@@ -25,7 +25,7 @@ export async function connect(client: Client, timeout: number): Promise<void> {
   }
 }
 
-/** @throws {Error} for a standby: it takes no writes, and what it shows may be late */
+/** @throws {Error} for a standby: it accepts no writes, and its data may be stale */
 async function assertWritable(client: Client, timeout: number): Promise<void> {
   const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: timeout }
   const { rows } = await client.query(question)

@@ -1,36 +1,37 @@
-/** For how long no more connections are tried after one was refused, in milliseconds. */
+/** How long no new connections are tried after a refused one, in milliseconds. */
 const HOLD_MS = 2_000
-/** The fewest that a host can do with: one for reads, one for transactions. */
+/** The fewest that a host needs: one for reads, one for transactions. */
 const FEWEST = 2
 
 /**
- * How many lasting connections a host may have. Where the server refuses one, the host makes do with those that it has
- * for a while, less one: so others find room now and then, a command or a host that starts.
+ * The number of lasting connections that a host may have. After the server refuses one, the host
+ * keeps its current number less one for a while, which leaves room for a command or a host that
+ * starts.
  */
 export class Room {
   readonly #size: number
   #held = 0
   #until = 0
 
-  /** @param size how many there are at most, from 2 */
+  /** @param size the largest number, at least 2 */
   constructor(size: number) {
     this.#size = size
   }
 
-  /** How many of them are for single reads. */
+  /** The number of them for single reads. */
   get readers(): number {
     return Math.max(1, Math.floor(this.#limit / 4))
   }
 
-  /** How many of them are for transactions. */
+  /** The number of them for transactions. */
   get transactions(): number {
     return this.#limit - this.readers
   }
 
-  /** The server has refused one more beside so many. */
+  /** Called when the server refuses a connection while this many are open. */
   refused(open: number): void {
     this.#held = Math.max(FEWEST, open - 1)
-    // Several hosts do not all knock at once.
+    // Random, so that several hosts do not retry at once.
     this.#until = performance.now() + HOLD_MS * (0.75 + Math.random() / 2)
   }
 

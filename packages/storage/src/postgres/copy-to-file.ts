@@ -23,18 +23,19 @@ import { readRows } from './read-rows.ts'
 import { readCounted, readTables } from './tables.ts'
 
 /**
- * Writes a SQLite file with the schema, the ledger and the rows of the session's schema as of one moment, while it is
- * read and written; and beside them what only PostgreSQL has, so that it comes back there as it was. Rows are in
- * memory by the thousand, and are written within fractions of a millisecond each.
+ * Writes a SQLite file with the schema, the ledger and the rows of the session's schema as of one
+ * moment, while the database is in use, plus the parts that only PostgreSQL has, so that a restore
+ * there is exact. Holds thousands of rows in memory, and writes in blocks of fractions of a
+ * millisecond.
  *
- * @throws {Error} where it cannot be written; nothing is left then
+ * @throws {Error} if it cannot be written; nothing is left then
  */
 export async function copyToFile(client: Client, file: string): Promise<void> {
   const query = queryOn(client)
   await writeDatabase(file, async (temporary) => {
     const database = openDatabase(temporary)
     try {
-      // Nobody reads it before it is whole.
+      // Nobody reads the file before it is complete.
       for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'trusted_schema = OFF']) {
         database.pragma(pragma)
       }
@@ -52,7 +53,7 @@ export async function copyToFile(client: Client, file: string): Promise<void> {
 
 async function copyAll(client: Client, query: Query, database: SqliteDatabase.Database): Promise<void> {
   const tables = await readTables(query)
-  // What is read later must still be there, and as it is now.
+  // Locks the tables, so that later reads find them unchanged.
   const names = tables.map(({ name }) => quoted(name))
   if (names.length > 0) await query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
   const ledger = await readLedger(query)
@@ -81,10 +82,13 @@ async function copyAll(client: Client, query: Query, database: SqliteDatabase.Da
   database.exec('COMMIT')
 }
 
-/** A running host serves between. */
+/** A running host serves in between. */
 const ROWS_PER_TURN = 100
 
-/** Indexes are made faster when the rows are there; triggers would act on them. @returns what makes them again */
+/**
+ * Indexes are built faster after the rows; triggers would act on the rows.
+ * @returns statements that create them again
+ */
 function takeAwayIndexes(database: SqliteDatabase.Database): string[] {
   const objects = database
     .prepare(
@@ -96,7 +100,7 @@ function takeAwayIndexes(database: SqliteDatabase.Database): string[] {
   return objects.map(({ sql }) => sql)
 }
 
-/** The table of the same name, emptied, where it has the same columns; else one aside. */
+/** The emptied table of the same name if it has the same columns; otherwise an additional table. */
 function placeFor(database: SqliteDatabase.Database, { name, columns }: PortableTable): string {
   const isThere = tableNames(database).includes(name)
   if (isThere) database.exec(`DELETE FROM ${quoted(name)}`)
@@ -108,7 +112,7 @@ function placeFor(database: SqliteDatabase.Database, { name, columns }: Portable
   return aside
 }
 
-/** AUTOINCREMENT goes on where the sequence was. */
+/** AUTOINCREMENT continues from the sequence. */
 function countOn(database: SqliteDatabase.Database, counted: ReadonlyMap<string, string>): void {
   const isCounting = database.prepare(
     `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND sql LIKE '%AUTOINCREMENT%'`,

@@ -2,11 +2,11 @@ import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import { DatabaseError as ServerError } from 'pg'
 import { shortened } from '../port/errors.ts'
 
-/** Nothing was committed, and the same transaction may pass when it is run again. */
+/** Nothing was committed, and a retry of the same transaction may succeed. */
 export class RetriableError extends DatabaseError {
-  /** Whether its connection is of no more use. */
+  /** Its connection is no longer usable. */
   readonly lost: boolean
-  /** Whether a prepared statement no longer fits the schema. */
+  /** A prepared statement no longer fits the schema. */
   readonly stale: boolean
 
   constructor(kind: 'busy' | 'unavailable', message: string, cause: unknown, stale = false) {
@@ -16,7 +16,10 @@ export class RetriableError extends DatabaseError {
   }
 }
 
-/** Whether a connection had better not be used again: it is broken, or has prepared what no longer fits the schema. */
+/**
+ * Whether a connection should not be used again: it is broken, or has prepared statements that no
+ * longer fit the schema.
+ */
 export const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
 
 /** By SQLSTATE. */
@@ -26,7 +29,7 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   '23001': 'foreign-key',
   '23514': 'check',
   '23502': 'not-null',
-  // Too long for statement_timeout or lock_timeout; too many connections.
+  // Exceeded statement_timeout or lock_timeout; too many connections.
   '57014': 'busy',
   '55P03': 'busy',
   '53300': 'busy',
@@ -34,7 +37,7 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   '53100': 'full',
 }
 
-/** What the server or the driver threw, in the words of no engine. */
+/** Converts an error of the server or the driver to an engine-independent one. */
 export function toDatabaseError(error: unknown, text: string): Error {
   const { message } = error as Error
   const where = `, in: ${shortened(text)}`
@@ -60,17 +63,20 @@ export function toDatabaseError(error: unknown, text: string): Error {
   return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
 }
 
-/** What a BEGIN that failed means: nothing is wrong with it, so a server that refuses it has become a standby. */
+/**
+ * Interprets a failed BEGIN: the statement itself is right, so a server that refuses it has become
+ * a standby.
+ */
 export function toBeginError(error: unknown): Error {
   const known = toDatabaseError(error, 'BEGIN')
   if (known instanceof RetriableError) return known
   return new RetriableError('unavailable', `the server takes no transactions: ${known.message}`, error)
 }
 
-/** The driver's own words for a connection that was found broken before anything went out on it. */
+/** The driver's message for a connection that broke before anything was sent. */
 const NEVER_SENT = /\bis not queryable$/
 
-/** What a COMMIT that failed means. */
+/** Interprets a failed COMMIT. */
 export function toCommitError(error: unknown): Error {
   const known = toDatabaseError(error, 'COMMIT')
   const isSent = !NEVER_SENT.test((error as Error).message)
@@ -82,11 +88,16 @@ export function toCommitError(error: unknown): Error {
   )
 }
 
-/** A schema change met a prepared statement: its plan's columns have changed, or a pooler has handed out another session. */
+/**
+ * A prepared statement after a schema change: its plan's columns have changed, or a pooler has
+ * switched the session.
+ */
 const isStale = ({ code, message }: ServerError) =>
   code === '26000' || (code === '0A000' && message.includes('cached plan'))
 
-/** The session has ended: connection errors, a shutdown or crash of the server, idle for too long. */
+/**
+ * The session has ended: connection errors, a shutdown or crash of the server, idle for too long.
+ */
 const isLost = ({ code = '', severity }: ServerError) =>
   code.startsWith('08') ||
   code.startsWith('57P') ||

@@ -7,7 +7,10 @@ import { quoted } from '../port/quoted.ts'
 import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
 import { CATALOG } from './catalog.ts'
 
-/** What is remembered of a migration here: also what it is on SQLite, where modules are tried before they are installed. */
+/**
+ * A ledger entry with its form on SQLite too, since modules are probed on SQLite before their
+ * installation.
+ */
 export interface PostgresLedgerEntry extends LedgerEntry {
   readonly tables: string
   readonly up: string
@@ -15,12 +18,12 @@ export interface PostgresLedgerEntry extends LedgerEntry {
   readonly sqliteDown: string | null
 }
 
-/** A migration on this engine, and what it is on SQLite. */
+/** A migration for PostgreSQL, with its form for SQLite. */
 export interface PortableMigration extends MigrationFile {
   readonly sqlite: MigrationFile
 }
 
-/** PostgreSQL as migrations see it. It looks after keys by itself. */
+/** PostgreSQL checks foreign keys itself. */
 export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
   ledger: {
     create: `
@@ -65,7 +68,7 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
     const refuse = (reason: string) =>
       `the tables of ${module} cannot be dropped: ${reason}. Purge first what needs them`
     const tables = named('table')
-    // All at once, so that those that refer to each other do not stand in each other's way.
+    // All in one statement, so that mutual references do not block the drop.
     for (const [kind, names] of [
       ['VIEW', named('view')],
       ['TABLE', tables],

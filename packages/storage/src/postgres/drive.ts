@@ -4,14 +4,19 @@ import { generatorOf } from '../port/generator-of.ts'
 import { RetriableError } from './database-error.ts'
 import type { Session } from './session.ts'
 
-/** The generator has caught the error of a statement and goes on, which takes a savepoint before each. */
+/**
+ * The generator has caught the error of a statement and continues, which requires a savepoint
+ * before each statement.
+ */
 export class NeedsSavepoints extends Error {}
 
 /**
- * Runs a generator to its end, on a session whose transaction `begin` opens before the first statement. The error of
- * a statement is thrown into the generator, which may go on: not so where it can pass when all is run again.
+ * Runs a generator to its end, on a session whose transaction `begin` opens before the first
+ * statement. The error of a statement is thrown into the generator, which may continue, unless a
+ * retry of the whole transaction can succeed.
  *
- * @throws {NeedsSavepoints} where `savepoints` is false and the generator goes on after an error: run it again with them
+ * @throws {NeedsSavepoints} if `savepoints` is false and the generator continues after an error:
+ * run it again with them
  */
 export async function drive<Result>(
   session: Session,

@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from 'pg'
 
-/** How long after a connection has broken, or could not be made, another is tried, in milliseconds. */
+/** The pause before the next connection after a broken or failed one, in milliseconds. */
 const PAUSE_MS = 1_000
 
-/** A connection that is told what is notified on one channel. What is notified while there is none is missed. */
+/** A connection that listens on one channel. Notifications without a connection are missed. */
 export class Listener {
   readonly #closed = new AbortController()
   readonly #listening: Promise<void>
   #client: Client | undefined
 
-  /** @param connect makes a connection that is the caller's alone */
+  /** @param connect makes a connection for exclusive use */
   constructor(connect: () => Promise<Client>, channel: string, hear: (payload: string | undefined) => void) {
     this.#listening = this.#listen(connect, channel, hear)
   }
@@ -38,7 +38,7 @@ export class Listener {
         await client.query(`LISTEN ${channel}`)
         await ended
       } catch {
-        // Whoever asks the server something hears why it cannot be reached.
+        // Other calls to the server report why it is unreachable.
       }
       this.#client = undefined
       await pause(PAUSE_MS, undefined, { signal, ref: false }).catch(() => {})

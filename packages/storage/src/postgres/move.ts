@@ -11,9 +11,10 @@ import { applyEntries, type SourceFile, withSource } from './restore-rows.ts'
 import { advanceCounters, loosen, readTables } from './tables.ts'
 import { withConnection } from './with-connection.ts'
 
-// A SQLite database moves into a schema of PostgreSQL. While it is under way the schema has a table `mortise_move`, with
-// which no host opens it: killed at any moment, what is there is no application, and the next attempt goes on with it.
-// Verified, it is one; the table goes when a host opens it, which the configuration has named it to by then.
+// A SQLite database moves into a schema of PostgreSQL. During the move the schema has a table
+// `mortise_move`, with which no host opens it: after a crash at any moment it holds no application,
+// and the next attempt continues. Verified, it is one; the first host that opens it drops the
+// table, after the configuration names it.
 
 const MARK = `
 CREATE TABLE mortise_move (
@@ -26,17 +27,18 @@ export interface MoveOptions {
   /** The SQLite file. A host may serve from it. */
   readonly file: string
   readonly url: string
-  /** The migrations of all packages at hand, of any version. */
+  /** The migrations of all available packages, of any version. */
   readonly sets: readonly MigrationSet[]
-  /** Names the application: an attempt of another one is not gone on with. */
+  /** Identifies the application: an attempt of another one is not continued. */
   readonly source: string
-  /** Tables that each database has rows of its own in. */
+  /** Tables with rows that belong to one database. */
   readonly kept?: readonly string[]
 }
 
 /**
- * Prepares the schema, or takes up an attempt that was killed, and hands it to `work`. One at a time.
- * @throws {MigrationError} where it is somebody's already, or a migration has no form for PostgreSQL; nothing has changed
+ * Prepares the schema, or continues a killed attempt, and passes it to `work`. One at a time.
+ * @throws {MigrationError} if it belongs to another application, or a migration has no form for
+ * PostgreSQL; nothing has changed
  * @throws {StorageUnreachableError}
  */
 export async function withMove<Result>(
@@ -55,7 +57,7 @@ export async function withMove<Result>(
   )
 }
 
-/** A move that is under way. */
+/** A move in progress. */
 export class Move {
   readonly #origin: SourceFile
   readonly #reader: Client
@@ -70,8 +72,8 @@ export class Move {
   }
 
   /**
-   * Walks through all tables once, and makes those of the target equal: see `reconcile`.
-   * @throws {MigrationError} naming a row that PostgreSQL cannot have
+   * Compares all tables once, and makes those of the target equal: see `reconcile`.
+   * @throws {MigrationError} that names a row that PostgreSQL cannot store
    */
   async pass(): Promise<Reconciled[]> {
     const done: Reconciled[] = []
@@ -80,8 +82,8 @@ export class Move {
   }
 
   /**
-   * The same while nothing is written: each table until nothing had to be mended, so that every row was read on both
-   * sides and found the same.
+   * The same while writes are paused: repeats each table until nothing was mended, so that every
+   * row was read on both sides and found equal.
    * @throws {MigrationError}
    */
   async verify(): Promise<Reconciled[]> {
@@ -95,7 +97,10 @@ export class Move {
     return done
   }
 
-  /** Makes the target an application. @throws {DatabaseError} where a foreign key does not hold */
+  /**
+   * Makes the target an application.
+   * @throws {DatabaseError} if a foreign key does not hold
+   */
   async finish(): Promise<void> {
     await inTransaction(this.#query, async () => {
       const { rows } = await this.#query('SELECT finish FROM mortise_move')
@@ -105,7 +110,7 @@ export class Move {
     })
   }
 
-  /** To be called once the configuration names the target. */
+  /** Call it once the configuration names the target. */
   async settle(): Promise<void> {
     await this.#query('DROP TABLE mortise_move')
   }
@@ -114,7 +119,7 @@ export class Move {
     await this.#reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     try {
       const done = await reconcile(this.#origin.database, { reader: this.#reader, query: this.#query }, pair)
-      // Until the server gets to it by itself it would plan as for an empty table.
+      // Until the server's own ANALYZE the planner would assume an empty table.
       if (done.mended > 0) await this.#query(`ANALYZE ${quoted(pair.table.name)}`)
       return done
     } finally {
@@ -123,7 +128,7 @@ export class Move {
   }
 }
 
-/** Held until the connection ends. A command that was killed has it until its server process notices. */
+/** Held until the connection ends. After a kill the lock lasts until the server process notices. */
 async function lock(query: Query, schema: string): Promise<void> {
   await query(`SET lock_timeout = '60s'`)
   await query(`SELECT pg_advisory_lock(hashtextextended('mortise move ' || $1, 0))`, [schema])
@@ -163,7 +168,7 @@ async function prepare(
   return pairs
 }
 
-/** Whether there is an attempt to go on with. One that was made from another schema is thrown away. */
+/** Whether there is an attempt to continue. One from another schema is dropped. */
 async function takenUp(
   query: Query,
   name: string,

@@ -9,9 +9,12 @@ import type { PostgresAddress } from './postgres-url.ts'
 const OLDEST_VERSION = 14
 
 export interface PostgresOptions {
-  /** Whether a schema that is missing is made. */
+  /** Creates a missing schema. */
   readonly create: boolean
-  /** For tests: runs every transaction twice, the first time undone, so that side effects beyond statements show. */
+  /**
+   * For tests: runs every transaction twice and rolls the first run back, which reveals side
+   * effects beyond statements.
+   */
   readonly rehearse: boolean
   readonly outbox: Outbox | undefined
   readonly observer: StorageObserver | undefined
@@ -20,8 +23,8 @@ export interface PostgresOptions {
 /**
  * Opens the database of one host of an application; others may have it open as well.
  *
- * @throws {StorageUnreachableError} saying why it cannot be used
- * @throws {NoDatabaseError} where there is no schema and none is to be made
+ * @throws {StorageUnreachableError} that says why it cannot be used
+ * @throws {NoDatabaseError} if the schema is missing and must not be created
  */
 export async function openPostgres(place: PostgresAddress, options: PostgresOptions): Promise<Storage> {
   const connections = new Connections(place)
@@ -42,18 +45,18 @@ async function prepare(client: Client, { schema, name }: PostgresAddress, create
   const { present, moving } = await stateOf(client, schema)
   if (present && !moving) return
   if (!present && !create) throw new NoDatabaseError(`${name} is missing`)
-  // Several hosts may start at once, and IF NOT EXISTS does not keep two of them from making the same.
+  // Several hosts may start at once, and IF NOT EXISTS does not prevent a conflict.
   await client.query('BEGIN')
   await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mortise ' || $1, 0))`, [schema])
   const now = await stateOf(client, schema)
-  // It asks for the right to create schemas even where there is nothing to create.
+  // It requires the right to create schemas even for an existing one.
   if (!now.present) await client.query(`CREATE SCHEMA ${schema}`)
   if (now.moving) await takeOver(client)
   await client.query('COMMIT')
 }
 
 async function stateOf(client: Client, schema: string): Promise<{ present: boolean; moving: boolean }> {
-  // From the catalog itself: to_regnamespace may remember what was so before the lock was waited for.
+  // From the catalog itself: to_regnamespace may return a result from before the wait for the lock.
   const { rows } = await client.query(
     `SELECT count(*) > 0 AS present, count(relname) > 0 AS moving
      FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'mortise_move'
@@ -63,7 +66,7 @@ async function stateOf(client: Client, schema: string): Promise<{ present: boole
   return rows[0]
 }
 
-/** @throws {Error} where no application can be on this server */
+/** @throws {Error} if this server cannot hold an application */
 export async function assertUsable(client: Client): Promise<void> {
   const { rows } = await client.query(`
     SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`)
@@ -74,7 +77,7 @@ export async function assertUsable(client: Client): Promise<void> {
     throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
 }
 
-/** What was moved here is this application from now on: see `move.ts`. */
+/** The moved data are this application from now on: see `move.ts`. */
 async function takeOver(client: Client): Promise<void> {
   const { rows } = await client.query('SELECT verified FROM mortise_move')
   if (rows[0]?.verified !== 1) {

@@ -6,11 +6,11 @@ import { MigrationError } from '../port/errors.ts'
 import type { Pair } from './reconcile.ts'
 
 /**
- * Which table of a SQLite file each of these is to have its rows from. What PostgreSQL alone has, and the file knows
- * nothing of, stays as its migrations have made it.
+ * Assigns each of these tables its source in a SQLite file. Tables that only PostgreSQL has, and
+ * the file does not know, stay as their migrations have made them.
  *
- * @param isMeant which tables of the file
- * @throws {MigrationError} where the file has rows that have no place
+ * @param isMeant selects tables of the file
+ * @throws {MigrationError} if the file has rows without a place
  */
 export function pairTables(
   source: SqliteDatabase.Database,

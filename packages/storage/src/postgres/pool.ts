@@ -2,21 +2,21 @@ import { DatabaseError } from '@mortise/module-sdk'
 import type { Client } from 'pg'
 import { hangUp } from './close-client.ts'
 
-/** For how long a connection is kept that nobody needs, in milliseconds. The last one stays. */
+/** How long an unused connection stays open, in milliseconds. The last one stays. */
 const IDLE_MS = 10_000
-/** How long one may wait for a connection, in milliseconds. */
+/** How long a caller may wait for a connection, in milliseconds. */
 const PATIENCE_MS = 5_000
-/** How many may wait for one. */
+/** How many callers may wait. */
 const MOST_WAITING = 1_000
-/** When the first connection is tried again where there is no room for it, in milliseconds. */
+/** The pause before the first connection is tried again without room for it, in milliseconds. */
 const AGAIN_MS = 250
 
 export interface PoolOptions {
-  /** How many connections there may be now. */
+  /** The current limit of connections. */
   readonly limit: () => number
-  /** Makes a connection that is ready to be used. */
+  /** Makes a connection that is ready for use. */
   readonly connect: () => Promise<Client>
-  /** What it means to those who wait that one could not be made; undefined: they wait on. */
+  /** The error for waiting callers after a failed connection; undefined: they continue to wait. */
   readonly failed: (error: Error) => DatabaseError | undefined
 }
 
@@ -31,7 +31,7 @@ interface Idle {
   readonly timer: NodeJS.Timeout
 }
 
-/** Connections that are lent to one at a time. */
+/** Connections for exclusive use. */
 export class Pool {
   readonly #options: PoolOptions
   readonly #open = new Set<Client>()
@@ -56,7 +56,10 @@ export class Pool {
     return this.#waiting.length
   }
 
-  /** To be given back by `release`. @throws {DatabaseError} `busy` where none becomes free, `unavailable` */
+  /**
+   * Return it with `release`.
+   * @throws {DatabaseError} `busy` if none becomes free, `unavailable`
+   */
   acquire(): Promise<Client> {
     const idle = this.#idle.pop()
     if (idle !== undefined) {
@@ -79,9 +82,9 @@ export class Pool {
     return promise
   }
 
-  /** @param broken whether the connection cannot be used again */
+  /** @param broken the connection cannot be used again */
   release(client: Client, broken = false): void {
-    // One that broke while it was lent is forgotten already.
+    // A connection that broke while in use is removed already.
     if (!this.#open.has(client)) return
     if (broken || this.#ended !== undefined || this.#open.size > this.#options.limit()) {
       this.#close(client)
@@ -97,7 +100,7 @@ export class Pool {
     this.#grow()
   }
 
-  /** Tells everybody who waits. */
+  /** Rejects all waiting callers. */
   refuseAll(error: DatabaseError): void {
     for (const { refuse, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer)
@@ -105,7 +108,7 @@ export class Pool {
     }
   }
 
-  /** Resolves when all have been given back. */
+  /** Resolves when all connections are returned. */
   end(): Promise<void> {
     this.#ended ??= Promise.withResolvers()
     for (const { client } of [...this.#idle]) this.#close(client)
@@ -113,7 +116,7 @@ export class Pool {
     return this.#ended.promise
   }
 
-  /** Makes connections for those who wait. */
+  /** Makes connections for waiting callers. */
   #grow(): void {
     const room = () => this.#options.limit() - this.#open.size - this.#connecting
     while (this.#ended === undefined && this.#connecting < this.#waiting.length && room() > 0) {
@@ -160,7 +163,7 @@ export class Pool {
     this.#forget(client)
   }
 
-  /** It is closed, or has broken. */
+  /** The connection is closed or broken. */
   #forget(client: Client): void {
     if (!this.#open.delete(client)) return
     const index = this.#idle.findIndex((idle) => idle.client === client)

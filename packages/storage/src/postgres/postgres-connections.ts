@@ -17,27 +17,35 @@ import { StatementTexts } from './statement-texts.ts'
 import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
 
-/** Of those that a host may have: one hears of the outbox, one looks whether the server is there, one migrates or copies. */
+/**
+ * The part of a host's limit for other purposes: one connection listens to the outbox, one checks
+ * the server, one migrates or copies.
+ */
 const OTHERS = 3
 /** How long it may take to connect. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** How long it may take where that is only to see whether the server is there. */
+/** Time limit for a connection that only checks the server. */
 const LOOK_TIMEOUT_MS = 2_000
-/** For how long the first connection is waited for where the server has no room for it. */
+/** How long to wait for the first connection while the server has no room. */
 const FIRST_TIMEOUT_MS = 2_000
-/** How often a connection is tried again that the server has no room for. */
+/** Pause between tries while the server has no room. */
 const ROOM_INTERVAL_MS = 250
-/** How long an answer may take before the connection counts as broken: longer than the server's own limits. */
+/**
+ * How long a response may take before the connection counts as broken: longer than the server's own
+ * limits.
+ */
 const ANSWER_TIMEOUT_MS = 10_000
-/** After how long without traffic it is looked whether the other end of a connection is still there. */
+/** After this time without traffic TCP keep-alive checks the connection. */
 const KEEP_ALIVE_MS = 5_000
 
-/** What each session is told when it begins. */
+/** Settings at the beginning of each session. */
 const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transaction_session_timeout: '10s' }
-/** Whatever the server's defaults are: what was committed is on its disk, and nothing is written but in a transaction. */
+/** Independent of the server's defaults: a commit is on its disk, and writes need a transaction. */
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
 
-/** What the server calls the connections that a host serves from: who replaces the data looks for them. */
+/**
+ * The application name of a host's connections: a command that replaces the data looks for them.
+ */
 export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
 
 /** The connections of one host to its database. */
@@ -51,13 +59,13 @@ export class Connections {
   /** For transactions. */
   readonly #pool: Pool
   readonly #watch: ResponseTimeout
-  /** All that last. */
+  /** All lasting connections. */
   readonly #lasting = new Set<Client>()
-  /** Bytes that were read from those that have ended: a refusal is an answer too. */
+  /** Bytes read from closed connections: a refusal is a response too. */
   #readOfEnded = 0
-  /** Since when there is none of them, since the server has no room. */
+  /** The time since which there is no lasting connection because the server has no room. */
   #noneSince: number | undefined
-  /** The server that could be written when it was last looked. */
+  /** The server that was writable at the last check. */
   #server: PostgresServer
 
   constructor(place: PostgresAddress) {
@@ -77,7 +85,7 @@ export class Connections {
       connect: () => this.#connectLasting(),
       failed: (error) => {
         const failure = this.#failed(error)
-        // Reads can be done on any connection.
+        // Reads can use any connection.
         if (failure === undefined && this.#pool.open === 0) this.#readers.giveUpOne()
         return failure
       },
@@ -91,18 +99,21 @@ export class Connections {
     })
   }
 
-  /** Why the server cannot be reached; undefined while it can. */
+  /** The reason why the server is unreachable; undefined otherwise. */
   get trouble(): string | undefined {
     return this.#reachability.trouble
   }
 
-  /** Those for transactions. */
+  /** The connections for transactions. */
   get pool(): { readonly open: number; readonly idle: number; readonly waiting: number } {
     const { open, idle, waiting } = this.#pool
     return { open, idle, waiting }
   }
 
-  /** One read, together with those of others on its way. @throws {DatabaseError} */
+  /**
+   * One read, sent together with other pending ones.
+   * @throws {DatabaseError}
+   */
   async read(wanted: Sql): Promise<QueryResult> {
     const statement = this.statements.get(wanted)
     const work = (client: Client) => query(client, statement)
@@ -120,8 +131,8 @@ export class Connections {
   }
 
   /**
-   * Lends a connection of those for transactions; what was begun on it is rolled back where `work` throws.
-   * @throws {DatabaseError} `busy` where none is free for long, `unavailable`
+   * Provides a connection for transactions; rolls back if `work` throws.
+   * @throws {DatabaseError} `busy` if none is free for long, `unavailable`
    */
   async withSession<Result>(work: (session: Session, client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
@@ -138,7 +149,10 @@ export class Connections {
     }
   }
 
-  /** Lends a connection for changing the schema: it may write, and takes as long as it takes. @throws {DatabaseError} */
+  /**
+   * Provides a connection for schema changes: it may write, without time limits.
+   * @throws {DatabaseError}
+   */
   async withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
     const client = await this.#connectWithPatience()
@@ -149,7 +163,10 @@ export class Connections {
     }
   }
 
-  /** Calls `listener` for what is told on a channel with the name of this schema; the answer ends it. */
+  /**
+   * Calls `listener` for notifications on a channel with the name of this schema.
+   * @returns a function that ends it
+   */
   listen(channel: string, listener: () => void): () => Promise<void> {
     const listening = new Listener(
       async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
@@ -161,14 +178,14 @@ export class Connections {
     return () => listening.close()
   }
 
-  /** Resolves when what was begun is answered and every connection closed. */
+  /** Resolves when all work is done and every connection closed. */
   async close(): Promise<void> {
     this.#watch.close()
     await this.#reachability.close()
     await Promise.all([this.#pool.end(), this.#readers.end()])
   }
 
-  /** Breaks what no answer comes on. */
+  /** Breaks connections without a response. */
   #cut(): void {
     const error = new Error('the server does not answer')
     this.#pool.refuseAll(this.#reachability.failed(error))
@@ -188,7 +205,10 @@ export class Connections {
     }
   }
 
-  /** Whether no further connection is had from a server that answers on those that are open, or soon on the first. */
+  /**
+   * Whether a refused connection can be ignored: the server responds on the open ones, or soon on
+   * the first.
+   */
   #canWait(error: unknown): boolean {
     if (!isTooManyConnections(error)) return false
     if (this.#openCount > 0) return true
@@ -200,14 +220,14 @@ export class Connections {
     return this.#pool.open + this.#readers.open
   }
 
-  /** To whichever server can be written now, the one that could last first. */
+  /** Connects to a writable server; tries the last known one first. */
   async #connect(timeout: number): Promise<Client> {
     const last = this.#server
     const failures: Error[] = []
     for (const server of [last, ...this.#place.servers.filter((other) => other !== last)]) {
       const settings = { ...GUARDS, default_transaction_read_only: 'off' }
       const client = new Client({ ...this.#config(server, settings), connectionTimeoutMillis: timeout })
-      // What breaks fails its query as well.
+      // An error of the connection fails its query as well.
       client.on('error', () => {})
       try {
         await connect(client, timeout)
@@ -221,7 +241,10 @@ export class Connections {
     throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
   }
 
-  /** As `#connect`, and waits a little where the server has no room. @throws {DatabaseError} */
+  /**
+   * Like `#connect`, with a short wait if the server has no room.
+   * @throws {DatabaseError}
+   */
   async #connectWithPatience(): Promise<Client> {
     for (const deadline = performance.now() + CONNECT_TIMEOUT_MS; ; await pause(ROOM_INTERVAL_MS)) {
       try {
@@ -235,7 +258,7 @@ export class Connections {
     }
   }
 
-  /** One that is told the limits of requests, to the server that is known. */
+  /** A connection with the limits of requests, to the known server. */
   async #connectLasting(): Promise<Client> {
     const client = new Client({
       ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
@@ -244,7 +267,7 @@ export class Connections {
       query_timeout: ANSWER_TIMEOUT_MS,
     })
     let isConnected = false
-    // What it was asked fails by itself.
+    // Its pending queries fail by themselves.
     client.on('error', () => isConnected && this.#reachability.suspect())
     this.#keep(client)
     await connect(client, CONNECT_TIMEOUT_MS)
@@ -262,7 +285,9 @@ export class Connections {
     return client
   }
 
-  /** What it means that a lasting connection could not be made; undefined where others do instead. */
+  /**
+   * The error for a lasting connection that could not be made; undefined if others can replace it.
+   */
   #failed(error: Error): DatabaseError | undefined {
     if (isTooManyConnections(error)) this.#room.refused(this.#openCount)
     return this.#canWait(error) ? undefined : this.#reachability.failed(error)

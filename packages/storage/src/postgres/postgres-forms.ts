@@ -6,11 +6,11 @@ import type { PostgresLedgerEntry } from './dialect.ts'
 import { readPortableSets } from './read-sets.ts'
 
 /**
- * The ledger of a SQLite database as it is on PostgreSQL: from what a copy of a PostgreSQL has with it, else from the
- * migration files of packages.
+ * The PostgreSQL form of a SQLite database's ledger: from the extra tables of a copy from
+ * PostgreSQL, otherwise from the migration files of packages.
  *
- * @param sets of all packages at hand, of any version
- * @throws {MigrationError} where a migration is nowhere to be found
+ * @param sets of all available packages, of any version
+ * @throws {MigrationError} if a migration is not found
  */
 export async function toPostgresLedger(
   ledger: readonly LedgerEntry[],

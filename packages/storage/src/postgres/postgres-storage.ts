@@ -31,19 +31,19 @@ import { retry } from './retry.ts'
 import type { Session } from './session.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
-/** For what locks what it needs by itself. */
+/** For transactions that lock what they need themselves. */
 const UNISOLATED = 'ISOLATION LEVEL READ COMMITTED READ WRITE'
 const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** For how long after something failed for it an outage lasts, in milliseconds. */
+/** How long an outage lasts after a failure, in milliseconds. */
 const OUTAGE_LINGER_MS = 2_000
 
-/** How often a transaction is tried beside others; one that has met them as often as that is run alone on this host. */
+/** Tries of a transaction beside others; after that many conflicts it runs alone on this host. */
 const TOGETHER = 3
 
 /**
- * Any number of hosts share the database, so nothing here is fatal: what fails while it cannot be reached fails as
- * `unavailable`, and works again once it can.
+ * Any number of hosts share the database, so no failure here is fatal: during an outage calls fail
+ * as `unavailable`, and work again afterwards.
  */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
@@ -235,7 +235,7 @@ export class PostgresStorage implements Storage {
     return this.#work(() => readLedger((text) => this.#connections.read(new Sql([text], []))))
   }
 
-  /** Takes steps in one transaction, alone among all hosts. */
+  /** Runs steps in one transaction, alone among all hosts. */
   #change<Result>(steps: (query: Query, client: Client) => SchemaSteps<Result>): Promise<Result> {
     return this.#work(() =>
       this.#connections.withClient((client) =>
@@ -244,7 +244,7 @@ export class PostgresStorage implements Storage {
     )
   }
 
-  /** Begins nothing once it is closed; closing waits for what was begun. */
+  /** Refuses work after `close`, which waits for work in progress. */
   #work<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
     if (this.#closing !== undefined) {
       return Promise.reject(
@@ -272,12 +272,12 @@ export class PostgresStorage implements Storage {
 
   #count({ kind, message }: DatabaseError): void {
     if (kind === 'full') this.#refusals.add(message)
-    // So that one that was over at once is told as well.
+    // So that even a very short outage is logged.
     if (kind === 'unavailable') this.#outages.add(message, OUTAGE_LINGER_MS)
   }
 }
 
-/** Runs a transaction that nobody sees the end of, however it ends. */
+/** Runs a transaction and always rolls it back. */
 async function rehearse(
   session: Session,
   steps: () => Transaction<unknown>,

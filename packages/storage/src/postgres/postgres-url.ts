@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { ClientConfig } from 'pg'
 
-/** Where the tables of an application are, and how to get there. */
+/** The place of an application's tables, and the way to connect. */
 export interface PostgresAddress {
-  /** At least one. Whichever of them can be written is the database. */
+  /** At least one. The writable one is the database. */
   readonly servers: readonly PostgresServer[]
-  /** All tables of the application are in it, and nothing else should be. */
+  /** It holds all tables of the application, and should hold nothing else. */
   readonly schema: string
-  /** How many connections one host has at most. */
+  /** The limit of connections of one host. */
   readonly connectionLimit: number
-  /** For people: no password. */
+  /** A label without the password. */
   readonly name: string
 }
 
@@ -23,12 +23,13 @@ const LOOPBACK = new Set(['', 'localhost', '127.0.0.1', '::1'])
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text)
 
 /**
- * Reads `postgres://user:password@host:5432/database?schema=shop&sslmode=verify-full`, in which all but the protocol
- * may be left out (then libpq's variables count, such as PGPASSWORD). As libpq has it, there may be several hosts
- * (`a:5432,b:5433`), and in `sslmode` `require` encrypts, `verify-full` also checks the certificate, against
- * `sslrootcert` where that names a file.
+ * Reads `postgres://user:password@host:5432/database?schema=shop&sslmode=verify-full`. All parts
+ * but the protocol are optional and default to libpq's variables, such as PGPASSWORD. As in libpq,
+ * there may be several hosts (`a:5432,b:5433`), and in `sslmode` `require` encrypts, `verify-full`
+ * also checks the certificate, against `sslrootcert` if that names a file.
  *
- * @throws {TypeError} saying what is wrong, to stand after its name; never with the URL itself, which is secret
+ * @throws {TypeError} with the fault, to follow the setting's name; never with the URL itself,
+ * which is secret
  */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const texts = urlsOf(text)
@@ -66,7 +67,7 @@ function connectionLimitOf(text: string | undefined): number {
   )
 }
 
-/** One URL for each host, since `URL` knows only one. */
+/** One URL for each host, since `URL` supports only one. */
 function urlsOf(text: string): string[] {
   const parts = /^([^/?#]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text)
   if (parts === null) return [text]

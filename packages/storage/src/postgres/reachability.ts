@@ -6,8 +6,8 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Whether the server can be reached. While it cannot, nothing waits for it: what is asked fails at once, and a
- * connection is tried again and again until one is made.
+ * Tracks whether the server is reachable. During an outage calls fail at once instead of waiting,
+ * and connections are tried until one succeeds.
  */
 export class Reachability {
   readonly #connect: () => Promise<void>
@@ -15,28 +15,28 @@ export class Reachability {
   #trouble: string | undefined
   #looking: Promise<void> | undefined
 
-  /** @param connect makes a connection and gives it up again; rejects where that cannot be done */
+  /** @param connect makes a connection and closes it again; rejects if that fails */
   constructor(connect: () => Promise<void>) {
     this.#connect = connect
   }
 
-  /** Why it cannot be reached; undefined while it can. */
+  /** The reason why the server is unreachable; undefined otherwise. */
   get trouble(): string | undefined {
     return this.#trouble
   }
 
-  /** @throws {DatabaseError} `unavailable` while the server cannot be reached */
+  /** @throws {DatabaseError} `unavailable` during an outage */
   assert(): void {
     if (this.#trouble !== undefined) throw new DatabaseError('unavailable', this.#trouble)
   }
 
-  /** To be called when a connection has broken: looks whether others can be made, and resolves once one can. */
+  /** Call it when a connection has broken: it tries new ones, and resolves once one succeeds. */
   suspect(): Promise<void> {
     this.#looking ??= this.#look()
     return this.#looking
   }
 
-  /** To be called when a connection could not be made. */
+  /** Call it when a connection could not be made. */
   failed(error: Error): DatabaseError {
     this.#trouble = troubleOf(error)
     this.suspect()
@@ -54,13 +54,13 @@ export class Reachability {
       try {
         await this.#connect()
         this.#trouble = undefined
-        // At once with the above: whoever fails from now on has to look again.
+        // Together with the line above: the next failure must start a new check.
         this.#looking = undefined
         return
       } catch (error) {
         this.#trouble = troubleOf(error as Error)
       }
-      // Several hosts do not all knock at once.
+      // Random, so that several hosts do not retry at once.
       await pause(wait * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
     }
   }

@@ -6,8 +6,8 @@ import { toDatabaseError } from './database-error.ts'
 const asText = { getTypeParser: () => String }
 
 /**
- * The rows of a table in batches, as of the moment in which it begins: in the order of its key where `ordered`. Within a
- * transaction, in which nothing else may read a table so.
+ * The rows of a table in batches, as of its start; in key order if `ordered`. Runs within a
+ * transaction, with one such read at a time.
  */
 export async function* readRows(
   client: Client,
@@ -16,7 +16,7 @@ export async function* readRows(
 ): AsyncGenerator<KeyedRow[]> {
   const columns = table.columns.map(({ name }) => quoted(name))
   const order = keyColumns(table).map(({ name, kind }) => {
-    // Byte by byte, as SQLite does.
+    // Byte by byte, as in SQLite.
     return `${quoted(name)}${kind === 'text' ? '::text COLLATE "C"' : ''} NULLS FIRST`
   })
   const query = async (text: string): Promise<unknown[][]> => {
@@ -31,7 +31,7 @@ export async function* readRows(
     `DECLARE rows NO SCROLL CURSOR FOR SELECT ${['ctid', ...columns].join(', ')} FROM ${quoted(table.name)}` +
       (ordered && order.length > 0 ? ` ORDER BY ${order.join(', ')}` : ''),
   )
-  // The server looks for the next ones while these are used.
+  // The server fetches the next batch while this one is used.
   const fetch = () => {
     const fetched = query(`FETCH ${BATCH} FROM rows`) as Promise<(string | null)[][]>
     fetched.catch(() => {})
@@ -56,7 +56,7 @@ export async function* readRows(
 const DECODERS = {
   integer: undefined,
   boolean: (text: string) => (text === 't' ? '1' : '0'),
-  // As this program writes it: 1e+21 is 1e21 to the server.
+  // In JavaScript's format: the server writes 1e21 as 1e+21.
   float: (text: string) => String(Number(text)),
   bytes: undefined,
   text: undefined,

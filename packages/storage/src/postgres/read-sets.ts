@@ -3,7 +3,7 @@ import type { MigrationFile } from '../migrations/migration-files.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import type { PortableMigration } from './dialect.ts'
 
-/** @throws {MigrationError} where a file is unreadable, refused, or not there for both engines */
+/** @throws {MigrationError} if a file is unreadable, refused, or missing for one of the engines */
 export async function readPortableSets(sets: readonly MigrationSet[]): Promise<ReadSet<PortableMigration>[]> {
   const [own, sqlite] = await Promise.all([readSets(sets, 'postgres'), readSets(sets, 'sqlite')])
   return own.map(({ set, files }, at) => ({

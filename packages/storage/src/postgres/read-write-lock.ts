@@ -1,6 +1,9 @@
-/** Lets any number of works run at once, or one alone. Who wants to be alone goes before those who come later. */
+/**
+ * Lets any number of tasks run at once, or one alone. A task that must run alone goes before later
+ * ones.
+ */
 export class ReadWriteLock {
-  /** Settles when everything that was let in last is done. */
+  /** Settles when the current tasks are done. */
   #inside = new Set<Promise<unknown>>()
   #alone: Promise<unknown> | undefined
 

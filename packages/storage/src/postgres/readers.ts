@@ -3,13 +3,16 @@ import { hangUp } from './close-client.ts'
 import { isUseless } from './database-error.ts'
 
 export interface ReadersOptions {
-  /** How many connections there may be now, from 1. */
+  /** The current limit of connections, at least 1. */
   readonly limit: () => number
-  /** Makes a connection that is ready to be used; what it throws, the read throws. */
+  /** Makes a connection that is ready for use; its error fails the read. */
   readonly connect: () => Promise<Client>
 }
 
-/** Connections that are each sent any number of reads at once, and answer them one after the other. */
+/**
+ * Connections for single reads. Each pipelines any number of reads and returns their results in
+ * order.
+ */
 export class Readers {
   readonly #options: ReadersOptions
   readonly #readers = new Set<Reader>()
@@ -22,7 +25,7 @@ export class Readers {
     return [...this.#readers].filter(({ isOpen }) => isOpen).length
   }
 
-  /** How many reads are on their way. */
+  /** The number of pending reads. */
   get pending(): number {
     let sum = 0
     for (const { pending } of this.#readers) sum += pending
@@ -39,7 +42,7 @@ export class Readers {
     }
   }
 
-  /** Gives one connection up once what it was sent is answered. */
+  /** Closes one connection after its pending reads. */
   giveUpOne(): void {
     const open = [...this.#readers].find(({ isOpen }) => isOpen)
     if (open !== undefined) this.#giveUp(open)
@@ -51,7 +54,7 @@ export class Readers {
     await Promise.all(readers.map((reader) => reader.end()))
   }
 
-  /** The one with the least to do; a new one where all have something to do and there may be more. */
+  /** The least busy connection; a new one if all are busy and the limit allows it. */
   #choose(): Reader {
     let chosen: Reader | undefined
     for (const reader of this.#readers) {
@@ -76,7 +79,7 @@ export class Readers {
 
 class Reader {
   readonly #client: Promise<Client>
-  /** How many reads are on their way. */
+  /** The number of pending reads. */
   pending = 0
   isOpen = false
 
@@ -105,7 +108,7 @@ class Reader {
     }
   }
 
-  /** Closes the connection once what it was sent is answered. */
+  /** Closes the connection after its pending reads. */
   async end(): Promise<void> {
     this.isOpen = false
     const client = await this.#client.catch(() => undefined)
@@ -115,8 +118,8 @@ class Reader {
 }
 
 /**
- * Has all that a connection is asked in this turn of the event loop go out at once: writing to a socket is most of
- * what a short statement costs this process.
+ * Sends all queries of this turn of the event loop at once: socket writes are most of a short
+ * statement's cost for this process.
  */
 function sendTogether({ connection: { stream } }: Client): void {
   if (stream.writableCorked > 0) return

@@ -16,38 +16,39 @@ import type { Query } from './change-schema.ts'
 import { readRows } from './read-rows.ts'
 import { deleteRows, insertRows } from './write-rows.ts'
 
-/** A table on PostgreSQL, and what its rows are to be. */
+/** A table on PostgreSQL, and the source of its rows. */
 export interface Pair {
   readonly table: PortableTable
-  /** What the table is called in the SQLite file. */
+  /** The table's name in the SQLite file. */
   readonly from: string
 }
 
-/** What one walk through a table has found. */
+/** The result of one comparison of a table. */
 export interface Reconciled {
   readonly table: string
-  /** How many rows the source has. */
+  /** Rows of the source. */
   readonly rows: number
-  /** How many had to be written or taken away; with 0 both have the same rows. */
+  /** Rows written or deleted; with 0 both sides have the same rows. */
   readonly mended: number
-  /** The first of these, for people. */
+  /** The first of these, for messages. */
   readonly first: string | undefined
-  /** SHA-256 over all rows in the order of their keys, hexadecimal; of what the target had before it was mended. */
+  /** SHA-256 over all rows in key order, hexadecimal; for the target before the changes. */
   readonly checksum: { readonly source: string; readonly target: string }
 }
 
 /** Two connections to the schema, or one in a transaction. */
 export interface Target {
-  /** Reads, and is in a transaction. */
+  /** Reads within a transaction. */
   readonly reader: Client
   readonly query: Query
 }
 
 /**
- * Walks through a table on both sides in the order of its key, row by row, and makes the target's rows those of the
- * source: all of them where it is empty, what differs where it is not. Rows are in memory by the thousand.
+ * Compares a table on both sides in key order, row by row, and makes the target's rows equal to the
+ * source's: writes all rows to an empty target, and only the differences otherwise. Holds thousands
+ * of rows in memory.
  *
- * @throws {MigrationError} naming a row that PostgreSQL cannot have
+ * @throws {MigrationError} that names a row that PostgreSQL cannot store
  */
 export async function reconcile(
   source: SqliteDatabase.Database,
@@ -61,12 +62,12 @@ export async function reconcile(
   let first: string | undefined
   const late: PortableRow[] = []
   const flush = async () => {
-    // First what goes: a row that has changed is in both.
+    // Deletes first: a changed row is in both lists.
     if (extra.length > 0) await deleteRows(query, table, extra.splice(0))
     const rows = missing.splice(0)
     if (rows.length === 0) return
     await insertRows(query, table, rows).catch((error) => {
-      // A row that goes only later may still have what is unique.
+      // A row that is deleted only later may still hold a unique value.
       if ((error.cause as DatabaseError | undefined)?.kind !== 'unique') throw error
       late.push(...rows)
     })
@@ -87,7 +88,7 @@ export async function reconcile(
         if (order <= 0) missing.push(ours.row as PortableRow)
         if (order >= 0) extra.push(theirs.place)
       }
-      // What is equal is written down once for both.
+      // Equal rows are formatted once for both sides.
       if (order >= 0 && theirs.pass(isSame ? text : lineOf(theirs.row as PortableRow))) await theirs.fill()
       if (order <= 0 && ours.pass(text)) await ours.fill()
       if (missing.length + extra.length >= BATCH) await flush()
@@ -102,7 +103,7 @@ export async function reconcile(
   return { table: table.name, rows: ours.rows, mended, first, checksum }
 }
 
-/** @throws {MigrationError} where rows came out otherwise than they went in */
+/** @throws {MigrationError} if rows differ after they were written */
 export function assertSame({ table, first }: Reconciled): void {
   if (first === undefined) return
   throw new MigrationError(
@@ -113,7 +114,7 @@ export function assertSame({ table, first }: Reconciled): void {
 const lineOf = (row: PortableRow) => `${JSON.stringify(row)}\n`
 const isEqual = (one: PortableRow, other: PortableRow) => one.every((value, index) => value === other[index])
 
-/** One side: the row that its turn is, and what has gone by. */
+/** One side: the current row and the checksum of the previous ones. */
 class Walk {
   readonly #batches: Iterator<KeyedRow[]> | AsyncIterator<KeyedRow[]>
   readonly #hash: Hash = createHash('sha256')
@@ -127,12 +128,15 @@ class Walk {
     this.#batches = batches
   }
 
-  /** Where the server has the row. */
+  /** The server's place of the row. */
   get place(): string {
     return (this.#batch[this.#at] as KeyedRow).place
   }
 
-  /** Goes on to the next row, this one being `line` in the checksum. @returns whether `fill` has to come first */
+  /**
+   * Goes to the next row, with `line` as this row's part of the checksum.
+   * @returns whether `fill` must come first
+   */
   pass(line: string): boolean {
     this.rows += 1
     this.#text += line

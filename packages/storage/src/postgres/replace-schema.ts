@@ -7,20 +7,21 @@ import type { PostgresAddress } from './postgres-url.ts'
 import { restoreRows, withSource } from './restore-rows.ts'
 import { withConnection } from './with-connection.ts'
 
-// All data of an application are replaced by making them in a schema beside its own, and giving that its name: the
-// former one keeps its tables, under another name. Killed before, nothing has changed; after, all.
+// To replace all data of an application, a second schema is built and gets the name of its own one;
+// the previous schema keeps its tables under another name. A crash before the renaming changes
+// nothing; after it, the change is complete.
 
 const LONGEST_NAME = 63
 const named = (schema: string, suffix: string) => `${schema.slice(0, LONGEST_NAME - suffix.length)}${suffix}`
 const staged = ({ schema }: PostgresAddress) => named(schema, '_restored')
 
 /**
- * Makes the tables of a file in a schema beside that of the application.
- * @param generation names what is there now, once it is replaced
- * @param kept tables that each database has rows of its own in
- * @returns the name that the former schema is to have, and whether there is one
- * @throws {MigrationError} where PostgreSQL cannot have them
- * @throws {StorageBusyError} where a host runs
+ * Builds the tables of a file in a second schema.
+ * @param generation names the current data after their replacement
+ * @param kept tables with rows that belong to one database
+ * @returns the future name of the previous schema, and whether there is one
+ * @throws {MigrationError} if PostgreSQL cannot hold the data
+ * @throws {StorageBusyError} if a host runs
  * @throws {StorageUnreachableError}
  */
 export async function stageSchema(
@@ -42,7 +43,7 @@ export async function stageSchema(
       )
     }
     await withSource(file, sets, async (source) => {
-      // The first also removes what an attempt has left that was killed before it was decided.
+      // Also removes the remains of an attempt that was killed before its decision.
       await client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`)
       await client.query(`CREATE SCHEMA ${staged(place)}`)
       await client.query(`SET search_path = ${staged(place)}`)
@@ -59,9 +60,9 @@ export async function stageSchema(
 }
 
 /**
- * Gives what was staged the name of the application's schema, and what was there the name `former`. Done already,
- * it does nothing.
- * @throws {StorageBusyError} where a host runs; nothing has changed then
+ * Gives the staged schema the name of the application's schema, and the current one the name
+ * `former`. Repeating it changes nothing.
+ * @throws {StorageBusyError} if a host runs; nothing has changed then
  */
 export async function replaceSchema(url: string, former: string): Promise<void> {
   await withConnection(url, async (client, place) => {
@@ -77,12 +78,12 @@ export async function replaceSchema(url: string, former: string): Promise<void> 
   })
 }
 
-/** Removes what was staged, and is not to be. */
+/** Removes a staged schema that is not needed. */
 export async function dropStaged(url: string): Promise<void> {
   await withConnection(url, (client, place) => client.query(`DROP SCHEMA IF EXISTS ${staged(place)} CASCADE`))
 }
 
-/** On whichever machine: all keep connections of that name. */
+/** Finds hosts on any machine: all keep connections with that name. */
 async function assertNoHost(client: Client, place: PostgresAddress): Promise<void> {
   const { rows } = await client.query(
     `SELECT coalesce(host(client_addr), 'this machine') AS address FROM pg_stat_activity

@@ -1,27 +1,28 @@
-/** How often it is looked, in milliseconds. */
+/** Interval of the checks, in milliseconds. */
 const TICK_MS = 250
-/** How many looks without an answer make it ask for a new connection. */
+/** Checks without a response before it tries a new connection. */
 const SILENT_TICKS = 3
-/** How many more until the server counts as away. */
+/** Further checks before the server counts as unreachable. */
 const PING_TICKS = 4
 
 export interface AnswerWatchOptions {
-  /** Whether an answer is due. */
+  /** Whether a response is pending. */
   readonly isAsking: () => boolean
-  /** A number that changes with each answer. */
+  /** A number that changes with each response. */
   readonly heard: () => number
-  /** Whether the server is known to be away. */
+  /** Whether the server is known to be unreachable. */
   readonly isAway: () => boolean
-  /** Resolves once the server answers on a new connection. */
+  /** Resolves once the server responds on a new connection. */
   readonly ping: () => Promise<void>
-  /** No answer comes, on no connection. */
+  /** Called if no connection gets a response. */
   readonly onSilence: () => void
 }
 
 /**
- * Notices that a server gives no answers while its connections stay open: it is frozen, or what is sent to it is lost.
- * A statement that takes long is no silence, since the server answers on a new connection then. Counts looks rather
- * than time, so that what came while this process was busy is read before it is judged.
+ * Detects a server that sends no responses while its connections stay open: it is frozen, or
+ * packets to it are lost. A slow statement is no silence, since the server then responds on a new
+ * connection. Counts checks rather than time, so that data that arrived while this process was busy
+ * are read first.
  */
 export class ResponseTimeout {
   readonly #options: AnswerWatchOptions
@@ -40,7 +41,7 @@ export class ResponseTimeout {
     clearTimeout(this.#timer)
   }
 
-  /** Between two looks the event loop reads what has come. */
+  /** Between two checks the event loop reads arrived data. */
   #arm(): void {
     if (this.#isClosed) return
     this.#timer = setTimeout(() => {

@@ -16,14 +16,17 @@ import { toPostgresLedger } from './postgres-forms.ts'
 import { reconcile } from './reconcile.ts'
 import { advanceCounters, loosen, readTables } from './tables.ts'
 
-/** A SQLite file whose tables go to PostgreSQL. */
+/** A SQLite file with tables for PostgreSQL. */
 export interface SourceFile {
   readonly database: SqliteDatabase.Database
-  /** As it is on PostgreSQL. */
+  /** In its PostgreSQL form. */
   readonly ledger: readonly PostgresLedgerEntry[]
 }
 
-/** Opens a copy, or the file that a host serves from. @throws {MigrationError} where a migration has no form for PostgreSQL */
+/**
+ * Opens a copy, or the file of a running host.
+ * @throws {MigrationError} if a migration has no form for PostgreSQL
+ */
 export async function withSource<Result>(
   file: string,
   sets: readonly MigrationSet[],
@@ -45,8 +48,9 @@ export function* applyEntries(ledger: readonly PostgresLedgerEntry[]): SchemaSte
 }
 
 /**
- * Makes the tables of a file in the schema of the session, with their rows. Within a transaction.
- * @param isMeant which tables; the others stay as their migrations have made them
+ * Creates the tables of a file in the schema of the session, with their rows. Runs within a
+ * transaction.
+ * @param isMeant selects tables; the others stay as their migrations have made them
  * @returns the tables
  */
 export async function restoreRows(
@@ -59,7 +63,7 @@ export async function restoreRows(
   const tables = (await readTables(query)).filter(({ name }) => isMeant(name))
   const pairs = pairTables(database, tables, isMeant)
   const back = await loosen(query, tables)
-  // What migrations have put there could stand in the way of other rows.
+  // Rows inserted by migrations could conflict with other rows.
   for (const { table } of pairs) await query(`DELETE FROM ${quoted(table.name)}`)
   for (const pair of pairs) await reconcile(database, { reader: client, query }, pair)
   if (back !== '') await query(back)

@@ -8,10 +8,10 @@ const SHORTEST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 200
 
 /**
- * Runs `work`, again while it fails for what others do at the same time, after a pause that grows and that chance
- * decides, so that the same ones do not meet again.
+ * Runs `work`, and repeats it after conflicts with concurrent work, with growing random pauses, so
+ * that the same transactions do not conflict again.
  *
- * @throws {DatabaseError} `busy` or `unavailable` when it has failed too often: nothing was changed
+ * @throws {DatabaseError} `busy` or `unavailable` after too many failures: nothing was changed
  */
 export async function retry<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + LIMIT_MS

@@ -3,12 +3,13 @@ import type { ClientBase, QueryResult } from 'pg'
 import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
 import type { BoundStatement, StatementTexts } from './statement-texts.ts'
 
-/** The class of SQLSTATE that warnings are of; notices are of class 00. */
+/** The SQLSTATE class of warnings; notices have class 00. */
 const WARNING = '01'
 
 /**
- * One transaction on a connection that is this one's alone. Outside of BEGIN … COMMIT the connection refuses to write,
- * so nothing is ever committed by the way: BEGIN goes out together with the first statement, unanswered.
+ * One transaction on a connection for exclusive use. Outside of BEGIN … COMMIT the connection
+ * refuses writes, so no write commits by accident: BEGIN is sent together with the first statement,
+ * without a wait for its response.
  */
 export class Session {
   readonly #client: ClientBase
@@ -20,14 +21,14 @@ export class Session {
     this.#statements = statements
   }
 
-  /** @param mode what stands after BEGIN */
+  /** @param mode the text after BEGIN */
   begin(mode: string): void {
     this.#begun = this.#client.query(`BEGIN ${mode}`)
-    // Looked at by `commit`; the statements after it fail as well.
+    // `commit` checks it; the statements after it fail as well.
     this.#begun.catch(() => {})
   }
 
-  /** Runs one statement of the transaction. One without rows that is asked for rows answers none. */
+  /** Runs one statement of the transaction. A statement without rows returns none. */
   async execute({ query: wanted, want }: Statement): Promise<unknown> {
     const statement = this.#statements.get(wanted)
     try {
@@ -39,7 +40,7 @@ export class Session {
     }
   }
 
-  /** Like `execute`; where the statement fails, the transaction is as it was before it, and can go on. */
+  /** Like `execute`, but a failed statement leaves the transaction as it was, and usable. */
   async executeInSavepoint({ query: wanted, want }: Statement): Promise<unknown> {
     const statement = this.#statements.get(wanted)
     const [saved, answered, released] = await Promise.allSettled([
@@ -67,11 +68,14 @@ export class Session {
   /** Ends a transaction that has only read. */
   async finish(): Promise<void> {
     await this.#assertBegun()
-    // What was read is right, whatever becomes of the connection.
+    // The results are valid even if the connection breaks now.
     await this.rollback()
   }
 
-  /** @throws {DatabaseError} `unknown-outcome` where the connection broke, or no synchronous standby has it */
+  /**
+   * @throws {DatabaseError} `unknown-outcome` if the connection broke, or no synchronous standby
+   * has confirmed
+   */
   async commit(): Promise<void> {
     await this.#assertBegun()
     let result: QueryResult
@@ -93,11 +97,11 @@ export class Session {
     } finally {
       this.#client.off('notice', onNotice)
     }
-    // Where somebody cancels the wait for a synchronous standby, COMMIT succeeds, with a warning.
+    // If the wait for a synchronous standby is cancelled, COMMIT succeeds with a warning.
     if (warning !== undefined) {
       throw new DatabaseError('unknown-outcome', `committed, but a failover may lose it: ${warning}`)
     }
-    // A transaction in which something has failed is rolled back by COMMIT, without an error.
+    // After an error in the transaction COMMIT rolls back without an error.
     if (result.command !== 'COMMIT') {
       throw new DatabaseError(
         'other',

@@ -1,25 +1,28 @@
 import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
 import { refusedStatement } from '../port/refused-sql.ts'
 
-/** How many composed queries are prepared; those beyond are planned each time. A server keeps what is prepared per connection. */
+/**
+ * Composed queries that are prepared; others are planned each time. A server keeps prepared
+ * statements per connection.
+ */
 const COMPOSED_STATEMENTS = 500
 
-/** What the driver sends. One with a name is prepared once per connection. */
+/** The driver's input. A statement with a name is prepared once per connection. */
 export interface StatementText {
   readonly text: string
   readonly name?: string
 }
 
-/** A query as PostgreSQL is to run it. */
+/** A query in its form for PostgreSQL. */
 export interface BoundStatement {
   readonly statement: StatementText
   readonly values: readonly SqlValue[]
 }
 
 /**
- * Queries as PostgreSQL reads them. Numbers are bound as BIGINT: the type of a placeholder would otherwise be guessed
- * from what is around it, and `SELECT 5` be text. A query written whole is found by the strings of its template and
- * the types of its values, one composed of fragments by its text.
+ * The PostgreSQL text of queries. Numbers are bound as BIGINT: PostgreSQL would otherwise guess the
+ * type of a placeholder from its context, so that `SELECT 5` would be text. A literal query is
+ * found by the strings of its template and the types of its values, a composed one by its text.
  */
 export class StatementTexts {
   readonly #bySite = new WeakMap<readonly string[], Map<string, StatementText>>()
@@ -54,7 +57,7 @@ export class StatementTexts {
     return this.#name(text)
   }
 
-  /** The same for the same text: a module that is loaded again prepares nothing again. */
+  /** Equal texts have equal names, so a reloaded module prepares nothing again. */
   #name(text: string): StatementText {
     const known = this.#byText.get(text)
     if (known !== undefined) return known
@@ -81,7 +84,7 @@ function render({ strings, values }: Sql): string {
   return text
 }
 
-/** As PostgreSQL reads it, for once. */
+/** Converts a query for a single use. */
 export function bind(query: Sql): { readonly text: string; readonly values: readonly SqlValue[] } {
   const own = query.postgres ?? query
   return { text: render(own), values: own.values }

@@ -2,7 +2,7 @@ import type { PortableTable } from '../archive/portable-table.ts'
 import { quoted } from '../port/quoted.ts'
 import type { Query } from './change-schema.ts'
 
-/** What the engine keeps for itself in the schema of an application. */
+/** The engine's own tables in the schema of an application. */
 const OWN = ['mortise_migration', 'mortise_move']
 
 const TABLES = `
@@ -30,8 +30,8 @@ export async function readTables(query: Query): Promise<PortableTable[]> {
 }
 
 /**
- * Takes away what would mind the order in which rows come, or act on them: foreign keys and triggers.
- * @returns the statements that bring it back; a key that does not hold fails there
+ * Drops foreign keys and triggers, which would depend on the order of rows or act on them.
+ * @returns the statements that restore them; a violated key fails there
  */
 export async function loosen(query: Query, tables: readonly PortableTable[]): Promise<string> {
   const names = [tables.map(({ name }) => name)]
@@ -62,8 +62,8 @@ export async function loosen(query: Query, tables: readonly PortableTable[]): Pr
 }
 
 /**
- * Has what counts a column up go on after every number that it has, or has had.
- * @param counted how far each table had counted where its rows come from
+ * Sets each counter beyond every current and earlier number of its column.
+ * @param counted the counter of each table in the source of its rows
  */
 export async function advanceCounters(
   query: Query,
@@ -81,7 +81,7 @@ export async function advanceCounters(
   }
 }
 
-/** How far each table has counted. */
+/** The counter of each table. */
 export async function readCounted(
   query: Query,
   tables: readonly PortableTable[],

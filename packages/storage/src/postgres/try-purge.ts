@@ -6,10 +6,10 @@ import { dialect } from './dialect.ts'
 import { withConnection } from './with-connection.ts'
 
 /**
- * Purges modules in a transaction that is rolled back: what others have made in the schema, such as a view for reports,
- * shows only there. Hosts may serve meanwhile.
- * @param modules those that others refer to last
- * @throws {MigrationError} where they cannot be purged
+ * Purges modules in a transaction that it rolls back: only this finds other objects in the schema,
+ * such as a view for reports. Hosts may serve meanwhile.
+ * @param modules those that others refer to come last
+ * @throws {MigrationError} if they cannot be purged
  * @throws {StorageUnreachableError}
  */
 export async function tryPurge(url: string, modules: readonly string[]): Promise<void> {

@@ -22,8 +22,9 @@ const PARSERS = new Map<number, (text: string) => unknown>([
 ])
 
 /**
- * Values come out as from SQLite: integers as numbers, truth as 0 or 1, everything else (JSON, dates) as its text. An
- * integer that a number cannot hold exactly fails its statement instead of being rounded.
+ * Values are returned as from SQLite: integers as numbers, booleans as 0 or 1, everything else
+ * (JSON, dates) as text. An integer that a number cannot hold exactly fails its statement instead
+ * of being rounded.
  */
 export const valueTypes: CustomTypesConfig = {
   getTypeParser: (type: number) => PARSERS.get(type) ?? String,

@@ -6,7 +6,7 @@ import { Connections } from './postgres-connections.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
 /**
- * Does `work` on a connection of its own, beside whatever hosts serve from there.
+ * Runs `work` on a connection of its own; hosts may serve meanwhile.
  * @throws {StorageUnreachableError}
  */
 export async function withConnection<Result>(

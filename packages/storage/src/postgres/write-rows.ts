@@ -4,7 +4,7 @@ import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 import type { Query } from './change-schema.ts'
 
-/** @throws {MigrationError} where the server refuses one */
+/** @throws {MigrationError} if the server refuses one */
 export async function insertRows(
   query: Query,
   table: PortableTable,
@@ -30,7 +30,7 @@ export async function insertRows(
   }
 }
 
-/** @param places where the server has them */
+/** @param places the server's places of the rows */
 export async function deleteRows(
   query: Query,
   { name }: PortableTable,

@@ -6,13 +6,13 @@ import type { Connection } from './connection.ts'
 import { toDatabaseError } from './database-error.ts'
 
 /**
- * Takes these steps in one transaction: all of them, or nothing.
+ * Runs these steps in one transaction: all or nothing.
  *
- * Foreign keys are off meanwhile, and the steps end with looking for orphans in what they have changed, as SQLite
- * advises for changing a schema: with them on, dropping a table in order to rebuild it would cascade to the rows
- * of its children.
+ * Foreign keys are off meanwhile, and the steps end with a search for orphans in the changed
+ * tables, as SQLite recommends for schema changes: with foreign keys on, dropping a table to
+ * rebuild it would cascade to the rows of its children.
  *
- * @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened
+ * @throws {DatabaseError} `busy` if the write lock is taken: nothing has happened
  */
 export function changeSchema<Result>(connection: Connection, steps: () => SchemaSteps<Result>): Result {
   connection.database.pragma('foreign_keys = OFF')
@@ -32,7 +32,7 @@ export function changeSchema<Result>(connection: Connection, steps: () => Schema
   }
 }
 
-/** Takes steps in the transaction that the connection is in; without one each is by itself. */
+/** Runs steps in the connection's open transaction; without one each step commits by itself. */
 export function runSteps<Result>(connection: Connection, steps: SchemaSteps<Result>): Result {
   return drive(
     steps,

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type SqliteDatabase from 'better-sqlite3'
 
-/** How often, and how long apart, while a reader needs what would be replaced. */
+/** Number and distance of the tries while a reader needs the pages to be replaced. */
 const TIMES = 20
 const PAUSE_MS = 50
 
 /**
- * Has a thread write what is in the log into the database: the next checkpoint of the host (`Checkpoints`) would do so,
- * and hold its event loop. Where it fails it is left to that.
+ * Runs a checkpoint in a thread. The host's next checkpoint (`Checkpoints`) would otherwise do the
+ * work and block its event loop. A failure is left to that one.
  */
 export async function checkpointOnOpen(database: SqliteDatabase.Database): Promise<void> {
   for (let time = 0; time < TIMES; time++) {

@@ -1,19 +1,22 @@
 import { statSync } from 'node:fs'
 import type SqliteDatabase from 'better-sqlite3'
 
-/** From so many pages on the log is written back into the database file: as many as SQLite itself would wait for. */
+/** From this many pages in the log on a checkpoint runs, as in SQLite's default. */
 const PAGES = 1_000
-/** After a failure the next try waits for so long, in milliseconds, and for so many times as long as that one has taken. */
+/**
+ * After a failure the next try waits for this many milliseconds, and for at least this many times
+ * the duration of the failed one.
+ */
 const REST_MS = 1_000
 const REST_FACTOR = 20
 
-/** Whether it was busy, the pages in the log, and how many of those are in the file. */
+/** Whether it was busy, the pages in the log, and those of them already in the file. */
 type Counts = [busy: number, pages: number, done: number]
 
 /**
- * Writes the write-ahead log of SQLite back into the database file, between transactions. SQLite would do so within a
- * COMMIT: the callers of that would wait for it, and nobody would hear that it fails. What is committed is safe in the log
- * meanwhile, which grows.
+ * Runs the checkpoints of SQLite's write-ahead log between transactions. SQLite would run them
+ * within a COMMIT: its callers would wait, and nobody would notice a failure. Commits stay safe in
+ * the log meanwhile, which grows.
  */
 export class Checkpoints {
   readonly #database: SqliteDatabase.Database
@@ -22,10 +25,13 @@ export class Checkpoints {
   readonly #write: SqliteDatabase.Statement
   #failure: Error | undefined
   #retry: NodeJS.Timeout | undefined
-  /** Another process reads what is in the log: it is tried again when the log has so many pages. */
+  /** Another process reads from the log: the next try comes when the log has this many pages. */
   #pinned = 0
 
-  /** @param onChange called with the error where it begins to fail, and without once it passes again */
+  /**
+   * @param onChange called with the error when checkpoints begin to fail, and without one when they
+   * succeed again
+   */
   constructor(database: SqliteDatabase.Database, onChange: (failure: Error | undefined) => void) {
     this.#database = database
     this.#onChange = onChange
@@ -33,7 +39,7 @@ export class Checkpoints {
     this.#write = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
   }
 
-  /** Why it fails at present; undefined while it passes. */
+  /** The error of the last checkpoint; undefined if it succeeded. */
   get failure(): Error | undefined {
     return this.#failure
   }
@@ -43,7 +49,7 @@ export class Checkpoints {
     return statSync(`${this.#database.name}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Writes the log back where it is time for it. To be called outside of a transaction. */
+  /** Runs a checkpoint if one is due. Call it outside of a transaction. */
   run(): void {
     if (this.#retry !== undefined) return
     const begun = performance.now()
@@ -62,7 +68,10 @@ export class Checkpoints {
     }
   }
 
-  /** Writes all of it back and empties it, as far as others do not read it. @throws {Error} */
+  /**
+   * Writes the whole log back and empties it, unless others read it.
+   * @throws {Error}
+   */
   end(): void {
     clearTimeout(this.#retry)
     this.#database.pragma('wal_checkpoint(TRUNCATE)')

@@ -5,9 +5,10 @@ import { toCommitError, toDatabaseError } from './database-error.ts'
 import { type PreparedStatement, StatementCache } from './statement-cache.ts'
 
 /**
- * One connection. Integers go in as integers (the driver would bind a number as REAL, and 7 / 2 be 3.5)
- * and come out as numbers; one that a number cannot hold exactly fails its statement instead of being
- * rounded. On a read-only connection a statement that writes fails as `read-only`.
+ * One connection. Integers are bound as integers (the driver would bind a number as REAL, so that 7
+ * / 2 would be 3.5) and returned as numbers; an integer that a number cannot hold exactly fails its
+ * statement instead of being rounded. On a read-only connection a statement that writes fails as
+ * `read-only`.
  */
 export class Connection {
   readonly database: SqliteDatabase.Database
@@ -32,10 +33,11 @@ export class Connection {
     this.#release = database.prepare('RELEASE member')
   }
 
-  /** To be called once the schema has changed: statements are prepared anew, on what it is now. */
+  /** Call it after a schema change: statements are prepared again on the new schema. */
   schemaChanged(): void {
     this.statements.clear()
-    // A connection notices another's change of the schema when it runs a statement, not when it prepares one.
+    // A connection notices another one's schema change when it runs a statement, not when it
+    // prepares one.
     this.database.prepare('SELECT count(*) FROM sqlite_schema').get()
   }
 
@@ -51,7 +53,10 @@ export class Connection {
     }
   }
 
-  /** Its rows one by one. The connection does nothing else until they are taken, or the iterator is returned. */
+  /**
+   * Returns rows one by one. The connection does nothing else until all are read or the iterator is
+   * returned.
+   */
   *each(query: Sql): Generator<unknown, void> {
     const { statement, read, text } = this.prepare(query)
     try {
@@ -73,7 +78,7 @@ export class Connection {
     }
   }
 
-  /** How many rows a statement changed; 0 for one that only reads. */
+  /** The number of rows that a statement changed; 0 for a read. */
   changes(query: Sql): number {
     const prepared = this.prepare(query)
     try {
@@ -83,19 +88,19 @@ export class Connection {
     }
   }
 
-  /** Runs one statement of a transaction. One without rows that is asked for rows answers none. */
+  /** Runs one statement of a transaction. A statement without rows returns none. */
   execute({ query, want }: Statement): unknown {
     return want === 'changes' ? this.changes(query) : this.all(query)
   }
 
-  /** @throws {DatabaseError} `busy` where another process holds the write lock */
+  /** @throws {DatabaseError} `busy` if another process holds the write lock */
   begin(): void {
     control(this.#begin)
   }
 
   /**
-   * @returns the error of a constraint that failed only now; the transaction is open still
-   * @throws {DatabaseError} of a shortage; the transaction is open still
+   * @returns the error of a deferred constraint; the transaction is still open
+   * @throws {DatabaseError} for a shortage; the transaction is still open
    * @throws {BrokenStorageError} `unknown-outcome`
    */
   commit(): DatabaseError | undefined {
@@ -126,7 +131,7 @@ export class Connection {
     control(this.#release)
   }
 
-  /** @throws {DatabaseError} `refused`, `read-only`, or for what SQLite does not understand */
+  /** @throws {DatabaseError} `refused`, `read-only`, or for invalid SQL */
   prepare(query: Sql): PreparedStatement {
     const prepared = this.statements.get(query)
     if (this.#readonly && !prepared.readonly) {

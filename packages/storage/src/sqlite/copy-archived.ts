@@ -5,9 +5,10 @@ import type { LedgerEntry } from '../port/storage.ts'
 import type { Connection } from './connection.ts'
 import { dialect, shadowTables } from './dialect.ts'
 
-// Between the database of a connection and a file of tables that is attached to it as `archived`.
+// Copies between the database of a connection and a file of tables that is attached to it as
+// `archived`.
 
-/** Does `work` with `file` attached. Not within a transaction. */
+/** Runs `work` with `file` attached. Not within a transaction. */
 export function withArchived<Result>(connection: Connection, file: string, work: () => Result): Result {
   connection.database.prepare('ATTACH ? AS archived').run(file)
   try {
@@ -17,7 +18,7 @@ export function withArchived<Result>(connection: Connection, file: string, work:
   }
 }
 
-/** @throws {MigrationError} where the file has none */
+/** @throws {MigrationError} if the file has none */
 export function archivedLedger({ database }: Connection): LedgerEntry[] {
   try {
     return database
@@ -33,11 +34,11 @@ export function archivedLedger({ database }: Connection): LedgerEntry[] {
 }
 
 /**
- * Makes everything that the attached file has under these prefixes, rows included, in the database. Within a
+ * Copies all objects with these prefixes from the attached file, rows included. Runs within a
  * transaction, while foreign keys are off.
  *
  * @returns the tables
- * @throws {MigrationError} where that makes something beyond the prefixes
+ * @throws {MigrationError} if that creates objects beyond the prefixes
  */
 export function copyArchived(connection: Connection, prefixes: readonly string[]): string[] {
   const { database } = connection
@@ -54,12 +55,12 @@ export function copyArchived(connection: Connection, prefixes: readonly string[]
   const tables = objects.filter(({ type, name }) => type === 'table' && !shadows.has(name))
   for (const { sql } of tables) database.exec(sql)
   const made = new Set(connection.all<{ name: string }>(shadowTables).map(({ name }) => name))
-  // Lets the tables behind virtual ones be written.
+  // Allows writes to the tables behind virtual ones.
   database.unsafeMode(true)
   try {
     for (const { type, name } of objects) {
       if (type !== 'table' || virtual.has(name)) continue
-      // What a virtual table writes when it is made stands in the file too.
+      // The file also contains the initial rows of a virtual table.
       if (made.has(name)) database.exec(`DELETE FROM main.${quoted(name)}`)
       copyRows(connection, name)
     }
@@ -72,7 +73,7 @@ export function copyArchived(connection: Connection, prefixes: readonly string[]
   return tables.map(({ name }) => name)
 }
 
-/** The tables of the attached file that are of this type. */
+/** The tables of this type in the attached file. */
 function archivedTables({ database }: Connection, type: 'shadow' | 'virtual'): Set<string> {
   const names = database
     .prepare(`SELECT name FROM pragma_table_list WHERE schema = 'archived' AND type = ?`)
@@ -89,7 +90,10 @@ interface Column {
   readonly hidden: number
 }
 
-/** With their rowids, which other tables may hold, unless the table has a column that is or hides it. */
+/**
+ * Copies rowids too, since other tables may refer to them, unless a column of the table is or hides
+ * the rowid.
+ */
 function copyRows({ database }: Connection, table: string): void {
   const columns = database.prepare('SELECT * FROM pragma_table_xinfo(?)').all(table) as Column[]
   const withoutRowid = database
@@ -103,7 +107,7 @@ function copyRows({ database }: Connection, table: string): void {
   database.exec(`INSERT INTO main.${quoted(table)} (${all}) SELECT ${all} FROM archived.${quoted(table)}`)
 }
 
-/** How far AUTOINCREMENT has counted, beyond the rows that are left. */
+/** The counters of AUTOINCREMENT, which may exceed the existing rows. */
 function copySequences({ database }: Connection, tables: readonly { readonly name: string }[]): void {
   const known = (schema: string) =>
     database.prepare(`SELECT 1 FROM ${schema}.sqlite_schema WHERE name = 'sqlite_sequence'`).get()

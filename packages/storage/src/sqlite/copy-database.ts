@@ -9,9 +9,9 @@ import type { CopyWork } from './copy-thread.ts'
 import { runInThread } from './run-in-thread.ts'
 
 /**
- * Writes a copy of the database in the file `source`, as of the moment in which it begins, to `file`, while others write.
+ * Copies the database in `source`, as of the start of the copy, to `file`, while others write.
  *
- * @throws {Error} where it cannot be written; nothing is left then
+ * @throws {Error} if it cannot be written; nothing is left then
  */
 export function copyDatabase(source: string, file: string): Promise<void> {
   return writeDatabase(file, async (temporary) => {
@@ -20,8 +20,8 @@ export function copyDatabase(source: string, file: string): Promise<void> {
 }
 
 /**
- * Has `write` make a database in a file beside, and gives it its name when it is on the disk.
- * @throws {Error} where it cannot be written; nothing is left then
+ * Lets `write` make a database in a temporary file, and renames that once it is synced.
+ * @throws {Error} if it cannot be written; nothing is left then
  */
 export async function writeDatabase(
   file: string,
@@ -44,7 +44,7 @@ export async function writeDatabase(
     if (error instanceof MigrationError || error instanceof DatabaseError) throw error
     const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`
     const { code = '', path = file } = error as { code?: string; path?: string }
-    // Wrong is what is copied then, and not the copy.
+    // Then the source is damaged, not the copy.
     const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test(code)
     const named = isSource ? {} : { path: path === temporary ? file : path }
     throw Object.assign(new Error(reason, { cause: error }), named)

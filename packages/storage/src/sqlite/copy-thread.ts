@@ -7,14 +7,17 @@ import { openSeparate } from './open-connections.ts'
 import type { ThreadResult } from './run-in-thread.ts'
 import { serializeError } from './serialized-error.ts'
 
-// A thread that copies a database, as of the moment in which it begins, into a file that is there and empty.
+// A thread that copies a database, as of its start, into an existing empty file.
 
 export interface CopyWork {
   readonly source: string
   readonly file: string
 }
 
-/** After how many steps of 100 pages (400 KiB) what was copied is sent on to the disk: COMMITs would wait for all of it. */
+/**
+ * After this many steps of 100 pages (400 KiB) the copy is synced, since COMMITs would otherwise
+ * wait for all of it.
+ */
 const STEPS_PER_SYNC = 20
 
 const { source, file } = workerData as CopyWork
@@ -23,7 +26,8 @@ const answer = (message: ThreadResult) => parentPort?.postMessage(message)
 try {
   const database = openSeparate(source)
   try {
-    // A copy begins anew whenever another connection has written, unless it is of a moment that is read already.
+    // A copy restarts after every write of another connection, unless a read transaction fixes its
+    // moment.
     database.exec('BEGIN')
     database.prepare('SELECT count(*) FROM sqlite_schema').get()
     try {
@@ -49,7 +53,7 @@ async function backUp(database: SqliteDatabase.Database): Promise<void> {
       progress() {
         steps += 1
         if (steps % STEPS_PER_SYNC === 0) {
-          // Where it fails, so does the last one, which is waited for.
+          // If it fails, so does the last sync, which is awaited.
           syncing ??= handle
             .datasync()
             .catch(() => {})
@@ -64,8 +68,8 @@ async function backUp(database: SqliteDatabase.Database): Promise<void> {
     await syncing
     await handle.close()
   }
-  // A copy of a database in WAL mode is in that mode too, and would need a file beside it to be read.
-  // Gone: the command that asked for it was killed, and the next one has removed what it left.
+  // A copy of a database in WAL mode is in that mode too, and would need another file for reads. If
+  // the file is gone, its command was killed, and the next one has removed the remains.
   const copy = openDatabase(file, { fileMustExist: true })
   copy.pragma('journal_mode = DELETE')
   copy.close()

@@ -7,7 +7,7 @@ const SHORTAGES = /^SQLITE_(?:CANTOPEN|NOMEM|IOERR_(?:GETTEMPPATH|NOMEM|SHMMAP)$
 
 const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
   SQLITE_FULL: 'full',
-  // The file of shared memory, which holds nothing that is not in others, cannot grow.
+  // The shared memory file, which holds nothing of its own, cannot grow.
   SQLITE_IOERR_SHMSIZE: 'full',
   SQLITE_CONSTRAINT_UNIQUE: 'unique',
   SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
@@ -18,13 +18,14 @@ const KINDS: Readonly<Record<string, DatabaseErrorKind>> = {
 }
 
 /**
- * What SQLite or its driver threw, in the words of no engine; what is neither is handed back as it is.
- * @param file that of the database
+ * Converts an error of SQLite or its driver to an engine-independent one; returns other errors
+ * unchanged.
+ * @param file of the database
  */
 export function toDatabaseError(error: unknown, text: string, file: string): unknown {
   if (error instanceof SqliteDatabase.SqliteError) {
     const message = `${error.message} (${error.code}), in: ${shortened(text)}`
-    // Whether a disk is broken, or a quota used up, SQLite does not tell.
+    // SQLite does not tell a broken disk from an exhausted quota.
     const refusal = error.code === 'SQLITE_IOERR_WRITE' ? writeRefusal(file) : undefined
     if (refusal !== undefined) return new DatabaseError('full', `${refusal}: ${message}`, { cause: error })
     if (SHORTAGES.test(error.code)) return new ShortageError(message, { cause: error })
@@ -37,7 +38,7 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
     const known = new DatabaseError(kindOf(error.code), message, { cause: error })
     return known.kind === 'full' || known.kind === 'read-only' ? Object.assign(known, { path: file }) : known
   }
-  // The driver's own complaints: values that do not match the placeholders, more than one statement.
+  // The driver's own errors: values that do not match the placeholders, more than one statement.
   if (error instanceof RangeError || error instanceof TypeError) {
     const kind = error.message.includes('more than one statement') ? 'refused' : 'other'
     return new DatabaseError(kind, `${error.message}, in: ${shortened(text)}`, { cause: error })
@@ -45,12 +46,15 @@ export function toDatabaseError(error: unknown, text: string, file: string): unk
   return error
 }
 
-/** What comes of the memory that is shared, which SQLite writes last: the log is on the disk by then, COMMIT included. */
+/**
+ * Errors of the shared memory, which SQLite writes last: the log is on the disk by then, COMMIT
+ * included.
+ */
 const AFTER_LOG = /^SQLITE_(?:NOMEM|IOERR_(?:NOMEM|SHM\w+)$)/
 
 /**
- * What a COMMIT that failed means: a constraint that was deferred, or a shortage, and nothing has happened; otherwise nobody
- * knows before the next start.
+ * Interprets a failed COMMIT: after a deferred constraint or a shortage nothing has happened;
+ * otherwise the outcome is unknown until the next start.
  */
 export function toCommitError(error: unknown, file: string): DatabaseError {
   const { code = '', message } = error as { code?: string; message: string }

@@ -5,7 +5,7 @@ import type { MigrationSet } from '../port/storage.ts'
 import type { Table, TablesResult } from './describe-tables.ts'
 import { tablesOnEmptyDatabase } from './tables-on-empty-database.ts'
 
-// The child process of describeTables: answers in JSON.
+// The child process of describeTables: responds in JSON.
 
 async function answer(set: MigrationSet): Promise<TablesResult> {
   try {

@@ -6,9 +6,9 @@ import type { MigrationSet } from '../port/storage.ts'
 
 export interface Column {
   readonly name: string
-  /** As the migration writes it: `TEXT`. */
+  /** As in the migration: `TEXT`. */
   readonly type: string
-  /** Whether a row cannot be added without naming it. */
+  /** An insert must name it. */
   readonly required: boolean
 }
 
@@ -17,16 +17,16 @@ export interface Table {
   readonly columns: readonly Column[]
 }
 
-/** What the child that runs the migrations answers. */
+/** The response of the child process. */
 export type TablesResult = { readonly tables: readonly Table[] } | { readonly reason: string }
 
-/** How long all migrations of a set may take on an empty database, in milliseconds. */
+/** Time limit for all migrations of a set on an empty database, in milliseconds. */
 export const DESCRIBE_TIMEOUT = 10_000
 
 /**
- * The tables that the migrations of a set make, found by running them on an empty database in memory: in a child
- * process, since nothing else ends a statement that does not end by itself.
- * @throws {MigrationError} where one cannot be read, is refused, fails, or does not end
+ * The tables that the migrations of a set create on an empty database in memory. A child process
+ * runs them, since only its end can stop an endless statement.
+ * @throws {MigrationError} if one is unreadable, is refused, fails, or does not end
  */
 export async function describeTables(
   set: MigrationSet,

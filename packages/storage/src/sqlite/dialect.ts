@@ -6,10 +6,9 @@ import { drive } from '../port/drive.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
 
-/** The tables behind virtual ones: SQLite makes and drops them with these. */
+/** The tables behind virtual ones: SQLite creates and drops both together. */
 export const shadowTables = sql`SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`
 
-/** SQLite as migrations see it. */
 export const dialect: Dialect = {
   ledger: {
     create: `
@@ -24,7 +23,7 @@ export const dialect: Dialect = {
       )`,
     columns: sql`SELECT name FROM pragma_table_info('mortise_migration')`,
     more: {},
-    // SQLite gives a new row the largest one in use plus one.
+    // SQLite gives a new row the largest rowid in use plus one.
     order: 'rowid',
   },
 
@@ -54,7 +53,7 @@ export const dialect: Dialect = {
     }
   },
 
-  /** Those of others are as they were, and may be large. */
+  /** Other tables are unchanged, and may be large. */
   *orphanIn(prefixes) {
     const objects: SchemaObject[] = yield this.objects
     for (const { type, name } of objects) {
@@ -85,7 +84,7 @@ export const dialect: Dialect = {
     )
     const tables = droppable.filter(({ type }) => type === 'table')
     for (const { type, name } of droppable) {
-      // Before the tables that they name; a trigger may be gone with its view.
+      // Dropped before the tables that they use; a trigger may be gone with its view.
       if (type === 'view' || type === 'trigger') yield `DROP ${type} IF EXISTS ${quoted(name)}`
     }
     for (const { name } of tables) yield `DROP TABLE ${quoted(name)}`

@@ -6,9 +6,10 @@ import { asStatement } from '../port/outbox.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Runs a generator to its end on a connection that is in a transaction. The error of a step is thrown into
- * the generator, which may go on; not so where SQLite has ended the transaction, something is short (room on the disk, say), or the file is broken:
- * then the generator is left where it is, since its next statement would commit by itself.
+ * Runs a generator to its end within a connection's transaction. The error of a step is thrown into
+ * the generator, which may continue. If SQLite has ended the transaction, after a shortage (such as
+ * disk space), or for a broken file the generator stays where it is, since its next statement would
+ * commit by itself.
  */
 export const drive = <Result>(
   connection: Pick<Connection, 'execute' | 'inTransaction'>,

@@ -10,12 +10,12 @@ import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { dialect } from './dialect.ts'
 
 /**
- * Writes the tables, rows and ledger rows of one module, from a copy of a database that nobody has open, to
- * `file`, which is new and for its owner only. (A file of its own: what was deleted once is still in the free
- * pages of a copy, and VACUUM would give the rows of many tables other rowids.)
+ * Writes the tables, rows and ledger rows of one module from `copy`, which nobody has open, to the
+ * new file `file` for its owner only. (A new file, because deleted data stay in the free pages of a
+ * copy, and VACUUM would change the rowids of many tables.)
  *
- * @returns undefined where the database has nothing of the module
- * @throws {MigrationError} where its tables cannot be told from those of others
+ * @returns undefined if the database has nothing of the module
+ * @throws {MigrationError} if its tables cannot be separated from those of others
  */
 export function extractModule(copy: string, module: string, file: string): ModuleData | undefined {
   createPrivateFile(file)

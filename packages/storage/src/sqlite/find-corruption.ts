@@ -1,6 +1,6 @@
 import { openDatabase } from '../files/open-database.ts'
 
-/** What is wrong with a database file that nobody has open, undefined where it is sound. */
+/** The damage of a database file that nobody has open; undefined if intact. */
 export function findCorruption(file: string): string | undefined {
   try {
     const database = openDatabase(file, { readonly: true, fileMustExist: true })

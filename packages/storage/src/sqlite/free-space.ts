@@ -4,10 +4,13 @@ import { DatabaseError } from '@mortise/module-sdk'
 
 const MOST_KEPT_FREE = 64 * 1024 * 1024
 const SHARE_KEPT_FREE = 0.05
-/** How often it is looked, in milliseconds; more often while there is too little. */
+/** How often free space is checked, in milliseconds; more often while it is low. */
 const INTERVAL = 1_000
 const INTERVAL_LOW = 250
-/** Of what is to be free, so much has to be free again: a disk around the mark does not change every moment. */
+/**
+ * Writes resume at this multiple of the limit, so that a disk around the limit does not switch back
+ * and forth.
+ */
 const RECOVERED = 1.25
 
 export interface Volume {
@@ -15,19 +18,22 @@ export interface Volume {
   readonly free: number
 }
 
-/** The volume that holds `file`, in bytes; `free` is what this user may still write. */
+/** The volume of `file`, in bytes; `free` is what this user may still write. */
 export async function volumeOf(file: string): Promise<Volume> {
   const { bsize, blocks, bavail } = await statfs(dirname(file))
   return { size: blocks * bsize, free: bavail * bsize }
 }
 
-/** How many bytes a host leaves free on a volume: 64 MiB, or 5 % of a smaller one, unless configured otherwise. */
+/**
+ * The bytes that a host leaves free on a volume: 64 MiB, or 5 % of a smaller one, unless configured
+ * otherwise.
+ */
 export const reservedBytes = ({ size }: Volume, configured?: number): number =>
   configured ?? Math.min(MOST_KEPT_FREE, Math.floor(size * SHARE_KEPT_FREE))
 
 /**
- * Looks how much room a database has left, beside everything else. Below the mark writes are refused before SQLite
- * fails: the rest is for checkpoints, the log and the command.
+ * Watches the free space of a database's volume in the background. Below the limit writes are
+ * refused before SQLite fails: the rest is for checkpoints, the log and the command.
  */
 export class FreeSpace {
   readonly #read: () => Promise<Volume>
@@ -37,7 +43,7 @@ export class FreeSpace {
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /** @param configured the bytes that are to be free; 0 for none */
+  /** @param configured the bytes to keep free; 0 for none */
   constructor(options: {
     readonly read: () => Promise<Volume>
     readonly configured: number | undefined
@@ -49,7 +55,7 @@ export class FreeSpace {
     if (options.configured !== 0) this.#lookIn(INTERVAL)
   }
 
-  /** `full` while there is less than the mark. */
+  /** `full` below the limit. */
   get low(): DatabaseError | undefined {
     return this.#low
   }
@@ -64,7 +70,7 @@ export class FreeSpace {
   }
 
   async #look(): Promise<void> {
-    // A file system that does not tell is taken for one with room: SQLite says when there is none.
+    // A file system that reports nothing counts as free: SQLite reports a full one.
     const volume = await this.#read().catch(() => ({ size: 0, free: Number.POSITIVE_INFINITY }))
     if (this.#closed) return
     const kept = reservedBytes(volume, this.#configured)

@@ -7,38 +7,39 @@ import type { Connection } from './connection.ts'
 import { drive } from './drive.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
-/** How many transactions share a COMMIT at most, so that the event loop breathes between. */
+/** Transactions per COMMIT at most, so that the event loop can turn in between. */
 const LARGEST_GROUP = 128
-/** For how long a transaction waits for work that no group may run beside, in milliseconds. */
+/** How long a transaction waits for exclusive work, in milliseconds. */
 const PATIENCE = 30_000
-/** How often it is looked which have waited too long. */
+/** How often waiting transactions are checked, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 
 interface Member {
   readonly steps: () => Transaction<unknown>
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
-  /** Its group was lost: it runs again in a transaction of its own. */
+  /** Its group was rolled back: it runs again in a transaction of its own. */
   alone: boolean
-  /** When it was queued, by `performance.now()`. */
+  /** The time at which it was queued, by `performance.now()`. */
   readonly since: number
 }
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
 /**
- * Transactions queued during one turn of the event loop share one durable COMMIT. What keeps them apart:
- *
- * - Each runs in a savepoint; one that fails is rolled back to it and leaves no trace with the others.
- * - No promise settles before the COMMIT. A result is never reported that a crash could undo.
- * - A group whose transaction is lost (a deferred key fails its COMMIT, there is no room on the disk, no file can be opened)
- *   is undone as a whole, and each member runs again by itself, in order, the failed ones too: they may
- *   have failed only for what a neighbour did. So a group equals running its members one by one. (A deferred
- *   key that a later neighbour mends would pass here and fail alone: migrations refuse deferred keys.)
- * - From BEGIN to COMMIT nothing else runs: whoever else uses the connection finds no transaction open.
- * - What may not run beside a group (a change of the schema) is done between two of them, by `exclusive`.
- * - An I/O error or a corrupt file ends it all: `onBroken`, and no more. Where the COMMIT has failed, each member of the
- *   group rejects with `unknown-outcome`; in any other case nothing was changed.
+ * Transactions queued during one turn of the event loop share one durable COMMIT. Their isolation:
+ * - Each runs in a savepoint; a failed one is rolled back to it and leaves no trace with the
+ * others.
+ * - No promise settles before the COMMIT, so a crash cannot undo a reported result.
+ * - A group with a lost transaction (a deferred key fails its COMMIT, the disk is full, no file can
+ * be opened) is rolled back as a whole, and each member runs again by itself, in order, the failed
+ * ones too: they may have failed only because of a neighbour. So a group equals running its members
+ * one by one. (A deferred key that a later neighbour satisfies would pass here and fail alone:
+ * migrations refuse deferred keys.)
+ * - From BEGIN to COMMIT nothing else runs: other users of the connection find no open transaction.
+ * - Work that excludes a group (a schema change) runs between two groups, by `exclusive`.
+ * - An I/O error or a corrupt file ends everything: `onBroken`, and no more. After a failed COMMIT
+ * each member of the group rejects with `unknown-outcome`; otherwise nothing was changed.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -60,12 +61,12 @@ export class GroupCommit {
     connection: Connection,
     options: {
       readonly onBroken: (error: BrokenStorageError) => void
-      /** Called for each transaction for which something was short: room on the disk, say. */
+      /** Called for each transaction with a shortage, such as disk space. */
       readonly onShortage?: (error: DatabaseError) => void
       readonly outbox?: Outbox | undefined
-      /** Called after a COMMIT of what was written to the outbox. */
+      /** Called after a COMMIT with outbox rows. */
       readonly onWritten?: () => void
-      /** Called between groups, once the turn of the event loop that answers the former one is over. */
+      /** Called between groups, after the turn of the event loop that settles the previous one. */
       readonly onPause?: () => void
       readonly rehearse: boolean
       readonly observer?: StorageObserver | undefined
@@ -94,8 +95,8 @@ export class GroupCommit {
   }
 
   /**
-   * Does `work` before the next group. Transactions wait for its end, for half a minute at most: then they reject as
-   * `busy`.
+   * Runs `work` before the next group. Transactions wait for its end, for half a minute at most:
+   * then they reject as `busy`.
    */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
@@ -105,18 +106,18 @@ export class GroupCommit {
     })
   }
 
-  /** Resolves when those queued are done. */
+  /** Resolves when queued transactions are done. */
   async idle(): Promise<void> {
     await this.#draining
   }
 
-  /** Takes no further transactions, which reject with `reason`; resolves when those queued are done. */
+  /** Rejects further transactions with `reason`; resolves when queued ones are done. */
   async end(reason: Error): Promise<void> {
     this.#ended ??= reason
     await this.#draining
   }
 
-  /** Gives up: what is queued rejects with `error`, and whatever comes later. */
+  /** Rejects queued and later transactions with `error`. */
   abort(error: BrokenStorageError): void {
     this.#ended = error
     this.#broken = error
@@ -176,7 +177,10 @@ export class GroupCommit {
     }
   }
 
-  /** @throws {DatabaseError} `busy` before anything has happened; of a shortage, where the group is to be undone */
+  /**
+   * @throws {DatabaseError} `busy` before anything has happened; of a shortage, which requires a
+   * rollback of the group
+   */
   #commitTogether(members: readonly Member[]): void {
     const connection = this.#connection
     connection.begin()
@@ -196,7 +200,7 @@ export class GroupCommit {
       this.#again(members, { error: failure })
       return
     }
-    // First: whatever fails from here on does so after the COMMIT.
+    // First, because all later errors come after the COMMIT.
     members.forEach((member, index) => {
       settle(member, outcomes[index] as Outcome)
     })
@@ -232,7 +236,7 @@ export class GroupCommit {
     return outcome
   }
 
-  /** The group's transaction is gone. Of a member that was alone, `last` is the outcome. */
+  /** The group was rolled back. For a member that ran alone, `last` is the outcome. */
   #again(members: readonly Member[], last: Outcome): void {
     const [first] = members as readonly [Member]
     if (members.length === 1) {

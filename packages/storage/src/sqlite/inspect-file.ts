@@ -9,10 +9,10 @@ import { snapshotOn } from './read-file.ts'
 import { readLedger } from './schema.ts'
 
 /**
- * Looks a database file through, on a connection of its own that writes nothing: a host may serve from it
- * meanwhile, and goes on doing so. It takes as long as reading the file does.
+ * Checks a database file on a connection of its own that writes nothing, while a host may serve
+ * from it. Takes as long as reading the file.
  *
- * @returns undefined where there is no file yet
+ * @returns undefined without a file
  */
 export async function inspectFile<Own>(
   file: string,
@@ -36,7 +36,7 @@ export async function inspectFile<Own>(
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
-    // Those of writing, which a full disk fails, are no damage.
+    // Write errors, as on a full disk, are no damage.
     const isWriting = /^SQLITE_IOERR_(SHM|WRITE|FSYNC|TRUNCATE)/.test(code ?? '')
     if (!isWriting && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code ?? ''))
       return { ...nothing, damage: [message] }

@@ -3,18 +3,21 @@ import { openDatabase } from '../files/open-database.ts'
 import { Connection } from './connection.ts'
 import { rewriteLeftLog } from './rewrite-log.ts'
 
-/** For how long a statement blocks the event loop for a lock; longer waits are `retryWhileBusy`'s. */
+/** How long a statement blocks the event loop for a lock; `retryWhileBusy` waits longer. */
 const BUSY_TIMEOUT_MS = 5
 
-/** What stays of a log that has grown, once it is written back; in bytes. */
+/** The size to which a larger log is cut after a checkpoint, in bytes. */
 const KEPT_LOG = 16 * 1024 * 1024
 
-/** temp_store 2 is MEMORY: no request needs a file of its own, for which there may be no descriptor or room. */
+/**
+ * temp_store 2 is MEMORY: requests need no temporary files, for which descriptors or space may be
+ * missing.
+ */
 const common = { trusted_schema: 0, temp_store: 2 }
 
 /**
- * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode better-sqlite3's
- * own default is NORMAL, which does not; hence what was set is read back.
+ * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode
+ * better-sqlite3's default is NORMAL, which does not ensure that, so the setting is read back.
  */
 export function openWriter(file: string): Connection {
   const database = openDatabase(file, { timeout: BUSY_TIMEOUT_MS })
@@ -28,15 +31,18 @@ export function openWriter(file: string): Connection {
   })
 }
 
-/** The connection that reads. The writer's must be open already. */
+/** The connection that reads. The writer must be open already. */
 export function openReader(file: string): Connection {
   const database = openDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   return configured(database, { ...common, query_only: 1 })
 }
 
-/** A connection that writes nothing, beside those of a host that may serve from the file. @throws {Error} with its `path` */
+/**
+ * A connection that writes nothing, beside those of a host that may serve from the file.
+ * @throws {Error} with its `path`
+ */
 export function openSeparate(file: string): SqliteDatabase.Database {
-  // Not read-only: the log that a killed host has left could not be read then.
+  // Not read-only: that mode cannot read the log of a killed host.
   try {
     rewriteLeftLog(file)
     const database = openDatabase(file, { fileMustExist: true, timeout: 5000 })

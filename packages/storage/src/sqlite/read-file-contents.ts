@@ -5,7 +5,7 @@ import { Connection } from './connection.ts'
 import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
-/** See `readContents`; of a copy of a PostgreSQL database too. */
+/** See `readContents`; also for a copy of a PostgreSQL database. */
 export function readFileContents(file: string): DatabaseContents {
   const database = openSeparate(file)
   try {

@@ -6,7 +6,7 @@ import { drive } from './drive.ts'
 import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
-/** Reads a SQLite file, as of one moment, that others may have open. */
+/** Reads a SQLite file as of one moment; others may have it open. */
 export function readDatabaseFile<Result>(
   file: string,
   steps: (ledger: readonly LedgerEntry[]) => Transaction<Result>,
@@ -35,7 +35,7 @@ export function changeDatabaseFile<Result>(file: string, steps: () => Transactio
   }
 }
 
-/** On a connection that is in no transaction. */
+/** For a connection without an open transaction. */
 export function snapshotOn<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
   connection.database.exec('BEGIN')
   try {

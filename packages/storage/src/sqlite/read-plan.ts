@@ -1,16 +1,18 @@
 import type SqliteDatabase from 'better-sqlite3'
 
-/** Rows that one loop of a statement goes through. */
+/** Rows that one loop of a statement reads. */
 export interface Loop {
   readonly table: string
-  /** All rows with the same values in these columns; all rows of the table where there are none. */
+  /**
+   * The loop reads all rows with the same values in these columns; all rows of the table if empty.
+   */
   readonly columns: readonly string[]
 }
 
-/** How many rows loops go through. */
+/** The number of rows that a loop reads. */
 type RowsOf = (loop: Loop) => number
 
-/** How many rows a statement goes through at most. */
+/** The number of rows that a statement reads at most. */
 export type ReadPlan = (rowsOf: RowsOf) => number
 
 interface PlanRow {
@@ -28,15 +30,15 @@ interface Index {
 const SCAN = /^SCAN (\S+)/
 const NO_TABLE = /^SCAN (?:CONSTANT ROW|\d+-ROW)/
 const SEARCH = /^SEARCH (\S+) USING (?:(?:PARTIAL |COVERING )*INDEX (\S+)|(INTEGER PRIMARY KEY)|.*?) \((.*)\)/
-/** Of its rows nothing is known. */
+/** Steps with an unknown number of rows. */
 const ENDLESS = /^RECURSIVE STEP|VIRTUAL TABLE/
-/** What is beneath is done for each row of what is beside it. */
+/** Steps whose children run for each row of their sibling. */
 const FOR_EACH_ROW = /^CORRELATED|^MULTI-INDEX OR/
 
 /**
- * What SQLite will do for a statement: `EXPLAIN QUERY PLAN`, as a function of how many rows there are. Sorting is not
- * counted, and a LIMIT is taken for none: a filter may drop every row before it is reached.
- * @param parameters how many the statement has
+ * SQLite's plan for a statement, from `EXPLAIN QUERY PLAN`, as a function of row counts. Sorting
+ * does not count, and LIMIT is ignored: a filter may drop every row before the limit.
+ * @param parameters their number in the statement
  */
 export function readPlan(database: SqliteDatabase.Database, text: string, parameters: number): ReadPlan {
   const nulls = Array<null>(parameters).fill(null)
@@ -63,7 +65,10 @@ export function readPlan(database: SqliteDatabase.Database, text: string, parame
   return planOf(0)
 }
 
-/** Undefined for what is no loop; several where a table is known by another name only: the largest of them is meant. */
+/**
+ * Undefined for steps without a loop. Several loops if a table appears only by an alias: the
+ * largest one counts.
+ */
 function loopsOf(
   database: SqliteDatabase.Database,
   detail: string,
@@ -75,7 +80,7 @@ function loopsOf(
   const scan = SCAN.exec(detail)
   if (scan) return all(scan[1] as string)
   const search = SEARCH.exec(detail)
-  // A search without anything sought is for the first or the last row.
+  // A search without a term finds the first or the last row.
   if (search === null) return detail.startsWith('SEARCH ') ? [] : undefined
   const [, name = '', indexName, rowid, terms = ''] = search
   if (rowid !== undefined) return terms === 'rowid=?' ? [] : all(name)
@@ -103,7 +108,7 @@ function tablesIn(database: SqliteDatabase.Database, text: string, nulls: readon
   return names
 }
 
-/** Undefined for one that SQLite makes for the statement alone. */
+/** Undefined for an automatic index of one statement. */
 function indexOf(database: SqliteDatabase.Database, name: string): Index | undefined {
   const found = database
     .prepare(`

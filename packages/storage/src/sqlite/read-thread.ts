@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts'
 import { openReader } from './open-connections.ts'
 import { type SerializedError, serializeError } from './serialized-error.ts'
 
-// A thread that reads: what may go through many rows would hold the event loop of the host. It answers a `read`, and each
-// `more`, by a piece of its rows, so that who takes them does other things between.
+// A thread for reads of many rows, which would block the host's event loop. It responds to `read`,
+// and to each `more`, with a piece of the rows, so that their reader does other work in between.
 
 export type ReadOrder =
   /** Reads until `end` show one moment. */
@@ -22,13 +22,13 @@ export type ReadPiece =
   | { readonly rows: unknown[]; readonly isLast: boolean }
   | { readonly error: SerializedError }
 
-/** The most of a piece, in rows and in characters. */
+/** The size limits of a piece, in rows and in characters. */
 const PIECE = { rows: 500, characters: 256 * 1024 }
 
 const { file } = workerData as { readonly file: string }
 let opened: Connection | undefined
 let rows: Iterator<unknown> | undefined
-/** Why a snapshot could not begin: the read that follows answers it. */
+/** Why a snapshot could not begin: the next read reports it. */
 let trouble: unknown
 let isSchemaNew = false
 
@@ -36,7 +36,7 @@ parentPort?.on('message', (order: ReadOrder) => {
   if (order.kind === 'read' || order.kind === 'more') {
     parentPort?.postMessage(answer(order))
   } else if (order.kind === 'schemaChanged') {
-    // A connection that is amid a read prepares nothing.
+    // A connection in the middle of a read prepares nothing.
     isSchemaNew = true
   } else {
     try {
@@ -77,7 +77,7 @@ function begin({ strings, values, want }: ReadOrder & { kind: 'read' }): Iterato
   return (row === undefined ? [] : [row])[Symbol.iterator]()
 }
 
-/** One more than may be answered, by which that is noticed. */
+/** One row above the limit, so that the excess is noticed. */
 function* limited(all: Iterable<unknown>): Generator<unknown> {
   let count = 0
   for (const row of all) {

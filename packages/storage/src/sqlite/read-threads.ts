@@ -5,23 +5,23 @@ import { assertFewRows } from '../port/read-limit.ts'
 import type { ReadOrder, ReadPiece } from './read-thread.ts'
 import { deserializeError } from './serialized-error.ts'
 
-/** How many reads may go through many rows at once: one that is slow does not keep all others. */
+/** Concurrent reads of many rows: more than one, so that a slow one does not block all others. */
 const MOST_THREADS = 2
 
 /**
- * The log of the database begins anew only when nobody reads it. So all threads rest, for a COMMIT or two, once there has
- * been one that read for so long, in milliseconds.
+ * SQLite restarts its log only while nobody reads it. So once a read has taken this long, in
+ * milliseconds, all threads pause for a COMMIT or two.
  */
 const LONGEST = 5_000
 const REST = 20
 
 const script = new URL(`read-thread${extname(import.meta.filename)}`, import.meta.url)
 
-/** A thread with a connection of its own. One read at a time. */
+/** A thread with a connection of its own. Runs one read at a time. */
 export class ReadThread {
   readonly #worker: Worker
   #waiting: PromiseWithResolvers<ReadPiece> | undefined
-  /** Why it cannot be used any more. */
+  /** The reason why it cannot be used any more. */
   ended: Error | undefined
 
   constructor(file: string) {
@@ -36,7 +36,7 @@ export class ReadThread {
     this.#worker.postMessage({ kind } satisfies ReadOrder)
   }
 
-  /** @throws {DatabaseError} as `Connection` does, and `refused` where there are too many rows */
+  /** @throws {DatabaseError} as `Connection` does, and `refused` for too many rows */
   async read<Row>({ strings, values }: Sql, want: 'rows' | 'first'): Promise<Row[]> {
     const rows: Row[] = []
     let piece = await this.#ask({ kind: 'read', strings: [...strings], values, want })
@@ -58,7 +58,7 @@ export class ReadThread {
   async #ask(order: ReadOrder) {
     if (this.ended !== undefined) throw this.ended
     this.#waiting = Promise.withResolvers()
-    // Only what is awaited keeps the process.
+    // Only an awaited read keeps the process alive.
     this.#worker.ref()
     this.#worker.postMessage(order)
     try {
@@ -77,7 +77,7 @@ export class ReadThread {
   }
 }
 
-/** Some threads, begun when they are needed. */
+/** A small pool of threads, started on demand. */
 export class ReadThreads {
   readonly #file: string
   readonly #threads = new Set<ReadThread>()
@@ -85,7 +85,7 @@ export class ReadThreads {
   readonly #queue: PromiseWithResolvers<ReadThread>[] = []
   #busy = 0
   #isResting = false
-  /** When no thread has read for the last time, by `performance.now()`. */
+  /** The last time without any read, by `performance.now()`. */
   #restedAt = 0
   #closed: Error | undefined
 
@@ -93,7 +93,7 @@ export class ReadThreads {
     this.#file = file
   }
 
-  /** Does `work` with a thread that does nothing else meanwhile; what comes later waits for one. */
+  /** Runs `work` with exclusive use of a thread; later calls wait for one. */
   async with<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw this.#closed
     const waiting = Promise.withResolvers<ReadThread>()
@@ -107,12 +107,12 @@ export class ReadThreads {
     }
   }
 
-  /** To be called once the schema has changed. */
+  /** Call it after a schema change. */
   schemaChanged(): void {
     for (const thread of this.#threads) thread.tell('schemaChanged')
   }
 
-  /** What is under way rejects with `reason`, and what comes later. */
+  /** Current and later reads reject with `reason`. */
   async close(reason: Error): Promise<void> {
     this.#closed ??= reason
     for (const { reject } of this.#queue.splice(0)) reject(reason)

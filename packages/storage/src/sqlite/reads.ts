@@ -18,8 +18,8 @@ interface Judged {
 }
 
 /**
- * The reads of a database. One that goes through few rows is done at once, on a connection of the event loop; one that
- * may go through many, by its plan and by how many rows there are, in a thread.
+ * The reads of a database. A read of few rows runs at once, on a connection of the event loop; a
+ * read of many rows, judged by its plan and the row counts, runs in a thread.
  */
 export class Reads {
   readonly #connection: Connection
@@ -52,7 +52,9 @@ export class Reads {
     return this.#threads.with(async (thread) => (await thread.read<Row>(query, 'first'))[0])
   }
 
-  /** Begins with the event loop's connection, and again in a thread where it turns out to be long. */
+  /**
+   * Begins on the event loop's connection, and starts again in a thread if it turns out to be long.
+   */
   snapshot<Result>(steps: () => Transaction<Result>): Result | Promise<Result> {
     const connection = this.#connection
     let isLong = false
@@ -81,7 +83,7 @@ export class Reads {
     return this.#threads.with((thread) => this.#snapshotIn(thread, steps))
   }
 
-  /** To be called once the schema has changed. */
+  /** Call it after a schema change. */
   schemaChanged(): void {
     this.#connection.schemaChanged()
     this.#judged = new WeakMap()
@@ -89,7 +91,7 @@ export class Reads {
     this.#threads.schemaChanged()
   }
 
-  /** What is under way in a thread rejects with `reason`. */
+  /** Current reads in threads reject with `reason`. */
   close(reason: Error): Promise<void> {
     return this.#threads.close(reason)
   }
@@ -117,7 +119,7 @@ export class Reads {
     if (known !== undefined && known.until > now) return known.isLong
     const plan = known?.plan ?? readPlan(this.#connection.database, prepared.text, values.length)
     const isLong = plan((loop) => this.#counts.of(loop)) > FEW_ROWS
-    // One that has waited to be measured is judged anew soon.
+    // A read that was not measured yet is judged again soon.
     this.#judged.set(prepared, { plan, isLong, until: now + (isLong ? 1_000 : SMALL_FOR) })
     return isLong
   }

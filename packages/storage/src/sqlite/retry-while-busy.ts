@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from '@mortise/module-sdk'
 
-/** For how long a lock that another process holds (a backup, a shell) is waited for. */
+/** How long to wait for another process's lock (a backup, a shell). */
 const LIMIT_MS = 5_000
 const PAUSE_MS = 25
 
 /**
- * Runs `work`, again while it fails as `busy`, leaving the event loop free between. `work` is synchronous,
- * begins with taking the lock, and fails as `busy` for nothing else.
+ * Runs `work`, and repeats it while it fails as `busy`, with the event loop free in between. `work`
+ * is synchronous, begins by taking the lock, and fails as `busy` for nothing else.
  *
  * @throws {DatabaseError} `busy` after `limit` milliseconds
  */

@@ -2,19 +2,21 @@ import { closeSync, existsSync, fsyncSync, openSync, readSync, realpathSync, wri
 import { acquireFileLock, databaseLockFile } from '../files/file-lock.ts'
 import { isWritable } from '../files/is-writable.ts'
 
-/** How much of the log is in memory at a time, in bytes. */
+/** The part of the log in memory at a time, in bytes. */
 const PIECE = 1024 * 1024
 
 /**
- * Writes the log (`-wal`) of a database with its own bytes and syncs it, where its host was not stopped in good order.
- * To be called before SQLite opens the file, while nobody else may write it: whoever holds its lock.
+ * Rewrites the log (`-wal`) of a database with its own bytes and syncs it, if its host did not stop
+ * cleanly. Call it before SQLite opens the file, under the database lock.
  *
- * After a failed fsync, Linux answers reads with what was written but has forgotten to write it to the disk: a later
- * fsync succeeds without it. SQLite takes such a log for whole, appends commits that a loss of power cuts off with it,
- * and copies it into the database. The bytes are the same, so this may end anywhere. The database file needs none of
- * it: what SQLite copies there is copied again until it is synced, and stays in the log until then.
+ * After a failed fsync, Linux returns the written data on reads but no longer writes them to the
+ * disk: a later fsync succeeds without them. SQLite would consider such a log complete, append
+ * commits that a power failure cuts off with it, and copy it into the database. The bytes are the
+ * same, so a crash at any point is harmless. The database file needs no rewrite: SQLite repeats a
+ * copy until it is synced, and the data stay in the log until then.
  *
- * @throws {NodeJS.ErrnoException} with `path`, the log, where the disk fails: the database must not be opened then
+ * @throws {NodeJS.ErrnoException} with the log as `path`, if the disk fails: the database must not
+ * be opened then
  */
 export function rewriteLog(file: string): void {
   const log = logOf(file)
@@ -33,8 +35,9 @@ export function rewriteLog(file: string): void {
 }
 
 /**
- * The same for a connection that does not own the database: the last one to close copies the log into it. Where somebody
- * has its lock, they have rewritten the log; a user who may not write it copies nothing.
+ * The same for a connection that does not own the database: the last one to close copies the log
+ * into it. If the lock is taken, its holder has rewritten the log; a user without write permission
+ * copies nothing.
  */
 export function rewriteLeftLog(file: string): void {
   const log = logOf(file)
@@ -48,7 +51,7 @@ export function rewriteLeftLog(file: string): void {
   }
 }
 
-/** Where SQLite has the log: beside the file itself, not beside a link to it. Undefined where there is none. */
+/** The log's path: beside the file itself, not beside a link to it. Undefined without a log. */
 function logOf(file: string): string | undefined {
   if (!existsSync(file)) return undefined
   const log = `${realpathSync(file)}-wal`

@@ -4,11 +4,11 @@ import { quoted } from '../port/quoted.ts'
 
 import type { Loop } from './read-plan.ts'
 
-/** Rows that the event loop may go through at once. */
+/** Rows that the event loop may read at once. */
 export const FEW_ROWS = 10_000
-/** For how long a small table is taken for small, in milliseconds. */
+/** How long a small table counts as small, in milliseconds. */
 export const SMALL_FOR = 10_000
-/** For how long a large one, and what was measured of it, are taken for the same. */
+/** How long a large table, and its measurements, stay valid, in milliseconds. */
 const LARGE_FOR = 600_000
 
 interface Known {
@@ -17,9 +17,9 @@ interface Known {
 }
 
 /**
- * How many rows loops of a statement go through: exactly for small tables; of large ones, where an index groups them, the
- * size of the largest group as it was within the last ten minutes. Until that is measured, beside everything else, it is
- * infinite.
+ * The number of rows that the loops of a statement read: exact for small tables; for large ones,
+ * grouped by an index, the size of the largest group within the last ten minutes. It is infinite
+ * until the background measurement ends.
  */
 export class RowCounts {
   readonly #database: SqliteDatabase.Database
@@ -36,7 +36,6 @@ export class RowCounts {
     this.#measure = measure
   }
 
-  /** Forgets all. */
   clear(): void {
     this.#tables.clear()
     this.#groups.clear()
@@ -76,7 +75,7 @@ export class RowCounts {
   async #measureGroup(key: string, table: string, columns: readonly string[]): Promise<void> {
     const names = columns.map(quoted).join(', ')
     const text = `SELECT max(size) AS most FROM (SELECT count(*) AS size FROM ${quoted(table)} GROUP BY ${names})`
-    // Where it cannot be measured it is taken for large, and measured when that is due again.
+    // A table that cannot be measured counts as large until the next measurement.
     const found = await this.#measure(new Sql([text], [])).catch(() => undefined)
     const known = this.#groups.get(key)
     if (known !== undefined && found !== undefined)

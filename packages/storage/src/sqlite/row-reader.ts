@@ -1,12 +1,16 @@
 import { DatabaseError } from '@mortise/module-sdk'
 
-/** Makes the row of a statement from its values, in the order of its columns. @throws {DatabaseError} */
+/**
+ * Makes a row from its values, in the order of the columns.
+ * @throws {DatabaseError}
+ */
 export type RowReader = (values: readonly unknown[]) => unknown
 
 /**
- * Compiles the reader of a statement's rows: one object literal, so that all rows of the statement have one
- * shape, with a look at each number. An integer that a number cannot hold exactly fails the statement instead of
- * being rounded. Against the driver's own objects and a loop over their keys this halves the cost of a read.
+ * Compiles the reader of a statement's rows: one object literal, so that all rows of the statement
+ * have one shape, with a check of each number. An integer that a number cannot hold exactly fails
+ * the statement instead of being rounded. Compared with a loop over the keys of the driver's own
+ * objects this halves the cost of a read.
  */
 export function compileRowReader(columns: readonly string[], text: string): RowReader {
   const refuse = (column: string): never => {

@@ -2,14 +2,14 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { deserializeError, type SerializedError } from './serialized-error.ts'
 
-/** What a thread answers once. */
+/** The only message of a thread. */
 export type ThreadResult = { readonly result: unknown } | { readonly error: SerializedError }
 
 /**
- * Begins a thread and waits for its end.
+ * Starts a thread and waits for its end.
  * @param name of its script in this folder: `schema-thread`
- * @param onResult called when it has answered; it may go on
- * @returns the result that it has answered
+ * @param onResult called with its message; the thread may continue
+ * @returns the result in that message
  */
 export function runInThread(name: string, workerData: object, onResult = () => {}): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()

@@ -12,7 +12,7 @@ import type { Connection } from './connection.ts'
 import { archivedLedger, copyArchived, withArchived } from './copy-archived.ts'
 import { dialect } from './dialect.ts'
 
-/** A statement that was sent to another thread, where it is no `Sql` any more. */
+/** A statement that was sent to another thread and so is no `Sql` instance any more. */
 interface SerializedSql {
   readonly strings: readonly string[]
   readonly values: readonly SqlValue[]
@@ -20,7 +20,7 @@ interface SerializedSql {
 
 const serializeSql = ({ strings, values }: SerializedSql) => new Sql(strings, values)
 
-/** A change of the schema as plain data. */
+/** A schema change as plain data. */
 export type SchemaChange =
   | {
       readonly kind: 'migrate'
@@ -31,13 +31,13 @@ export type SchemaChange =
   | { readonly kind: 'restore'; readonly file: string; readonly record: SerializedSql | undefined }
 
 /**
- * Makes it, in one transaction.
- * @returns what the method of `Storage` answers
- * @throws {DatabaseError} `busy` where the write lock is taken: nothing has happened
+ * Makes the change in one transaction.
+ * @returns the result of the corresponding `Storage` method
+ * @throws {DatabaseError} `busy` if the write lock is taken: nothing has happened
  */
 export function applyChange(connection: Connection, change: SchemaChange): unknown {
   const { database } = connection
-  // A migration may sort or change a whole table: what SQLite sets aside for it is in files.
+  // A migration may sort or change a whole table, so SQLite's temporary data go to files.
   database.pragma('temp_store = FILE')
   try {
     return apply(connection, change)

@@ -6,7 +6,8 @@ import type { ThreadResult } from './run-in-thread.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
 import { serializeError } from './serialized-error.ts'
 
-// A thread that changes the schema: it answers when that is committed. Nobody else writes before its end.
+// A thread that changes the schema. It responds after the commit. Nobody else writes before its
+// end.
 
 export interface SchemaWork {
   readonly file: string

@@ -8,7 +8,7 @@ import { dialect } from './dialect.ts'
 export const readLedger = (connection: Connection): LedgerEntry[] =>
   runSteps(connection, migrations.readLedger(dialect))
 
-/** What `adoptSchema` rebuilds. Of a virtual table's own tables nothing is said: they come with it. */
+/** The input of `adoptSchema`. Leaves out the tables behind virtual ones, which come with these. */
 export function databaseSchema(connection: Connection): DatabaseSchema {
   const statements = connection.all<{ sql: string }>(sql`
     SELECT sql FROM sqlite_schema
@@ -18,7 +18,7 @@ export function databaseSchema(connection: Connection): DatabaseSchema {
   return { statements: statements.map((row) => row.sql), ledger: readLedger(connection) }
 }
 
-/** @throws {Error} where the database is not empty */
+/** @throws {Error} if the database is not empty */
 export function adoptSchema(connection: Connection, { statements, ledger }: DatabaseSchema): void {
   connection.begin()
   try {

@@ -1,15 +1,15 @@
 import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
 import { BrokenStorageError, MigrationError, ShortageError } from '../port/errors.ts'
 
-/** An error on its way from one thread to another, where it would lose its class. */
+/** An error in transit between threads, which would drop its class. */
 export interface SerializedError {
   readonly type: 'broken' | 'shortage' | 'database' | 'migration' | 'other'
   readonly kind: DatabaseErrorKind
   readonly message: string
   readonly stack: string | undefined
-  /** Of the file that is at fault, where one is. */
+  /** The affected file, if any. */
   readonly path: string | undefined
-  /** What the system, or SQLite, calls it: `ENOSPC`. */
+  /** The code of the system or SQLite: `ENOSPC`. */
   readonly code: string | undefined
 }
 

@@ -25,8 +25,8 @@ import type { SchemaWork } from './schema-thread.ts'
 import { type SpaceOptions, WriteRefusals } from './write-refusals.ts'
 
 /**
- * Reads (`Reads`) have connections of their own, and see what was committed before them; writes go through
- * `GroupCommit`. After `onFatal` was called nothing more is accepted.
+ * Reads (`Reads`) have connections of their own, and see earlier commits; writes go through
+ * `GroupCommit`. After `onFatal` nothing more is accepted.
  */
 export class SqliteStorage implements Storage {
   readonly engine = 'sqlite'
@@ -76,7 +76,7 @@ export class SqliteStorage implements Storage {
       onWritten: () => {
         for (const listener of this.#listeners) listener()
       },
-      // What is written during a copy stays in the log: the thread that copies writes it back.
+      // Writes during a copy stay in the log: the copy thread writes them back.
       onPause: () => {
         if (this.#copies.size === 0) this.#checkpoints.run()
       },
@@ -141,7 +141,7 @@ export class SqliteStorage implements Storage {
   }
 
   async schema(): Promise<DatabaseSchema> {
-    // One turn of the event loop, in which nothing is committed: statements and ledger belong together.
+    // One turn of the event loop without commits in between: statements and ledger belong together.
     return this.#read(() => databaseSchema(this.#reader))
   }
 
@@ -164,7 +164,7 @@ export class SqliteStorage implements Storage {
     return this.#change({ kind: 'restore', file, record: plain(record) })
   }
 
-  /** There are such rows where the data come from PostgreSQL, and none are added. */
+  /** Only data from PostgreSQL have such rows; none are added. */
   async sequenceOutbox(): Promise<void> {
     const outbox = this.#outbox
     if (outbox === undefined || this.#sequenced) return
@@ -206,7 +206,8 @@ export class SqliteStorage implements Storage {
     await this.#reads.close(this.#ended)
     try {
       this.#reader.database.close()
-      // The last connection that closes writes the log back: not on a disk that has just failed.
+      // The last connection that closes runs a checkpoint, which must not happen on a disk that has
+      // just failed.
       if (broken) return
       try {
         this.#endLog()
@@ -218,7 +219,10 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  /** Where the log stays, the next one to open the database finds it. @throws {Error} unless somebody hears of it */
+  /**
+   * If the log stays, the next open of the database finds it.
+   * @throws {Error} unless a listener gets it
+   */
   #endLog(): void {
     try {
       this.#checkpoints.end()
@@ -228,14 +232,16 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  /** Changes the schema between the groups of `#writes`: beside the event loop, since it may go through all rows. */
+  /**
+   * Changes the schema between the groups of `#writes`, in a thread, since it may read all rows.
+   */
   async #change<Result>(change: SchemaChange): Promise<Result> {
     this.#assertOpen()
     try {
       const result = await this.#writes.exclusive(async () => {
         this.#assertOpen()
         if (this.#refusals.held !== undefined) throw this.#refusals.held
-        // Nobody is served yet from a new database, and a thread takes its time to begin.
+        // A new database serves nobody yet, and a thread takes time to start.
         if (readLedger(this.#reader).length > 0) {
           const work: SchemaWork = { file: this.#writer.database.name, change }
           return runInThread('schema-thread', work, () => this.#schemaChanged())
@@ -277,7 +283,7 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  /** An error of a read, which may end it all. */
+  /** Handles an error of a read, which may end everything. */
   #noted(error: unknown): unknown {
     if (error instanceof BrokenStorageError) this.#break(error)
     if (error instanceof ShortageError) this.#refusals.tried(error)

@@ -5,21 +5,24 @@ import { refusedStatement } from '../port/refused-sql.ts'
 import { toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
 
-/** How many composed queries keep their statement; those written whole live as long as their call site. */
+/**
+ * Composed queries with a cached statement; the statement of a literal query lives as long as its
+ * call site.
+ */
 export const COMPOSED_STATEMENTS = 500
 
-/** A prepared statement, and what the driver would answer only through slow getters. */
+/** A prepared statement, with properties for which the driver has only slow getters. */
 export interface PreparedStatement {
   readonly statement: SqliteDatabase.Statement
   readonly text: string
-  /** Makes its rows; undefined for a statement that answers none. */
+  /** Makes its rows; undefined for a statement without rows. */
   readonly read: RowReader | undefined
   readonly readonly: boolean
 }
 
 /**
- * The prepared statements of one connection. A query written whole is found by the strings of its template,
- * without rendering it; one composed of fragments by its text, the least recently used being dropped.
+ * The prepared statements of one connection. A literal query is found by the strings of its
+ * template, without rendering it; a composed one by its text, with the least recently used dropped.
  */
 export class StatementCache {
   readonly #database: SqliteDatabase.Database
@@ -30,18 +33,18 @@ export class StatementCache {
     this.#database = database
   }
 
-  /** How many composed queries are kept. */
+  /** The number of cached composed queries. */
   get composed(): number {
     return this.#byText.size
   }
 
-  /** Forgets all: what a query means may have changed with the schema. */
+  /** Drops all: a schema change may change the meaning of queries. */
   clear(): void {
     this.#bySite = new WeakMap()
     this.#byText.clear()
   }
 
-  /** @throws {DatabaseError} for a statement that is refused or that SQLite does not understand */
+  /** @throws {DatabaseError} for a refused statement or invalid SQL */
   get(query: Sql): PreparedStatement {
     if (!(query instanceof Sql)) {
       throw new TypeError('a query is written with the sql`…` tag of @mortise/module-sdk; this is none')

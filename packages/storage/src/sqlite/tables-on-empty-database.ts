@@ -6,10 +6,13 @@ import { drive } from '../port/drive.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import type { Column, Table } from './describe-tables.ts'
 
-/** The most that migrations may write into an empty database: 256 MiB, in pages of 4 KiB. */
+/** The limit for migrations on an empty database: 256 MiB, in pages of 4 KiB. */
 const PAGES = 65_536
 
-/** The tables that migrations make where nothing else is, by name. @throws {MigrationError} */
+/**
+ * The tables that migrations create on an empty database, by name.
+ * @throws {MigrationError}
+ */
 export function tablesOnEmptyDatabase(set: MigrationSet, files: readonly MigrationFile[]): Table[] {
   const database = openDatabase(':memory:')
   try {
@@ -48,7 +51,7 @@ function columnsOf(database: SqliteDatabase.Database, table: string): Column[] {
     hidden: number
   }[]
   return columns.map(({ name, type, strict, fallback, pk, hidden }) => {
-    // SQLite numbers rows by itself; a column that is computed (hidden) takes no value at all.
+    // SQLite numbers rows itself; a computed (hidden) column takes no value at all.
     const isNumbered = pk === 1 && type.toUpperCase() === 'INTEGER'
     return { name, type, required: strict === 1 && fallback === null && hidden === 0 && !isNumbered }
   })

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 
-/** More than a group of transactions writes: a little room that is left may do for less. */
+/** More than a group of transactions writes: little free space may be enough for less. */
 const BYTES = 4 * 1024 * 1024
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -10,8 +10,8 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Why the file system takes nothing more beside `file`, though nothing is wrong with the disk; undefined where it takes
- * it, or fails otherwise. Blocks for as long as it writes.
+ * Why the file system accepts no more data beside `file` although the disk is intact; undefined if
+ * it does, or fails otherwise. Blocks while it writes.
  */
 export function writeRefusal(file: string): string | undefined {
   const trial = `${file}.trial`

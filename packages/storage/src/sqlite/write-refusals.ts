@@ -2,18 +2,20 @@ import { DatabaseError } from '@mortise/module-sdk'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 
-/** How much room writes leave on the disk. */
+/** The free space that writes leave on the disk. */
 export interface SpaceOptions {
   readonly read: () => Promise<Volume>
   readonly reservedBytes: number | undefined
 }
 
-/** Why writes are refused: they are held, the disk has too little room, or something was short a moment ago. */
+/**
+ * Why writes are refused: they are held, free space is low, or there was a shortage a moment ago.
+ */
 export class WriteRefusals {
   readonly #recent = new RecentRefusals()
   readonly #space: FreeSpace | undefined
   #held: DatabaseError | undefined
-  /** What writes are refused with before they are tried. */
+  /** The error with which writes are refused before they are tried. */
   #now: DatabaseError | undefined
 
   constructor(space: SpaceOptions | undefined) {
@@ -26,7 +28,7 @@ export class WriteRefusals {
     return this.#now?.message ?? this.#recent.reason
   }
 
-  /** How many writes were refused. */
+  /** The number of refused writes. */
   get count(): number {
     return this.#recent.count
   }
@@ -40,7 +42,7 @@ export class WriteRefusals {
     return this.#held
   }
 
-  /** Too little room. */
+  /** The error for low free space. */
   get low(): DatabaseError | undefined {
     return this.#space?.low
   }
@@ -56,12 +58,12 @@ export class WriteRefusals {
     this.#decide()
   }
 
-  /** Counts one that was tried. */
+  /** Counts the refusal of a write that was tried. */
   tried(error: Error): void {
     this.#recent.add(error.message)
   }
 
-  /** Counts one that was not. */
+  /** Counts the refusal of a write that was not tried. */
   refuse(refusal: DatabaseError): Promise<never> {
     this.#recent.add(refusal.message, 0)
     return Promise.reject(refusal)
