@@ -3,7 +3,7 @@ import { createBareApp } from './bare/create-bare-app.ts'
 import { openPostgresStore, type PostgresOptions } from './bare/postgres-store.ts'
 import { openSqliteStore, type SqliteOptions } from './bare/sqlite-store.ts'
 
-// A process of its own: the server that the host is compared with.
+// A separate process: the server to compare the host with.
 serveParent(async (options: (SqliteOptions | PostgresOptions) & { secret: string }) => {
   const store = 'url' in options ? await openPostgresStore(options) : openSqliteStore(options)
   const app = createBareApp(store, options.secret)

@@ -1,7 +1,10 @@
-/** A command was called wrongly. */
+/** Wrong usage of a command. */
 export class UsageError extends Error {}
 
-/** The values of these options as whole numbers from 1. @throws {UsageError} naming the one that is none */
+/**
+ * The values of these options as whole numbers from 1 on.
+ * @throws {UsageError} that names the wrong one
+ */
 export function countsOf<const Name extends string>(
   values: Readonly<Record<Name, string>>,
   names: readonly Name[],
@@ -14,7 +17,7 @@ export function countsOf<const Name extends string>(
   return Object.fromEntries(counts)
 }
 
-/** Ends a command that has failed: with 2 and its usage where it was called wrongly, else with 1. */
+/** Ends a failed command: with 2 and the usage for wrong usage, otherwise with 1. */
 export function fail(error: unknown, usage: string): void {
   const { stack, message, code } = error as NodeJS.ErrnoException
   const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS') === true

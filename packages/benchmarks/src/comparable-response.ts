@@ -1,4 +1,4 @@
-/** An answer as text in which ids and times, which differ between any two servers, are the same. */
+/** A response as text, with ids and times made equal, because they differ between servers. */
 export async function comparableResponse(response: Response): Promise<string> {
   const { status, headers } = response
   const told = [status, headers.get('content-type'), headers.get('location'), await response.text()]

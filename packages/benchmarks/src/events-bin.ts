@@ -1,6 +1,7 @@
 import { measureEventCost } from './measure-event-cost.ts'
 
-// npm run events -w packages/benchmarks [-- URL of a PostgreSQL server]: what an event costs the write that emits it.
+// npm run events -w packages/benchmarks [-- URL of a PostgreSQL server]: the cost of an event for
+// the write that emits it.
 
 const [database] = process.argv.slice(2)
 process.stdout.write(

@@ -1,6 +1,9 @@
 import { Client } from 'pg'
 
-/** What others have left in a database: with empty tables PostgreSQL reads them whole, and so all transactions meet. */
+/**
+ * Other callers' rows. PostgreSQL scans empty tables completely, so all transactions would
+ * conflict.
+ */
 const OTHERS = `
   INSERT INTO mortise_guest (id, token_hash, created_at, expires_at)
     SELECT 'guest_' || n, md5(n::text), 0, 9e12 FROM generate_series(1, 20000) AS n;
@@ -11,7 +14,7 @@ const OTHERS = `
     FROM generate_series(1, 20000) AS n, generate_series(1, 3) AS m;
   ANALYZE mortise_guest, cart, cart_item`
 
-/** Puts 20,000 guests and carts into a schema, and has the server know of them. */
+/** Inserts 20,000 guests and carts into a schema, and updates the server's statistics. */
 export async function fillSchema(url: string, schema: string): Promise<void> {
   const client = new Client({ connectionString: url, options: `-c search_path=${schema}` })
   await client.connect()

@@ -1,7 +1,7 @@
 import type { Ratios } from './ratios.ts'
 import type { Comparison } from './run-benchmark.ts'
 
-/** The comparisons as a table; a ratio is its median and, in brackets, its least and most. */
+/** The comparisons as a table. A ratio is its median, with the minimum and maximum in brackets. */
 export function formatReport(comparisons: readonly Comparison[]): string {
   const rows = [
     ['host ÷ other server', 'throughput', 'p99 latency', 'CPU per request', 'generator busy'],

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 import type { LoadPlan, LoadRequest, LoadResult } from './load.ts'
 
-// A process of its own, so that what it costs to ask is not taken from who answers.
+// A separate process, so that its cost does not count as the server's.
 process.on('message', (plan: LoadPlan) => {
   load(plan).then((result) => process.send?.(result))
 })
 
-/** Samples decide when a run ends, and as a whole number of them: the shorter, the closer to the plan. */
+/** A run ends with a whole sample: the shorter the samples, the closer to the plan. */
 const SAMPLE_MS = 50
 
 async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult> {
@@ -25,7 +25,7 @@ async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult
     },
     (error, result) => (error ? reject(error) : resolve(result)),
   )
-  // Its own histogram knows whole milliseconds only.
+  // autocannon's own histogram has only whole milliseconds.
   run.on('response', (_client, _status, _bytes, latency) => latencies.push(latency))
   const { '2xx': successes, non2xx, errors, timeouts, start, finish } = await promise
   const elapsed = (finish.getTime() - start.getTime()) / 1000
@@ -43,7 +43,7 @@ async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult
 function toRequest({ method, path, headers, body, withKey }: LoadRequest): autocannon.Request {
   const request = { method, path, headers: { ...headers }, ...(body === undefined ? {} : { body }) }
   if (!withKey) return request
-  // autocannon forgets the host of a request that is set up: it sends undefined:undefined.
+  // autocannon drops the host of a request with setup: it sends undefined:undefined.
   const setupRequest = () => ({
     ...request,
     headers: { ...headers, host: 'localhost', 'idempotency-key': randomUUID() },

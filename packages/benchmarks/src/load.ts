@@ -3,26 +3,26 @@ export interface LoadRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Whether it is sent with an Idempotency-Key, another one each time. */
+  /** Whether to send an Idempotency-Key, a new one each time. */
   readonly withKey?: boolean
 }
 
-/** What the load generator is asked for. */
+/** The input of the load generator. */
 export interface LoadPlan {
   readonly url: string
-  /** For each keep-alive connection the requests that it sends, one after the other, over and over. */
+  /** The requests of each keep-alive connection, which it repeats in order. */
   readonly connections: readonly (readonly LoadRequest[])[]
   readonly seconds: number
 }
 
-/** What it answers. */
+/** The output of the load generator. */
 export interface LoadResult {
   readonly requests: number
-  /** Those that were answered with anything but success, or not at all. */
+  /** The number of failed requests, including those without a response. */
   readonly failures: number
   readonly seconds: number
-  /** Latency in milliseconds: 99 of 100 requests were answered sooner. */
+  /** The 99th percentile of latency, in milliseconds. */
   readonly p99: number
-  /** The share of one core that the generator itself used: near 1 it was the limit, not the server. */
+  /** The generator's share of one core. Near 1 the generator was the limit, not the server. */
   readonly busy: number
 }

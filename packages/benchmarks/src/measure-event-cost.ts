@@ -14,16 +14,16 @@ import { type Ratios, summarize } from './ratios.ts'
 
 export interface CostOptions {
   readonly rounds: number
-  /** How long each measurement takes. */
+  /** The duration of each measurement. */
   readonly seconds: number
-  /** The URL of a PostgreSQL server; without it, on SQLite. */
+  /** The URL of a PostgreSQL server; without it, SQLite. */
   readonly database?: string | undefined
 }
 
-/** A write of one row that is told of, divided by the same write that is not. */
+/** A write of one row with an event, divided by the same write without one. */
 export interface CostReport {
   readonly told: Cost
-  /** And a module hears it, on the same host. */
+  /** With an event handler on the same host as well. */
   readonly heard: Cost
 }
 
@@ -36,7 +36,10 @@ interface Cost {
 
 const CONNECTIONS = 32
 
-/** Measures what an event costs the write that emits it: two hosts, and three kinds of requests, by turns. */
+/**
+ * Measures the cost of an event for the write that emits it, with two hosts and three kinds of
+ * requests in turn.
+ */
 export async function measureEventCost({ rounds, seconds, database }: CostOptions): Promise<CostReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-event-cost-'))
   const generator = new Child(new URL('load-generator.ts', import.meta.url))

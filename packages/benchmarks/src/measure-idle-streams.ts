@@ -10,31 +10,31 @@ import { type Scenario, scenarios } from './scenarios.ts'
 export interface IdleOptions {
   readonly streams: number
   readonly rounds: number
-  /** How long each measurement takes. */
+  /** The duration of each measurement. */
   readonly seconds: number
 }
 
 export interface IdleReport {
-  /** What the process has more with the streams than before, in KB for each: of the heap, and of all memory. */
+  /** The memory per stream, in KB: heap, and resident memory. */
   readonly heapPerStream: number
   readonly memoryPerStream: number
-  /** With the streams ÷ without any, of two hosts that are asked by turns. */
+  /** With streams ÷ without streams, from two hosts in turn. */
   readonly scenarios: readonly {
     readonly name: string
     readonly throughput: Ratios
     readonly p99: Ratios
-    /** CPU time per request, which a machine that is busy with other work changes least. */
+    /** CPU time per request, the value least affected by other work of the machine. */
     readonly cpu: Ratios
   }[]
 }
 
 const CONNECTIONS = 16
-/** All come from one address. */
+/** All streams come from one address. */
 const MOST_STREAMS = 100_000
-/** What one caller may have open. */
+/** The limit of one caller. */
 const STREAMS_PER_CALLER = 10
 
-/** Measures what streams cost in which nothing happens, while others' requests have much happen. */
+/** Measures the cost of idle streams while the requests of other callers cause many events. */
 export async function measureIdleStreams({
   streams: count,
   rounds,
@@ -63,7 +63,7 @@ export async function measureIdleStreams({
     const before = await memoryOf(full)
     await openAll(full, count, streams)
     const after = await memoryOf(full)
-    // Collecting all garbage has the code begin anew, too.
+    // A full garbage collection also discards compiled code.
     for (const _each of ['before', 'after']) await memoryOf(quiet)
     for (const host of [quiet, full, quiet, full]) for (const each of measured) await load(host, each)
 
@@ -103,7 +103,7 @@ async function startHost(directory: string) {
 }
 
 async function openAll({ application, url }: Measured, count: number, streams: Stream[]): Promise<void> {
-  // Others than those who write.
+  // Callers other than the writers.
   const tokens = await mintUsers(application, 2 * CONNECTIONS + Math.ceil(count / STREAMS_PER_CALLER))
   const watching = tokens.slice(2 * CONNECTIONS)
   for (let index = 0; index < count; index += 1) {
@@ -114,7 +114,7 @@ async function openAll({ application, url }: Measured, count: number, streams: S
   }
 }
 
-/** In bytes, once what is no longer needed was collected. */
+/** In bytes, after a garbage collection. */
 async function memoryOf(measured: Measured): Promise<{ heap: number; resident: number }> {
   const { heap } = await measured.host.figures()
   return { heap, resident: await figureOf(measured, 'process_resident_memory_bytes') }

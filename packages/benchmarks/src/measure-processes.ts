@@ -12,7 +12,7 @@ import { CONNECTIONS } from './servers.ts'
 
 export interface Gain {
   readonly scenario: string
-  /** Requests per second of two workers, divided by those of one: 2 were perfect, 1 is nothing. */
+  /** Requests per second of two workers, divided by those of one: 2 is perfect, 1 is no gain. */
   readonly throughput: Ratios
 }
 
@@ -20,11 +20,14 @@ export interface ProcessesOptions {
   /** The URL of a PostgreSQL server. */
   readonly postgres: string
   readonly rounds: number
-  /** How long each measurement takes. */
+  /** The duration of each measurement. */
   readonly seconds: number
 }
 
-/** Measures what a second worker adds: the same callers ask `app start --workers 1` and `--workers 2` on one database, by turns. */
+/**
+ * Measures the gain of a second worker: the same callers use `app start --workers 1` and `--workers
+ * 2` on one database, in turn.
+ */
 export async function measureProcesses({ postgres, rounds, seconds }: ProcessesOptions): Promise<Gain[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-processes-'))
   const schema = `host_${randomBytes(8).toString('hex')}`

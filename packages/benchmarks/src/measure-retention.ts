@@ -13,17 +13,17 @@ import {
 import { prepareApplication } from '@mortise/verification'
 
 export interface Retention {
-  /** Bytes of heap that each further version of the module's package leaves behind. */
+  /** Bytes of heap that stay per further version of the module's package. */
   readonly perPackage: number
-  /** Bytes of heap that switching between two packages leaves behind, both loaded before. */
+  /** Bytes of heap that stay per switch between two loaded packages. */
   readonly perSwitch: number
 }
 
-/** So many switches come first: caches fill, and code that runs often is compiled again. */
+/** The number of switches before the measurement: caches fill, and hot code is compiled again. */
 const WARM_UP = 40
 
 /**
- * Runs the host with one module and replaces that by further versions of itself, `rounds` times, then goes to and fro
+ * Runs the host with one module, replaces it by further versions `rounds` times, then switches
  * between the last two. Needs --expose-gc.
  */
 export async function measureRetention(name: string, rounds: number): Promise<Retention> {
@@ -68,7 +68,7 @@ async function heap({ installed }: Application): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-/** Puts another version of the one installed package into the store. */
+/** Adds another version of the installed package to the store. */
 async function addVersion(directory: string, version: string): Promise<LockedModule> {
   const [locked] = Object.values((await readLockFile(directory)).modules) as [LockedModule]
   const staged = join(directory, 'staged', version)

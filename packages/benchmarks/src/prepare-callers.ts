@@ -2,12 +2,12 @@ import type { LoadRequest } from './load.ts'
 
 type Credentials = Readonly<Record<string, string>>
 
-/** Whoever calls over one connection. */
+/** The callers of one connection. */
 export interface Callers {
-  /** With a cart of 3 items. */
+  /** Has a cart with 3 items. */
   readonly guest: Credentials
   readonly user: Credentials
-  /** With a cart of 20 items, so that adding to them for minutes reaches no limit. */
+  /** Has a cart with 20 items. Adding to them for minutes reaches no limit. */
   readonly guestWithMany: Credentials
   readonly userWithMany: Credentials
 }
@@ -22,7 +22,7 @@ export const addItem = (credentials: Credentials, product: string): LoadRequest 
   body: JSON.stringify({ product, quantity: 1 }),
 })
 
-/** Fills the carts of the callers of each connection through the API of the server at `url`. */
+/** Fills the callers' carts for each connection, through the API of the server at `url`. */
 export async function prepareCallers(url: string, tokens: readonly string[]): Promise<Callers[]> {
   const half = tokens.length / 2
   const users = tokens.map((token) => ({ authorization: `Bearer ${token}` }))
@@ -39,7 +39,7 @@ export async function prepareCallers(url: string, tokens: readonly string[]): Pr
   return callers
 }
 
-/** @returns the credentials, which of a guest come with the first answer */
+/** @returns the credentials; a guest's come with the first response */
 async function fillCart(url: string, credentials: Credentials, count: number): Promise<Credentials> {
   let known = credentials
   for (const product of products(count)) {

@@ -1,11 +1,11 @@
-/** The ratios of all rounds. */
+/** The summary of all rounds' ratios. */
 export interface Ratios {
   readonly median: number
   readonly least: number
   readonly most: number
 }
 
-/** @param ratios of at least one round */
+/** @param ratios one per round, at least one */
 export function summarize(ratios: readonly number[]): Ratios {
   if (ratios.length === 0) throw new RangeError('there is no median of nothing: measure at least one round')
   const sorted = ratios.toSorted((one, other) => one - other)

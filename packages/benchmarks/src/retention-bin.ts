@@ -1,6 +1,7 @@
 import { measureRetention } from './measure-retention.ts'
 
-// npm run retention -w packages/benchmarks: what replaced versions of our own modules leave in memory.
+// npm run retention -w packages/benchmarks: the memory that replaced versions of our own modules
+// keep.
 
 for (const name of ['@mortise/api-cart', '@mortise/api-purchase']) {
   const { perPackage, perSwitch } = await measureRetention(name, 100)

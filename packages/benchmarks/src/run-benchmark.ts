@@ -10,29 +10,29 @@ import { assertSameAnswers, type ComparedServer, type ServerName, withServers } 
 export interface BenchmarkOptions {
   readonly scenarios: readonly Scenario[]
   readonly rounds: number
-  /** How long each measurement takes. */
+  /** The duration of each measurement. */
   readonly seconds: number
-  /** The URL of a PostgreSQL server to measure on; without it, on SQLite. */
+  /** The URL of a PostgreSQL server to measure on; without it, SQLite. */
   readonly postgres?: string | undefined
-  /** Another checkout of this repository, built, whose host is compared as well. */
+  /** Another built checkout of this repository, to compare its host too. */
   readonly before?: string | undefined
-  /** Hears what is measured next. */
+  /** Receives the name of the next measurement. */
   readonly onProgress?: (text: string) => void
 }
 
-/** The host divided by another server, round by round. */
+/** The host's values divided by another server's, per round. */
 export interface Comparison {
   readonly scenario: string
   readonly against: Other
   /** Requests per second: above 1 the host is faster. */
   readonly throughput: Ratios
-  /** Latency that 99 of 100 requests stay below: below 1 the host is faster. */
+  /** The 99th percentile of latency: below 1 the host is faster. */
   readonly p99: Ratios
   /** CPU time of the server per request: below 1 the host is cheaper. */
   readonly cpu: Ratios
   /**
-   * The share of one core that the load generator used with the host and with the other server. Near 1 it was the
-   * limit, and throughput flatters the slower server: `cpu` tells more.
+   * The load generator's share of one core, with the host and with the other server. Near 1 the
+   * generator was the limit, and throughput flatters the slower server: use `cpu` then.
    */
   readonly generator: { readonly host: number; readonly other: number }
 }
@@ -48,14 +48,13 @@ interface Measurement {
 
 type Round = ReadonlyMap<ServerName, Measurement>
 
-/** Before a scenario is measured, every server is asked this long, in seconds: the JIT needs some thousand requests. */
+/** The warm-up of every server per scenario, in seconds: the JIT needs some thousand requests. */
 const WARM_UP = 2
 
 /**
- * Measures every scenario: per round each server once, by turns, so that what else the machine does meets all of
- * them alike; every other round in the opposite order. Ratios are of one round.
- *
- * @throws {Error} where a server answers differently from the others, or with anything but success
+ * Measures every scenario. Each round measures each server once, in alternating order, so that
+ * other work of the machine affects all alike. A ratio compares values of one round.
+ * @throws {Error} if a server's responses differ from the others', or a request fails
  */
 export async function runBenchmark(options: BenchmarkOptions): Promise<Comparison[]> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-'))

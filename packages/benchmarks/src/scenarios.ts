@@ -1,17 +1,17 @@
 import type { LoadRequest } from './load.ts'
 import { addItem, type Callers, products } from './prepare-callers.ts'
 
-/** The servers that the host is compared with. */
+/** The servers to compare the host with. */
 export type Other = 'bare' | 'bare, grouped commits' | 'host, no rate limits' | 'host before'
 
 export interface Scenario {
   readonly name: string
   readonly against: readonly Other[]
-  /** What one connection sends, over and over. */
+  /** The requests that one connection repeats. */
   requests(callers: Callers): LoadRequest[]
 }
 
-/** A read commits nothing. */
+/** A read has no commit. */
 const reads = ['bare', 'host, no rate limits', 'host before'] as const
 const writes = ['bare', 'bare, grouped commits', 'host, no rate limits', 'host before'] as const
 

@@ -11,7 +11,7 @@ import { type Other, type Scenario, scenarios } from './scenarios.ts'
 
 export const CONNECTIONS = 32
 
-/** Rate limits that count, and that nobody reaches. */
+/** Rate limits that count but are never reached. */
 const limits = Object.fromEntries(
   ['MAX', 'MAX_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [`APP_RATE_LIMIT_${name}`, '1000000000']),
 )
@@ -25,7 +25,7 @@ const commits = [
 
 export type ServerName = 'host' | Other
 
-/** One of the servers that are compared, in its process, with its database and its callers. */
+/** One of the compared servers, with its process, database and callers. */
 export class ComparedServer {
   readonly name: ServerName
   readonly url: string
@@ -39,7 +39,7 @@ export class ComparedServer {
     this.#callers = callers
   }
 
-  /** What `scenario` asks of this server. */
+  /** The load of `scenario` for this server. */
   plan(scenario: Scenario): Omit<LoadPlan, 'seconds'> {
     return { url: this.url, connections: this.#callers.map((callers) => scenario.requests(callers)) }
   }
@@ -51,17 +51,20 @@ export class ComparedServer {
 }
 
 export interface ServersOptions {
-  /** Where they have their files. */
+  /** The folder for their files. */
   readonly directory: string
-  /** The URL of a PostgreSQL server, on which each has a schema of its own; without it, on SQLite. */
+  /** The URL of a PostgreSQL server, with a schema for each; without it, SQLite. */
   readonly postgres?: string | undefined
-  /** Another checkout of this repository, built, whose host is one of them. */
+  /** Another built checkout of this repository, whose host is one of the servers. */
   readonly before?: string | undefined
-  /** How many callers there are of each kind. */
+  /** The number of callers of each kind. */
   readonly connections?: number
 }
 
-/** Starts the host and what it is compared with, all with the same contents, and lets `use` have them until it is done. */
+/**
+ * Starts the host and the servers to compare it with, all with the same data, for the duration of
+ * `use`.
+ */
 export async function withServers<Result>(
   { directory, postgres, before, connections = CONNECTIONS }: ServersOptions,
   use: (servers: readonly ComparedServer[]) => Promise<Result>,
@@ -131,9 +134,8 @@ async function otherCheckout(directory: string): Promise<Checkout> {
 }
 
 /**
- * The host of another checkout may answer otherwise: what changed is the point then.
- *
- * @throws {Error} where the others answer a scenario differently, ids and times apart
+ * Skips the host of another checkout, whose responses may differ because of the change.
+ * @throws {Error} if the other servers' responses differ in more than ids and times
  */
 export async function assertSameAnswers(servers: readonly ComparedServer[]): Promise<void> {
   for (const scenario of scenarios) {

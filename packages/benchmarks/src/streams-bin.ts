@@ -1,6 +1,6 @@
 import { measureIdleStreams } from './measure-idle-streams.ts'
 
-// npm run streams -w packages/benchmarks: what 1,000 idle streams cost, on SQLite.
+// npm run streams -w packages/benchmarks: the cost of 1,000 idle streams, on SQLite.
 
 process.stdout.write(
   `${JSON.stringify(await measureIdleStreams({ streams: 1000, rounds: 15, seconds: 1 }), null, 2)}\n`,

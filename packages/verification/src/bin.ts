@@ -28,7 +28,7 @@ const options = {
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
 
-/** Started when a run first asks for it. */
+/** Started on first use. */
 let server: ReturnType<typeof startPostgres> | undefined
 async function postgres(): Promise<string> {
   const given = process.env.APP_TEST_DATABASE_URL
@@ -43,7 +43,7 @@ try {
   await (await server)?.stop()
 }
 
-/** @returns 0 where all holds, 1 where something does not, 2 for wrong usage */
+/** @returns 0 if every promise holds, 1 if one does not, 2 for wrong usage */
 async function main(): Promise<number> {
   const { values, positionals } = parse()
   if (values.help) return tell(usage, 0)
@@ -96,7 +96,7 @@ function parse() {
   }
 }
 
-/** A run that throws has failed. */
+/** A run that throws counts as failed. */
 async function run(
   verification: Verification,
   seed: number,

@@ -1,4 +1,4 @@
-// What the benchmarks use too: applications and hosts in processes of their own.
+// The parts that the benchmarks use too: applications and hosts in separate processes.
 export { Host } from './harness/app-command.ts'
 export { Child } from './harness/child.ts'
 export { hostServer } from './harness/host-group.ts'

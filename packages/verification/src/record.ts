@@ -5,7 +5,7 @@ import { verifications } from './verifications.ts'
 const results = new URL('../results/', import.meta.url)
 const page = new URL('../../../docs/reliability.md', import.meta.url)
 
-/** The last recorded run of each name. */
+/** The last recorded run of each verification. */
 export async function recordedRuns(): Promise<Map<string, Run>> {
   const files = await readdir(results).catch(() => [])
   const runs = await Promise.all(
@@ -14,7 +14,7 @@ export async function recordedRuns(): Promise<Map<string, Run>> {
   return new Map(runs.map((run) => [run.name, run]))
 }
 
-/** Keeps the figures of runs that were not skipped, and writes docs/reliability.md anew. */
+/** Stores the figures of runs that were not skipped, and rewrites docs/reliability.md. */
 export async function record(runs: readonly Run[]): Promise<void> {
   await mkdir(results, { recursive: true })
   for (const run of runs) {

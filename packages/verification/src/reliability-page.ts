@@ -8,7 +8,7 @@ export interface Run extends Outcome {
   /** ISO 8601, a day. */
   readonly date: string
   readonly machine: string
-  /** How long it took, in seconds. */
+  /** The duration, in seconds. */
   readonly seconds: number
 }
 
@@ -43,7 +43,7 @@ export function reliabilityPage(
   return HEAD + sections.join('')
 }
 
-/** Words in lines of at most 100 characters. */
+/** Wraps words in lines of at most 100 characters. */
 const wrapped = (text: string) => text.replace(/(.{1,100})(?: |$)/g, '$1\n').trimEnd()
 
 function figuresOf({ name, seed, minutes, date, machine, figures, failures }: Run): string {

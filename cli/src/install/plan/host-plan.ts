@@ -8,7 +8,7 @@ import { listDependencies } from './dependency-list.ts'
 
 /** The effect of another host, from its files and the modules' files. None of its code has run. */
 export interface HostPlan extends PlannedDependencies {
-  /** The version that runs the application now. */
+  /** The version that runs the application now, and the new one. */
   readonly from: string
   readonly to: string
   /** Active modules that run on the new host. */

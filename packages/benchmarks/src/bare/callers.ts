@@ -5,15 +5,15 @@ import { jwtVerify } from 'jose'
 
 export interface BareCaller {
   readonly owner: string
-  /** How long what the caller writes is kept, in milliseconds. */
+  /** The lifetime of the caller's data, in milliseconds. */
   readonly lifetime: number
-  /** The key of a guest, and of a new one the token that it still has to be told. */
+  /** The id of a guest. A new guest also has the token that it has not received yet. */
   readonly guest?: { readonly id: string; readonly newToken?: string }
 }
 
 export const GUEST_LIFETIME = 30 * DAY
 
-/** Users by their JWT, verified once and then known by its text. */
+/** Users by JWT. Each token is verified once and then recognized by its text. */
 export class BareUsers {
   readonly #known = new Map<string, BareCaller>()
   readonly #secret: Uint8Array
@@ -71,7 +71,10 @@ export class BareGuests {
     return row && knownGuest(row.id)
   }
 
-  /** Inside the transaction of a write: a new guest is stored, a known one expires later. */
+  /**
+   * Call this in the transaction of a write: it stores a new guest, or extends the expiry of a
+   * known one.
+   */
   keep({ guest }: BareCaller, now: number): void {
     if (guest?.newToken) this.#store.run(guest.id, hashOf(guest.newToken), now, now + GUEST_LIFETIME)
     else if (guest && this.#renew.run(now + GUEST_LIFETIME, guest.id, now).changes === 0) {

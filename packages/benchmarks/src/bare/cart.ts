@@ -25,7 +25,7 @@ export interface Line extends Omit<Item, 'id'> {
 export const MAX_QUANTITY = 9999
 export const MAX_ITEMS = 200
 
-/** `GET /cart` and `POST /cart/item` by hand, with the statements that the module runs. */
+/** `GET /cart` and `POST /cart/item` by hand, with the module's statements. */
 export class BareCart {
   readonly #lines
   readonly #touch
@@ -69,7 +69,7 @@ export class BareCart {
     return toCart(this.#lines.all(owner, now))
   }
 
-  /** Inside a transaction. */
+  /** Call this in a transaction. */
   add({ owner, lifetime }: BareCaller, product: string, quantity: number, now: number) {
     const cart = this.#touch.get(now, now + lifetime, owner, now) ?? this.#start(owner, now, now + lifetime)
     const item = this.#addToItem.get(newId('item'), cart.id, cart.version, product, quantity, now, now)

@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3'
 
-/** Runs `work` in a transaction; resolves once it is durable, rejects with what it throws and is undone then. */
+/**
+ * Runs `work` in a transaction. Resolves when it is durable. An error rolls it back and rejects.
+ */
 export type Commit = <Result>(work: () => Result) => Promise<Result>
 
-/** A COMMIT for each: what most people write. */
+/** A COMMIT per write, which is the usual way. */
 export function commitEach(database: Database): Commit {
   const transaction = database.transaction((work: () => unknown) => work()).immediate
   return async <Result>(work: () => Result) => transaction(work) as Result
@@ -17,9 +19,12 @@ interface Member {
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
-/** One COMMIT for all that one turn of the event loop brings, a savepoint for each: the limit of SQLite. */
+/**
+ * One COMMIT for all writes of one turn of the event loop, with a savepoint each: the limit of
+ * SQLite.
+ */
 export function commitGrouped(database: Database): Commit {
-  // Inside another transaction better-sqlite3 makes this a savepoint.
+  // Inside another transaction, better-sqlite3 makes this a savepoint.
   const one = database.transaction((work: () => unknown) => work())
   const all = database.transaction((members: readonly Member[]) =>
     members.map(({ work }): Outcome => {

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 
-/** Where the tables come from: the packages that own them, so that they are the host's to the last index. */
+/**
+ * The packages that own the tables. Their migrations give the same tables as the host's, including
+ * every index.
+ */
 const migrations = {
   sqlite: ['@mortise/host/001-guest', '@mortise/api-cart/001-cart', '@mortise/api-purchase/001-purchase'],
   postgres: [
@@ -21,7 +24,7 @@ export function migrationTexts(engine: keyof typeof migrations): string[] {
   })
 }
 
-/** A new database with the tables of the host, as durable as the host's. */
+/** A new database with the host's tables and the host's durability. */
 export function openDatabase(file: string): SqliteDatabase.Database {
   const database = new SqliteDatabase(file)
   database.pragma('journal_mode = WAL')

@@ -7,13 +7,13 @@ import { toPurchase, type Wanted, WIDTH } from './purchases.ts'
 import type { BareStore } from './store.ts'
 
 export interface PostgresOptions {
-  /** Of a PostgreSQL server. */
+  /** The URL of a PostgreSQL server. */
   readonly url: string
-  /** Its tables are made there. */
+  /** The schema for its tables. */
   readonly schema: string
 }
 
-/** As many as the host has. */
+/** The same number as in the host. */
 const CONNECTIONS = 16
 
 const LINES = `
@@ -35,7 +35,10 @@ const ADD_ITEM = `
   WHERE cart_item.quantity + excluded.quantity <= ${MAX_QUANTITY}
   RETURNING id, product, quantity, version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-/** The same work on PostgreSQL: prepared statements, each write in a SERIALIZABLE transaction that is run again on a conflict. */
+/**
+ * The same work on PostgreSQL, with prepared statements. Each write is a SERIALIZABLE transaction
+ * that is retried on a conflict.
+ */
 export async function openPostgresStore({ url, schema }: PostgresOptions): Promise<BareStore> {
   const pool = new Pool({
     connectionString: url,
@@ -48,7 +51,7 @@ export async function openPostgresStore({ url, schema }: PostgresOptions): Promi
   await pool.query(`CREATE SCHEMA ${schema}`)
   for (const text of migrationTexts('postgres')) await pool.query(text)
 
-  /** Prepared once per connection, by its name. */
+  /** Prepared once per connection, by name. */
   const ask = async (on: Pool | PoolClient, name: string, text: string, values: unknown[]) =>
     (await on.query({ name, text, values })).rows
 

@@ -4,11 +4,11 @@ import type { Database } from 'better-sqlite3'
 import type { BareCaller } from './callers.ts'
 import type { Purchase } from './schemas.ts'
 
-/** Purchases per block of the counts that page the list: those of the module's ranked list. */
+/** Purchases per block of the counts for paging, as in the module's ranked list. */
 export const WIDTH = 64
 const MAX_QUANTITY = 9999
 
-/** `POST /purchase` by hand, with the rows that the module writes. */
+/** `POST /purchase` by hand, with the same rows as the module. */
 export class BarePurchases {
   readonly #insert
   readonly #insertItem
@@ -30,7 +30,7 @@ export class BarePurchases {
       ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + 1`)
   }
 
-  /** Inside a transaction. */
+  /** Call this in a transaction. */
   create({ owner }: BareCaller, wanted: readonly Wanted[], now: number): Static<typeof Purchase> {
     const purchase = toPurchase(wanted, now)
     const { id, itemCount, totalQuantity, items } = purchase
@@ -48,7 +48,7 @@ export interface Wanted {
   readonly quantity: number
 }
 
-/** A product named twice is one item. */
+/** A product that occurs twice becomes one item. */
 export function toPurchase(wanted: readonly Wanted[], now: number): Static<typeof Purchase> {
   const quantities = new Map<string, number>()
   for (const { product, quantity } of wanted) {

@@ -1,7 +1,7 @@
 import { Id, Money, Nullable, Strict, Timestamp, VisibleText } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
-// What the two modules validate and serialize by, as far as the three routes need it.
+// The two modules' schemas for validation and serialization, limited to the three routes.
 
 const Product = VisibleText({ maxLength: 128 })
 const Quantity = Type.Integer({ minimum: 1, maximum: 9999 })

@@ -6,7 +6,7 @@ import { BarePurchases } from './purchases.ts'
 import type { BareStore } from './store.ts'
 
 export interface SqliteOptions {
-  /** The SQLite file, which is not there yet. */
+  /** The path of a new SQLite file. */
   readonly file: string
   /** Whether transactions share a COMMIT. */
   readonly commit: 'each' | 'grouped'

@@ -5,7 +5,7 @@ import type { Cart, CartItem, Purchase } from './schemas.ts'
 
 type Maybe<Result> = Result | Promise<Result>
 
-/** What a bare server asks of its database: SQLite answers a read at once, PostgreSQL later. */
+/** The database of a bare server. SQLite reads synchronously, PostgreSQL asynchronously. */
 export interface BareStore {
   findGuest(token: string): Maybe<BareCaller | undefined>
   showCart(caller: BareCaller): Maybe<Static<typeof Cart>>

@@ -9,15 +9,15 @@ import type { Figures } from './figures.ts'
 export const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
 export interface Outcome {
-  /** Undefined for one that was killed. */
+  /** Undefined if it was killed. */
   readonly exitCode: number | undefined
-  /** The document on stdout; undefined where there is none. */
+  /** The document on stdout, or undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever the command answers
   readonly json: any
   readonly said: string
 }
 
-/** Nothing of the user's is read, and no registry is asked. */
+/** No user configuration, and no request to a registry. */
 export const environment = (directory: string) => ({
   ...process.env,
   npm_config_cache: join(directory, '..', 'npm-cache'),
@@ -25,7 +25,10 @@ export const environment = (directory: string) => ({
   npm_config_registry: 'http://127.0.0.1:1/',
 })
 
-/** Runs the real command. @param killAfter in milliseconds: it is killed with SIGKILL then, wherever it is */
+/**
+ * Runs the real command.
+ * @param killAfter sends SIGKILL after this time, in milliseconds
+ */
 export async function runApp(
   directory: string,
   argv: readonly string[],
@@ -40,7 +43,7 @@ export async function runApp(
   return { exitCode: code ?? undefined, json: out === '' ? undefined : JSON.parse(out), said: `${out}${err}` }
 }
 
-/** The host, as `app start` runs it, with somebody in it who answers its figures. */
+/** The host as `app start` runs it, with a preloaded module that returns its figures. */
 export class Host {
   readonly #process: ChildProcess
   readonly port: number
@@ -50,7 +53,7 @@ export class Host {
     this.port = port
   }
 
-  /** @param workers as many processes serve, and nobody answers figures */
+  /** @param workers the number of processes; with workers there are no figures */
   static async start(directory: string, workers?: number): Promise<Host> {
     const measure = new URL('measure.ts', import.meta.url).href
     const more = workers === undefined ? [] : ['--workers', `${workers}`]
@@ -86,7 +89,7 @@ export class Host {
     return figures
   }
 
-  /** SIGKILL, and waits for its end. */
+  /** Sends SIGKILL and waits for the end. */
   async kill(): Promise<void> {
     if (this.hasEnded) return
     const ended = once(this.#process, 'exit')
@@ -94,7 +97,7 @@ export class Host {
     await ended
   }
 
-  /** @returns the exit code, or the signal that ended it */
+  /** @returns the exit code, or the signal that ended the process */
   async stop(): Promise<number | string> {
     if (!this.hasEnded) {
       const ended = once(this.#process, 'exit')

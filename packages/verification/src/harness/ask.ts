@@ -15,10 +15,16 @@ export interface Answered {
   readonly body: string
 }
 
-/** Where the client ends the connection: amid its body, once that is sent, once the head of the answer is there; or not. */
+/**
+ * The moment at which the client closes the connection: inside its body, after the body, or after
+ * the head of the response. Undefined: never.
+ */
 export type Cut = 'amid the request' | 'before the answer' | 'amid the answer' | undefined
 
-/** Sends a request. @throws {Error} where the connection broke, here or there: it may have been done, or not */
+/**
+ * Sends a request.
+ * @throws {Error} if the connection broke; the outcome is then unknown
+ */
 export async function ask(
   agent: Agent,
   { url, method, headers, body = '' }: Asked,
@@ -41,7 +47,7 @@ export async function ask(
     setImmediate(() => sent.destroy(new Error('cut')))
   } else {
     sent.end(body)
-    // Sometimes before the host has read it, sometimes while it writes.
+    // Sometimes before the host has read the request, sometimes while it writes.
     if (cut === 'before the answer') pause(Math.random() * 8).then(() => sent.destroy(new Error('cut')))
   }
   return promise

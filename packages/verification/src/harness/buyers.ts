@@ -2,20 +2,20 @@ import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answered, ask } from './ask.ts'
 
-/** One purchase that a caller wants, under a key of its own. */
+/** One intended purchase, with its own key. */
 interface Wanted {
   readonly token: string
   readonly key: string
-  /** The answer, as it was acknowledged; undefined where none came. */
+  /** The body of the acknowledged response, or undefined. */
   body: string | undefined
-  /** Whether the answer was that nothing has happened (503). */
+  /** Whether the response said that nothing was done (503). */
   denied: boolean
 }
 
 /**
- * Users who purchase one thing after the other, each under an Idempotency-Key, and who remember every answer. Once the
- * host is back, `check` repeats each key: what was acknowledged is answered again to the byte, and there are as many
- * purchases as keys.
+ * Users who make one purchase after the other, each with an Idempotency-Key, and remember every
+ * response. When the host is back, `check` repeats each key: acknowledged responses must be the
+ * same byte for byte, and there must be as many purchases as keys.
  */
 export class Buyers {
   readonly #tokens: readonly string[]
@@ -26,7 +26,7 @@ export class Buyers {
   #deaf = false
   #denied = 0
 
-  /** @param tokens JWTs, a user each */
+  /** @param tokens one JWT per user */
   constructor(tokens: readonly string[]) {
     this.#tokens = tokens
   }
@@ -35,19 +35,22 @@ export class Buyers {
     return this.#wanted.filter(({ body }) => body !== undefined).length
   }
 
-  /** How many were answered that nothing has happened. */
+  /** The number of requests that the host rejected with nothing done. */
   get denied(): number {
     return this.#denied
   }
 
-  /** Purchases at the host at `url` until `stop`. A connection that breaks ends that user's part, unless `goesOn`. */
+  /**
+   * Makes purchases at the host at `url` until `stop`. A broken connection ends that user's part,
+   * unless `goesOn`.
+   */
   start(url: string, goesOn = false): void {
     this.#stopped = false
     this.#deaf = false
     this.#running = Promise.all(this.#tokens.map((token) => this.#buy(url, token, goesOn)))
   }
 
-  /** From now on no answer counts, as if no more came. */
+  /** Ignores all responses from now on, as if none arrived. */
   ignoreAnswers(): void {
     this.#deaf = true
   }

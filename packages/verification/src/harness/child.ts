@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * A process that answers one message at a time. It inherits the options of this one, so that
+ * A process that answers one message at a time. It inherits the options of this process, so that
  * `node --cpu-prof src/bin.ts` profiles all of them.
  */
 export class Child {
@@ -11,8 +11,8 @@ export class Child {
   readonly #file: URL
 
   /**
-   * @param file the module that it runs
-   * @param onLog hears each line that it writes to stderr; without, they go to this one's
+   * @param file the module to run
+   * @param onLog receives each line on stderr; without it, they go to this process's stderr
    */
   constructor(file: URL, onLog?: (line: string) => void) {
     this.#file = file
@@ -21,7 +21,7 @@ export class Child {
     if (onLog && stderr) createInterface(stderr).on('line', onLog)
   }
 
-  /** @throws {Error} where the process ends instead of answering */
+  /** @throws {Error} if the process ends without an answer */
   async ask<Answer>(message: object): Promise<Answer> {
     const settled = new AbortController()
     const { signal } = settled
@@ -40,13 +40,13 @@ export class Child {
     }
   }
 
-  /** Ends the process where it is, and waits for its end. */
+  /** Kills the process and waits for its end. */
   async kill(): Promise<void> {
     const ended = once(this.#process, 'exit')
     if (this.#process.kill('SIGKILL')) await ended
   }
 
-  /** Lets go of the process and waits for its end. */
+  /** Disconnects the process and waits for its end. */
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     const ended = once(this.#process, 'exit')

@@ -5,10 +5,13 @@ import { fileURLToPath } from 'node:url'
 
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
-/** How long a host may take to start, in milliseconds. */
+/** The time limit of a host's start, in milliseconds. */
 const START = 30_000
 
-/** What a process is put into before it runs `app`: `sh -c 'ulimit -n 128; exec "$@"' sh`. Each word is an argument. */
+/**
+ * A prefix for `app` that limits the process: `sh -c 'ulimit -n 128; exec "$@"' sh`. One array
+ * element per argument.
+ */
 export type Confinement = readonly string[]
 
 export interface ConfinedOptions {
@@ -19,7 +22,10 @@ export interface ConfinedOptions {
   readonly cwd?: string
 }
 
-/** Runs a command of `app`. @returns its exit code and what it said */
+/**
+ * Runs an `app` command.
+ * @returns its exit code and output
+ */
 export async function runConfined(options: ConfinedOptions, argv: readonly string[]) {
   const child = spawnConfined(options, [...argv, '--json'])
   const [[code], out, err] = await Promise.all([
@@ -30,7 +36,7 @@ export async function runConfined(options: ConfinedOptions, argv: readonly strin
   return { exitCode: code as number | null, said: `${out}${err}` }
 }
 
-/** A host, as `app start` runs it, with what it has logged. */
+/** A host as `app start` runs it, with its log. */
 export class ConfinedHost {
   readonly #process: ChildProcess
   readonly url: string
@@ -42,7 +48,7 @@ export class ConfinedHost {
     this.#log = log
   }
 
-  /** @throws {Error} where it ends instead, with what it said */
+  /** @throws {Error} with its output, if the host ends instead */
   static async start(options: ConfinedOptions): Promise<ConfinedHost> {
     const child = spawnConfined(options, ['start', '--port', '0', '--json'])
     const log: string[] = []
@@ -64,7 +70,7 @@ export class ConfinedHost {
     return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
-  /** How it ended, and its last words. */
+  /** The exit and the last output. */
   get end(): string {
     return `${this.#process.exitCode ?? this.#process.signalCode}: ${this.log.slice(-300)}`
   }

@@ -1,7 +1,10 @@
 import { outcome, repeat } from './repeat.ts'
 import type { Outcome, RunOptions } from './verification.ts'
 
-/** Repeats a round on one host on SQLite, then on three hosts on PostgreSQL, each in a schema of their own. */
+/**
+ * Repeats a round with one host on SQLite, then with three hosts on PostgreSQL. Each round has its
+ * own schema.
+ */
 export function onBothEngines(
   options: RunOptions,
   needed: readonly string[],

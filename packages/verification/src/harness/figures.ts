@@ -1,20 +1,20 @@
-/** What a process that runs for long must not have more and more of. */
+/** Values that must not keep growing in a long-running process. */
 export interface Figures {
   /** Bytes of JavaScript objects, after garbage collection. */
   readonly heap: number
-  /** Fastify instances in memory: the one that serves, and that of the control socket. */
+  /** Fastify instances in memory: the serving one and the control socket's. */
   readonly instances: number
-  /** Timers, servers, watchers and the like, connections apart. */
+  /** Timers, servers, watchers and the like, without connections. */
   readonly handles: number
   /** Listeners on the process, and on its servers. */
   readonly listeners: number
-  /** Event emitters in memory, connections apart. */
+  /** Event emitters in memory, without connections. */
   readonly emitters: number
-  /** Open files and sockets; undefined where the system does not tell. */
+  /** Open files and sockets; undefined if the system does not report them. */
   readonly descriptors: number | undefined
 }
 
-/** What the process holds, and how many packages it had loaded by then. */
+/** The figures of a process, and the number of packages loaded at that time. */
 export interface Sample extends Figures {
   readonly step: number
   readonly switches: number

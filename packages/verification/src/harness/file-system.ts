@@ -6,11 +6,17 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h): nothing reaches the device any more. */
+/**
+ * EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h): no more writes reach
+ * the device.
+ */
 const SHUT_DOWN =
   'my $flags = pack("L", 2); open(my $f, "<", $ARGV[0]) or die $!; ioctl($f, 0x8004587D, $flags) or die $!'
 
-/** An ext4 file system in a file, which can be shut down as a power loss does, and mounted again. Needs root. */
+/**
+ * An ext4 file system in a file. It can be shut down like in a power loss, and mounted again. Needs
+ * root.
+ */
 export class FileSystem {
   readonly #image: string
   readonly directory: string
@@ -22,7 +28,7 @@ export class FileSystem {
 
   /**
    * @param folder an empty folder, for the image and the mount
-   * @returns undefined where this machine cannot mount one
+   * @returns undefined if this machine cannot mount one
    */
   static async make(folder: string, bytes: number): Promise<FileSystem | undefined> {
     const made = new FileSystem(join(folder, 'image'), join(folder, 'mounted'))
@@ -42,12 +48,12 @@ export class FileSystem {
     await run('mount', ['-o', 'loop', this.#image, this.directory])
   }
 
-  /** What was not synced is lost, and every call fails from now on. */
+  /** Loses what was not synced. Every later call fails. */
   async shutDown(): Promise<void> {
     await run('perl', ['-e', SHUT_DOWN, this.directory])
   }
 
-  /** Once no process uses it. */
+  /** Call this when no process uses the file system. */
   async unmount(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -9,9 +9,9 @@ export interface HostGroupOptions {
   /** An empty folder, for the applications. */
   readonly folder: string
   readonly modules: readonly string[]
-  /** The URL that each host has of one PostgreSQL database; none for a single host on SQLite. */
+  /** Each host's URL of one PostgreSQL database. Empty: a single host on SQLite. */
   readonly databases: readonly string[]
-  /** Who serves, as `KillableHost` takes it, and what it is told besides its directory. */
+  /** The module that `KillableHost` runs, and its options besides the directory. */
   readonly file?: URL
   readonly options?: object
 }
@@ -19,7 +19,7 @@ export interface HostGroupOptions {
 /** A module that serves its parent: the host as `app start` runs it. */
 export const hostServer = new URL('host-server.ts', import.meta.url)
 
-/** One host on SQLite, or several on one PostgreSQL database, each with a folder of its own. */
+/** One host on SQLite, or several on one PostgreSQL database, each with its own folder. */
 export class HostGroup {
   readonly #application: PreparedApplication
   readonly #directories: readonly string[]
@@ -52,7 +52,7 @@ export class HostGroup {
     )
     const group = new HostGroup(application, directories, hosts)
     try {
-      // One after the other: the first one migrates.
+      // One after the other, because the first one migrates.
       for (const host of hosts) await host.start()
     } catch (error) {
       await group.stop()
@@ -65,7 +65,7 @@ export class HostGroup {
     return this.#hosts[random.between(0, this.#hosts.length - 1)] as KillableHost
   }
 
-  /** Has one host take up another generation: `module` is switched off there, or on again. */
+  /** Switches one host to another generation, which disables or enables `module`. */
   async switchAny(random: Random, module: string): Promise<void> {
     const directory = this.#directories[random.between(0, this.#directories.length - 1)] as string
     const lock = await readLockFile(directory)

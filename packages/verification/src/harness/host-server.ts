@@ -4,11 +4,11 @@ import { serveParent } from './serve-parent.ts'
 interface HostServerOptions {
   readonly directory: string
   readonly database?: string
-  /** Settings, as APP_… */
+  /** Settings as APP_… variables. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-// A process of its own: the host as `app start` runs it.
+// A separate process: the host as `app start` runs it.
 serveParent(async ({ directory, database, environment = {} }: HostServerOptions) => {
   const application = await Application.start({
     directory,

@@ -1,16 +1,16 @@
 import { Child } from './child.ts'
 
-/** A host in a process of its own, which can be killed and comes back. */
+/** A host in a separate process that can be killed and restarted. */
 export class KillableHost {
   readonly #file: URL
   readonly #options: object
   #child: Child | undefined
-  /** Where it serves; where it did, while it is away. */
+  /** The host's URL, or its last URL while it is down. */
   url = ''
 
   /**
    * @param file a module that serves its parent
-   * @param options what it is to serve
+   * @param options its options
    */
   constructor(file: URL, options: object) {
     this.#file = file
@@ -23,7 +23,7 @@ export class KillableHost {
     this.url = (await child.ask<{ url: string }>(this.#options)).url
   }
 
-  /** SIGKILL, wherever it is, and a start. */
+  /** Sends SIGKILL at any moment, and starts the host again. */
   async killAndStart(): Promise<void> {
     await this.#child?.kill()
     await this.start()

@@ -5,9 +5,9 @@ import { createRequire } from 'node:module'
 import { queryObjects } from 'node:v8'
 import type { Figures } from './figures.ts'
 
-// Preloaded into the host with --import, by whoever forked it: answers each message with the figures.
+// Preloaded into the host with --import. It answers each message of the parent with the figures.
 
-// Fastify makes one of these for every instance.
+// Fastify creates one of these per instance.
 const Boot = createRequire(createRequire(import.meta.url).resolve('fastify'))('avvio')
 
 process.on('message', () => process.send?.(figures()))

@@ -1,7 +1,7 @@
 import { mintToken } from '@mortise/host'
 import type { PreparedApplication } from './prepare-application.ts'
 
-/** JWTs of one user each, valid for a day. */
+/** JWTs, one per user, valid for a day. */
 export function mintUsers(application: PreparedApplication, count: number): Promise<string[]> {
   const secret = Buffer.from(application.secret)
   const subjects = Array.from({ length: count }, (_, index) => `user-${index}`)

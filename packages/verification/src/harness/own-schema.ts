@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { openStorage } from '@mortise/host'
 import { identifier, run, sql } from '@mortise/module-sdk'
 
-/** A schema on a PostgreSQL server that nobody else uses: whoever opens `url` makes it. */
+/** A new schema on a PostgreSQL server. A connection with `url` creates it. */
 export function ownSchema(server: string): { url: string; drop(): Promise<void> } {
   const schema = `run_${randomBytes(8).toString('hex')}`
   const url = new URL(server)

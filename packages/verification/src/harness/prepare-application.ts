@@ -17,15 +17,14 @@ import {
 } from '@mortise/host'
 
 export interface PreparedApplication {
-  /** Of the JWTs that the application takes. */
+  /** The issuer of the JWTs that the application accepts. */
   readonly issuer: string
   readonly secret: string
 }
 
 /**
- * Makes an application folder like `app init` and `app module-install` do, with modules in its store: the host then
- * runs what it would run in production.
- *
+ * Creates an application folder like `app init` and `app module-install`, with modules in its
+ * store. The host then runs the same code as in production.
  * @param modules packages of this checkout, or folders
  */
 export async function prepareApplication(

@@ -1,4 +1,4 @@
-/** Numbers that are the same in every run with the same seed (mulberry32). */
+/** Random numbers that are the same for the same seed (mulberry32). */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0, below 1. */
+  /** From 0 (included) to 1 (excluded). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** An integer, both ends included. */
+  /** An integer between the two, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1))
   }
@@ -23,7 +23,7 @@ export class Random {
     return this.next() < probability
   }
 
-  /** One of `choices`, by their weights. */
+  /** One of `choices`, by weight. */
   weighted<Choice>(choices: readonly (readonly [weight: number, choice: Choice])[]): Choice {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0)
     for (const [weight, choice] of choices) {

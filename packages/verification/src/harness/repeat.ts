@@ -1,8 +1,9 @@
 import type { Outcome, RunOptions } from './verification.ts'
 
 /**
- * Runs rounds, each with a seed of its own, until the minutes are over, the signal is aborted, or one has failed; at least one.
- * @param round is given the seed, which repeats it alone: `npm run verify -- NAME --seed SEED`
+ * Runs at least one round, with a new seed each, until the minutes are over, the signal is aborted,
+ * or a round fails.
+ * @param round gets the seed; to repeat a round: `npm run verify -- NAME --seed SEED`
  * @returns the sums of the figures
  */
 export async function repeat(
@@ -22,7 +23,9 @@ export async function repeat(
   }
 }
 
-/** The outcome of a round, which has failed where one of `needed` was counted zero times: it has tried nothing then. */
+/**
+ * The outcome of a round. It fails if a figure of `needed` is zero, because it then tested nothing.
+ */
 export function outcome(
   figures: Readonly<Record<string, number>>,
   failures: readonly string[],

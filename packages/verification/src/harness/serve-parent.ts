@@ -1,4 +1,4 @@
-/** A server that runs. */
+/** A running server. */
 export interface Serving {
   readonly url: string
   close(): Promise<unknown>
@@ -10,8 +10,9 @@ export interface Usage {
 }
 
 /**
- * Makes this process a server for its parent: the first message has the options and is answered with the
- * `url`, each further one is answered with the `Usage`. It ends when the parent lets go.
+ * Makes this process a server for its parent. The first message has the options, and the answer is
+ * the `url`. The answer to every further message is the `Usage`. The process ends when the parent
+ * disconnects.
  */
 export function serveParent<Options>(start: (options: Options) => Promise<Serving>): void {
   let serving: Promise<Serving> | undefined

@@ -1,10 +1,10 @@
-/** A promise of the product, and how it is tried. */
+/** A promise of the product, and its test. */
 export interface Verification {
-  /** What holds, as one plain sentence. */
+  /** The promise as one plain sentence. */
   readonly promise: string
   /**
-   * Runs rounds until the minutes are over or the signal is aborted, at least one round; 0 minutes are the slice that
-   * CI runs. What is random comes from the seed.
+   * Runs rounds until the minutes are over or the signal is aborted, but at least one. 0 minutes is
+   * the slice for CI. All randomness comes from the seed.
    */
   run(options: RunOptions): Promise<Outcome>
 }
@@ -14,15 +14,18 @@ export interface RunOptions {
   readonly minutes: number
   readonly signal: AbortSignal
   onProgress(text: string): void
-  /** The URL of a PostgreSQL server. It is started when this is first called, unless APP_TEST_DATABASE_URL names one. */
+  /**
+   * The URL of a PostgreSQL server. The first call starts one, unless APP_TEST_DATABASE_URL names
+   * one.
+   */
   postgres(): Promise<string>
 }
 
 export interface Outcome {
-  /** What was counted, by plain names: `writes acknowledged`. */
+  /** Counts by plain names: `writes acknowledged`. */
   readonly figures: Readonly<Record<string, number>>
-  /** What did not hold; empty where all did. */
+  /** The promises that did not hold; empty if all did. */
   readonly failures: readonly string[]
-  /** Why this machine cannot try it. */
+  /** Why this machine cannot run it. */
   readonly skipped?: string
 }

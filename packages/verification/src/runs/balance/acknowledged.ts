@@ -1,4 +1,4 @@
-/** What the hosts have said yes to, of one caller. */
+/** The acknowledged writes of one caller. */
 export class Acknowledged {
   /** By product. */
   readonly #quantities = new Map<string, number>()
@@ -16,7 +16,7 @@ export class Acknowledged {
     this.#purchases.add(id)
   }
 
-  /** What is wrong with a cart that nobody writes to any more. */
+  /** The differences from a cart that no client changes any more. */
   compareCart(items: readonly { readonly product: string; readonly quantity: number }[]): string[] {
     const wrong: string[] = []
     const found = new Map(items.map(({ product, quantity }) => [product, quantity]))
@@ -28,7 +28,7 @@ export class Acknowledged {
     return wrong
   }
 
-  /** What is wrong with the list of all purchases. */
+  /** The differences from the list of all purchases. */
   comparePurchases(ids: readonly string[]): string[] {
     const found = new Set(ids)
     const lost = [...this.#purchases].filter((id) => !found.has(id))

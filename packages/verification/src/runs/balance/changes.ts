@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 const example = fileURLToPath(new URL('../../../../../docs/examples/tally', import.meta.url))
 
 /**
- * The life of a third module, as commands that each host is given in its turn: docs/examples/tally, and a second
- * version of it with one more migration.
- * @param folder where its packages are written
+ * The commands that each host runs in turn, for the life of a third module: docs/examples/tally,
+ * and a second version with one more migration.
+ * @param folder the folder for its packages
  */
 export async function prepareChanges(folder: string): Promise<readonly (readonly string[])[]> {
   const [first, second] = [join(folder, 'tally-1'), join(folder, 'tally-2')]

@@ -12,8 +12,8 @@ export interface Balancer {
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
 
 /**
- * nginx in front of `ports` of this machine, with connections to them that are kept. It tries nothing twice, so that
- * a request that a host loses is a failure.
+ * nginx in front of `ports` of this machine, with keep-alive connections. It never retries, so a
+ * request that a host loses is a failure.
  */
 export async function startNginx(folder: string, ports: readonly number[]): Promise<Balancer> {
   await mkdir(folder, { recursive: true })
@@ -71,7 +71,7 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-/** A port that nobody has at the moment. */
+/** A free port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -11,16 +11,16 @@ import { type Balancer, startNginx } from './nginx.ts'
 import { Shopper } from './shopper.ts'
 
 export interface BalanceOptions {
-  /** The URL of an empty schema, or of one that a run has had. */
+  /** The URL of an empty schema, or of one from an earlier run. */
   readonly database: string
   readonly hosts: number
   readonly clients: number
-  /** How often the third module lives and goes, on every host. */
+  /** The number of times that the third module is installed and removed on every host. */
   readonly rounds: number
   readonly seed: number
-  /** nginx in front; otherwise the clients take the hosts in turn. */
+  /** Put nginx in front. Otherwise the clients use the hosts in turn. */
   readonly nginx: boolean
-  /** Ends the run after the command that is under way. */
+  /** Ends the run after the current command. */
   readonly signal?: AbortSignal
   readonly onProgress?: (text: string) => void
 }
@@ -28,24 +28,25 @@ export interface BalanceOptions {
 export interface BalanceReport {
   readonly requests: number
   readonly seconds: number
-  /** The longest that an answer took, in milliseconds. */
+  /** The slowest response, in milliseconds. */
   readonly slowest: number
-  /** How many answers were 503 `busy`, after which the same was asked again. */
+  /** The number of 503 `busy` responses; each was followed by a retry. */
   readonly busy: number
   readonly changes: number
   readonly purchases: number
-  /** What went wrong; empty where all is well. */
+  /** The failures; empty if all is well. */
   readonly failures: readonly string[]
 }
 
-/** So many shoppers share a cart, of half of them; the others have one each. */
+/** The number of shoppers per shared cart. Half of the shoppers share carts. */
 const SHARING = 4
-/** A run says what is wrong in so many lines at most. */
+/** The most failures to report in a run. */
 const FAILURES_TOLD = 50
 
 /**
- * Several hosts, each with a folder of its own, on one PostgreSQL: shoppers ask them in turn while a third module is
- * changed on each. No request may fail; at the end carts and purchases are exactly those that were acknowledged.
+ * Several hosts, each with its own folder, on one PostgreSQL. Shoppers use them in turn while a
+ * third module is changed on each. No request may fail. At the end, carts and purchases must be
+ * exactly the acknowledged ones.
  */
 export async function runBalance(options: BalanceOptions): Promise<BalanceReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-balance-'))
@@ -111,7 +112,7 @@ class Balance {
     this.#options.onProgress?.(`failed: ${text}`)
   }
 
-  /** One application, and a copy of it for each host, as if rolled out to several machines. */
+  /** One application and a copy for each host, like a rollout to several machines. */
   async #prepare() {
     const first = join(this.#folder, 'host-1')
     const application = await prepareApplication(first, ['@mortise/api-cart', '@mortise/api-purchase'])
@@ -125,7 +126,7 @@ class Balance {
     return application
   }
 
-  /** @returns where each request goes */
+  /** @returns a function that chooses the host of each request */
   async #serve(): Promise<() => string> {
     this.#hosts = await Promise.all(this.#directories.map((directory) => Host.start(directory)))
     const ports = this.#hosts.map(({ port }) => port)
@@ -138,7 +139,7 @@ class Balance {
     return () => `http://127.0.0.1:${ports[turn++ % ports.length]}`
   }
 
-  /** One for each client; of half of them, several clients are the same. */
+  /** One caller per client; in one half, several clients share a caller. */
   async #callers(clients: number, { issuer, secret }: { issuer: string; secret: string }) {
     const make = async (number: number) => {
       const subject = `shopper-${this.#options.seed}-${Date.now()}-${number}`
@@ -156,7 +157,10 @@ class Balance {
     )
   }
 
-  /** The life of a third module, on one host after the other. @returns how many commands that were */
+  /**
+   * Runs the life of a third module on one host after the other.
+   * @returns the number of commands
+   */
   async #change(rounds: number): Promise<number> {
     const commands = await prepareChanges(this.#folder)
     let done = 0
@@ -174,7 +178,7 @@ class Balance {
     return done
   }
 
-  /** @returns how many purchases there are */
+  /** @returns the number of purchases */
   async #compare(callers: readonly { readonly acknowledged: Acknowledged }[]): Promise<number> {
     let purchases = 0
     const seen = new Set<Acknowledged>()

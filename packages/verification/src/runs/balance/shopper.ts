@@ -3,13 +3,13 @@ import type { Random } from '../../harness/random.ts'
 import type { Acknowledged } from './acknowledged.ts'
 
 export interface ShopperOptions {
-  /** Where the next request goes. */
+  /** Chooses the host of the next request. */
   readonly target: () => string
-  /** The JWT of the caller; several shoppers may be the same one. */
+  /** The JWT of the caller. Several shoppers may share it. */
   readonly token: string
   readonly acknowledged: Acknowledged
   readonly random: Random
-  /** Hears of everything that goes wrong. */
+  /** Receives every failure. */
   readonly onFailure: (text: string) => void
 }
 
@@ -19,20 +19,28 @@ interface Answer {
   readonly body: any
 }
 
-/** Milliseconds between two requests of a shopper, at most: the load, not its peak, is of interest. */
+/**
+ * The longest pause between two requests of a shopper, in milliseconds: the run needs steady load,
+ * not peak load.
+ */
 const PAUSE = 150
 
 const products = Array.from({ length: 20 }, (_, number) => `tea-${number}`)
 
-/** A caller who adds to a cart, buys, and looks at both: whichever host answers, it must be there. */
+/**
+ * A caller who adds to a cart, buys, and reads both. Every host must show every acknowledged write.
+ */
 export class Shopper {
   readonly #options: ShopperOptions
   #stopped = false
   #running: Promise<void> | undefined
   requests = 0
-  /** How often a host had too much to write at once, which has changed nothing: the request was sent again. */
+  /**
+   * The number of rejected writes because a host was busy. Nothing changed, and the request was
+   * sent again.
+   */
   busy = 0
-  /** The longest that an answer took, in milliseconds. */
+  /** The slowest response, in milliseconds. */
   slowest = 0
 
   constructor(options: ShopperOptions) {
@@ -43,7 +51,7 @@ export class Shopper {
     this.#running = this.#run()
   }
 
-  /** Resolves when the last answer is there. */
+  /** Resolves after the last response. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -104,7 +112,7 @@ export class Shopper {
       throw new Error('a cart has two lines of one product')
   }
 
-  /** The module that comes and goes: served, or not there. */
+  /** The third module may be installed or absent. */
   async #readThird(): Promise<void> {
     const { status, body } = await this.#fetch('GET', '/tally')
     if (status !== 200 && status !== 404) throw wrong('GET /tally', status, body)

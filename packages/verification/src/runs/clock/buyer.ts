@@ -6,17 +6,20 @@ import { Random } from '../../harness/random.ts'
 
 export interface BuyerOptions {
   readonly agent: Agent
-  /** Where the host serves now. */
+  /** The present URL of the host. */
   readonly url: () => string
   readonly token: string
   readonly seed: number
 }
 
-/** A user who fills a cart and purchases, one request after the other, each with a key, until it is answered. */
+/**
+ * A user who fills a cart and purchases, one request after the other. Each has a key and is
+ * repeated until the host responds.
+ */
 export class Buyer {
   readonly #options: BuyerOptions
   readonly #random: Random
-  /** The ids of the purchases, in the order in which they were acknowledged. */
+  /** The ids of the purchases, in order of acknowledgement. */
   readonly bought: string[] = []
   readonly #keys: { readonly key: string; readonly body: string }[] = []
   readonly #wrong: string[] = []
@@ -43,7 +46,7 @@ export class Buyer {
     }
   }
 
-  /** What there is with what was acknowledged. */
+  /** Compares the present data with the acknowledged writes. */
   async compare(): Promise<string[]> {
     const failures = [...this.#wrong]
     const listed: string[] = []
@@ -79,7 +82,7 @@ export class Buyer {
     this.#keys.push({ key, body })
   }
 
-  /** Sends an earlier purchase once more, as a client would that missed its answer. */
+  /** Repeats an earlier purchase, like a client that missed the response. */
   async #repeat(): Promise<void> {
     const index = this.#random.between(0, this.#keys.length - 1)
     const { key, body } = this.#keys[index] as { key: string; body: string }
@@ -95,7 +98,7 @@ export class Buyer {
         const answered = await this.#send('POST', path, body, { 'idempotency-key': key })
         if (answered.status < 500 && answered.status !== 409) return answered
       } catch {
-        // Killed: it may have been done, or not.
+        // Killed: the outcome is unknown.
       }
       await pause(50)
     }

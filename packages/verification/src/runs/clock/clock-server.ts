@@ -1,6 +1,8 @@
 import { jumpTo } from './jumping-clock.ts'
 
-/** How far the clock is ahead from now on, in milliseconds; with the first message, before the host starts. */
+/**
+ * Sets how far the clock is ahead, in milliseconds. The first message comes before the host starts.
+ */
 process.on('message', ({ ahead }: { ahead?: number }) => {
   if (ahead !== undefined) jumpTo(ahead)
 })

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-// To be imported before everything that looks at the clock: Date, and SQLite's unixepoch, are then ahead or behind.
+// Import this before all code that reads the clock. It shifts Date and SQLite's unixepoch.
 
 const RealDate = Date
 let ahead = 0

@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../../harness/random.ts'
 
-/** How many deliveries fail at first. */
+/** The number of deliveries that fail at first. */
 const FAILING = 3
 
 /** Receives webhooks. */
 export class Receiver {
   readonly #server: Server
-  /** The subjects of the events that were taken, each as often as it was. */
+  /** The subjects of the received events, with their counts. */
   readonly #subjects = new Map<string, number>()
   readonly #failed = new Set<string>()
   count = 0
@@ -38,7 +38,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
   }
 
-  /** What has not come of these subjects within so many milliseconds. */
+  /** The subjects that did not arrive within this time. */
   async missing(subjects: readonly string[], milliseconds: number): Promise<string[]> {
     const missing = () => subjects.filter((subject) => !this.#subjects.has(subject))
     for (const end = performance.now() + milliseconds; performance.now() < end; await pause(50)) {

@@ -15,15 +15,20 @@ import { Receiver } from './receiver.ts'
 import { shiftTimes } from './shift-times.ts'
 
 const HOUR = 3_600_000
-/** How far the clock is ahead, in turn, by chance. Webhooks that fail for five days are disabled, so it is less. */
+/**
+ * The clock's lead, chosen at random. All are below five days of failure, which disable a webhook.
+ */
 const AHEAD = [2 * HOUR, 20 * HOUR, 96 * HOUR, -2 * HOUR, -20 * HOUR, -96 * HOUR]
 const PHASES = 4
 const PHASE = 700
 const BUYERS = 6
-/** How long after the last start everything must have arrived, in milliseconds: a retry takes six seconds, a lease ten. */
+/**
+ * Everything must arrive this soon after the last start, in milliseconds: a retry takes six
+ * seconds, a lease ten.
+ */
 const SOON = 20_000
 
-/** Callers who buy while the clock jumps and the host is killed. */
+/** Callers buy while the clock jumps and the host is killed. */
 export async function runClock(seed: number, database: string | undefined): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-clock-'))
   const schema = database === undefined ? undefined : ownSchema(database)
@@ -67,7 +72,10 @@ export async function runClock(seed: number, database: string | undefined): Prom
     await rm(directory, { recursive: true, force: true })
   }
 
-  /** Lets the clock jump, now while the host runs, now while it is killed. At last it is right, after a kill. */
+  /**
+   * Makes the clock jump, while the host runs or while it is down. At the end the clock is right,
+   * after a kill.
+   */
   async function jump(): Promise<void> {
     let former = 0
     for (let phase = 0; phase <= PHASES; phase += 1) {
@@ -78,7 +86,7 @@ export async function runClock(seed: number, database: string | undefined): Prom
       if (isLast || random.chance(0.5)) {
         figures.kills += 1
         await host.kill()
-        // A server's clock cannot be set: what it has written is shifted in place of it.
+        // A server's clock cannot be set, so this shifts the times that it wrote.
         if (schema !== undefined) await shiftTimes(schema.url, former - ahead)
         host = new Child(server)
         await start(ahead)

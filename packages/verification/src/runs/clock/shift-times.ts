@@ -1,7 +1,7 @@
 import { openStorage } from '@mortise/host'
 import { identifier, run, sql } from '@mortise/module-sdk'
 
-/** Every time that the database's clock has written and that is compared with it later. */
+/** All times from the database's clock that are compared with it later. */
 const columns = [
   ['mortise_subscription', 'held_until'],
   ['mortise_reaction', 'next_at'],
@@ -12,7 +12,7 @@ const columns = [
   ['webhook_delivery', 'attempted_at'],
 ] as const
 
-/** As if the database's clock had been so many milliseconds further ahead than it is now. */
+/** Shifts stored times as if the database's clock had been this far ahead. */
 export async function shiftTimes(url: string, milliseconds: number): Promise<void> {
   const storage = await openStorage({ url, onFatal: () => {} })
   try {

@@ -3,10 +3,10 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const REQUEST = 'GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n'
-/** Within that a connection is answered or closed, in milliseconds. */
+/** A connection gets a response or is closed within this time, in milliseconds. */
 const PATIENCE = 8_000
 
-/** Connections that ask once and then stay. */
+/** Connections that send one request and then stay open. */
 export class Crowd {
   readonly #port: number
   readonly failures: string[] = []

@@ -7,13 +7,16 @@ import type { Outcome } from '../../harness/verification.ts'
 import { Crowd } from './crowd.ts'
 
 const USERS = 8
-/** How often a crowd comes and leaves in one round. */
+/** The number of crowds in one round. */
 const TIMES = 2
 const PATIENCE = 10_000
-/** A line for each connection that is closed would be more. */
+/** The limit of the log. One line per closed connection would exceed it. */
 const LONGEST_LOG = 16 * 1024
 
-/** Users purchase at a host that may open `most` files, and twice as many connections come and leave. */
+/**
+ * Users purchase at a host that may open `most` files, while twice as many connections come and
+ * leave.
+ */
 export async function runDescriptors(
   directory: string,
   confinement: Confinement,

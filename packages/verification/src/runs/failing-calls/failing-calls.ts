@@ -8,7 +8,7 @@ import { hasStrace } from '../kill/trace.ts'
 import { type Stage, Stages, stages } from './stages.ts'
 import { type Fault, faultText } from './traced-app.ts'
 
-/** How many faults a slice tries, and among how many of the host's first writes and syncs. */
+/** The number of faults in a slice, and the first writes and syncs of the host to choose from. */
 const SLICE = 2
 const FIRST_CALLS = 60
 
@@ -31,7 +31,10 @@ interface Point extends Fault {
   readonly stage: Stage
 }
 
-/** Every call of every stage, once and for good, in an order that the seed decides, until the minutes are over. */
+/**
+ * Fails every call of every stage, once and for good, in random order by the seed, until the
+ * minutes are over.
+ */
 async function tryAll(all: Stages, { seed, minutes, signal, onProgress }: RunOptions): Promise<Outcome> {
   const end = performance.now() + minutes * 60_000
   const random = new Random(seed)
@@ -49,7 +52,7 @@ async function tryAll(all: Stages, { seed, minutes, signal, onProgress }: RunOpt
     const isOver = minutes > 0 ? performance.now() >= end : figures['faults tried'] >= SLICE
     if (isOver || signal.aborted) break
     const tried = await all.try(stage, fault)
-    // Another thread, or a run that took another way, had nothing or something else fail.
+    // In another thread, or on another path through the code, nothing or something else failed.
     if (tried.calls.length === 0 || !tried.calls.every((call) => call.includes('/application'))) continue
     figures['faults tried'] += 1
     figures['calls failed'] += tried.calls.length
@@ -63,7 +66,7 @@ async function tryAll(all: Stages, { seed, minutes, signal, onProgress }: RunOpt
   return outcome(figures, failures, ['calls failed'])
 }
 
-/** More than are tried: some meet nothing. */
+/** More points than faults, because some points meet no call. */
 const slice = (random: Random): Point[] =>
   Array.from({ length: 10 * SLICE }, () => ({
     stage: 'start',
@@ -73,7 +76,10 @@ const slice = (random: Random): Point[] =>
     lasting: random.chance(0.5),
   }))
 
-/** In an order in which each call of each stage is as frequent, until there are no more of it. */
+/**
+ * Orders the points so that each call of each stage is equally frequent, until it has no more
+ * points.
+ */
 async function pointsOf(all: Stages, random: Random): Promise<Point[]> {
   const points: { readonly point: Point; readonly at: number }[] = []
   for (const stage of stages) {

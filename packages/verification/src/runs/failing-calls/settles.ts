@@ -1,4 +1,4 @@
-/** What `work` resolves to within so many milliseconds; undefined where it takes longer. */
+/** The result of `work` within this time, in milliseconds; undefined if it takes longer. */
 export async function settles<Result>(
   work: Promise<Result>,
   milliseconds: number,

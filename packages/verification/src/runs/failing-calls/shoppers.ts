@@ -1,7 +1,10 @@
 import { Agent } from 'node:http'
 import { type Answered, type Asked, ask } from '../../harness/ask.ts'
 
-/** A write, and what its caller knows of it: it was done, it was not, or neither (the connection broke, `outcome-unknown`). */
+/**
+ * A write, and its outcome for the caller: done, not done, or unknown (a broken connection,
+ * `outcome-unknown`).
+ */
 interface Write {
   readonly caller: number
   readonly name: string
@@ -10,19 +13,20 @@ interface Write {
   body: string
 }
 
-/** Each caller makes so many writes at most. */
+/** The most writes of each caller. */
 const WRITES = 12
 
 /**
- * Callers who each put something into their cart, without a key, and purchase something, under one, in turn. Once the
- * application has started again, `check` looks for each write: what was acknowledged is there once, what was refused is not.
+ * Callers who in turn add to their cart without a key, and purchase with one. After the application
+ * has restarted, `check` looks for each write: an acknowledged write exists once, a rejected one
+ * does not.
  */
 export class Shoppers {
   readonly #callers: readonly Readonly<Record<string, string>>[]
   readonly #writes: Write[] = []
   readonly #agent = new Agent({ keepAlive: true })
 
-  /** @param tokens JWTs, a user each; a guest is beside each */
+  /** @param tokens one JWT per user; each also gets a guest */
   constructor(tokens: readonly string[]) {
     this.#callers = tokens.map((token) => ({ authorization: `Bearer ${token}` }))
   }
@@ -35,7 +39,7 @@ export class Shoppers {
     return this.#count('unknown')
   }
 
-  /** Until each has made its writes, or meets a broken connection. */
+  /** Runs until each caller has made its writes, or meets a broken connection. */
   async shop(url: string): Promise<void> {
     await Promise.all(this.#callers.map((_, caller) => this.#shop(url, caller)))
   }

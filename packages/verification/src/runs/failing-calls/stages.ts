@@ -7,7 +7,7 @@ import { settles } from './settles.ts'
 import { Shoppers } from './shoppers.ts'
 import { type Fault, type Place, TracedApp } from './traced-app.ts'
 
-/** What an application goes through; in one of them a call fails. */
+/** The stages of an application. A call fails in one of them. */
 export const stages = ['init', 'install', 'start'] as const
 export type Stage = (typeof stages)[number]
 
@@ -15,22 +15,25 @@ const init = ['init']
 const install = ['module-install', 'api-cart', 'api-purchase', 'api-event']
 const start = ['start', '--port', '0']
 
-/** docs/errors.md has them. */
+/** The exit codes of docs/errors.md. */
 const known = [0, 1, 2, 3, 4, 5, 6, 70]
 const CALLERS = 8
-/** How long requests may take, in milliseconds: an application that still owes an answer then is stopped. */
+/**
+ * The time limit of requests, in milliseconds. An application that has not responded by then is
+ * stopped.
+ */
 const SHOPPING = 20_000
 
 export interface Tried {
   readonly failures: string[]
-  /** The calls that have failed on purpose. */
+  /** The calls that failed on purpose. */
   readonly calls: string[]
   readonly end: number | string | undefined
   readonly acknowledged: number
   readonly unknown: number
 }
 
-/** Applications that have come as far as each stage, to be copied. */
+/** Applications at the start of each stage, to be copied. */
 export class Stages {
   readonly #folder: string
   #copies = 0
@@ -40,7 +43,10 @@ export class Stages {
     this.#folder = folder
   }
 
-  /** Makes what each stage begins with. @throws {Error} where that fails */
+  /**
+   * Creates the start of each stage.
+   * @throws {Error} if that fails
+   */
   async prepare(): Promise<void> {
     const directory = this.#before('install')
     await mkdir(directory)
@@ -49,14 +55,14 @@ export class Stages {
     await this.#succeed(this.#before('start'), install)
   }
 
-  /** Where calls can fail that concern the application in this stage. */
+  /** The places in this stage where calls on the application can fail. */
   async places(stage: Stage): Promise<Place[]> {
     const directory = await this.#copy(stage)
     const { traced } = await this.#through(stage, directory, undefined)
     return traced.placesIn(directory)
   }
 
-  /** Goes through a stage in which a call fails, and on from there without. */
+  /** Runs a stage with a failing call, and the rest without. */
   async try(stage: Stage, fault: Fault): Promise<Tried> {
     const directory = await this.#copy(stage)
     const { traced, end, shoppers, failures } = await this.#through(stage, directory, fault)
@@ -90,7 +96,7 @@ export class Stages {
     return { traced, failures, end: await traced.end(), shoppers }
   }
 
-  /** What failed is repeated, and the application starts with what was acknowledged. */
+  /** Repeats what failed, and starts the application with the acknowledged writes. */
   async #goOn(stage: Stage, directory: string, before: Shoppers | undefined): Promise<string[]> {
     if (stage === 'init') await this.#succeed(directory, init)
     if (stage !== 'start') await this.#succeed(directory, install)
@@ -134,7 +140,10 @@ async function shoppersOf(directory: string): Promise<Shoppers> {
   return new Shoppers(await mintUsers({ issuer: auth.issuer, secret }, CALLERS))
 }
 
-/** Whether what was said, the log aside, names a file, is no "something unexpected", and blames no package. */
+/**
+ * Whether the output, without the log, names a file, is no "something unexpected", and blames no
+ * package.
+ */
 function saysWhy(said: string, directory: string): boolean {
   const text = said.replace(/^\{"level".*$/gm, '')
   return text.includes(directory) && !/something unexpected|unsafe-package/i.test(text)

@@ -7,18 +7,18 @@ import { settles } from './settles.ts'
 
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
-/** What changes a file, or makes it last. */
+/** Calls that change a file, or make it durable. */
 const callNames = ['pwrite64', 'fsync', 'openat', 'write', 'ftruncate', 'unlink', 'rename', 'mkdir'] as const
 
-/** The `number`th of the calls of this name that a thread makes, of those on `path` if it is given. */
+/** The `number`th call of this name in a thread, counting only calls on `path` if it is given. */
 export interface Place {
   readonly call: (typeof callNames)[number]
   readonly number: number
-  /** From the application's folder on. */
+  /** Relative to the application folder. */
   readonly path?: string
 }
 
-/** What fails; `lasting`: all calls that follow, too. */
+/** The call that fails; with `lasting`, all later calls fail too. */
 export interface Fault extends Place {
   readonly error: 'EIO' | 'ENOSPC'
   readonly lasting: boolean
@@ -27,7 +27,7 @@ export interface Fault extends Place {
 export const faultText = ({ call, number, path, error, lasting }: Fault) =>
   `${call} ${number}${path === undefined ? '' : ` on ${path}`}${lasting ? ' and all after it' : ''} ${error}`
 
-/** How long a command may take, or a host to start or to end, in milliseconds. */
+/** The time limit of a command, and of a host's start and stop, in milliseconds. */
 const PATIENCE = 40_000
 
 /** The `app` command under strace. */
@@ -40,15 +40,15 @@ export class TracedApp {
   readonly ended: Promise<number | string>
 
   /**
-   * @param fault what fails; without, nothing
-   * @param log where strace writes
+   * @param fault the failing call; without it, none
+   * @param log the file for strace's output
    */
   constructor(directory: string, argv: readonly string[], log: string, fault?: Fault) {
     this.#log = log
     const { call = callNames.join(','), number, path, error, lasting } = fault ?? {}
     const only = path === undefined ? [] : ['-P', join(directory, path)]
     const inject = fault && ['-e', `inject=${call}:error=${error}:when=${number}${lasting ? '+' : ''}`]
-    // With -D the command is the child of this process, so that it can be signalled.
+    // With -D the command is a child of this process and can get signals.
     const options = ['-D', '-f', '-y', '-q', '-s', '0', '--seccomp-bpf', '-o', log, '-e', `trace=${call}`]
     const command = [process.execPath, door, ...argv, '--dir', directory, '--json']
     this.#child = spawn('strace', [...options, ...only, ...(inject ?? []), '--', ...command], {
@@ -59,7 +59,7 @@ export class TracedApp {
         APP_RATE_LIMIT_MAX: '0',
         APP_SERVER_DRAIN_SECONDS: '0',
         npm_config_registry: 'http://127.0.0.1:1/',
-        // One thread for file calls: nearly in the same order each time.
+        // One thread for file calls, for nearly the same order each time.
         UV_THREADPOOL_SIZE: '1',
       },
     })
@@ -76,7 +76,7 @@ export class TracedApp {
     return this.#stdout + this.#stderr
   }
 
-  /** Where the host serves; undefined where it has ended, or does not serve in time. */
+  /** The URL of the host; undefined if it has ended, or does not serve in time. */
   async url(): Promise<string | undefined> {
     const { promise: served, resolve } = Promise.withResolvers<string>()
     const look = () => {
@@ -88,7 +88,7 @@ export class TracedApp {
     return settles(Promise.race([served, this.ended.then(() => undefined)]), PATIENCE)
   }
 
-  /** How it ends by itself; undefined where it does not, and is killed. */
+  /** The exit of the host; undefined if it does not end, and is killed. */
   async end(): Promise<number | string | undefined> {
     const end = await settles(this.ended, PATIENCE)
     if (end === undefined) this.kill()
@@ -103,14 +103,14 @@ export class TracedApp {
     this.#child.kill('SIGKILL')
   }
 
-  /** The calls on record that failed on purpose, as strace writes them. */
+  /** The recorded calls that failed on purpose, as strace writes them. */
   async failed(): Promise<string[]> {
     return (await this.#lines()).filter((line) => line.includes('(INJECTED)'))
   }
 
   /**
-   * Where calls can fail that concern `folder`: by the number of the call, where that is one on something in it in each
-   * thread that has made so many; and by the path.
+   * The places where calls on `folder` can fail: by number, if each thread with that many calls
+   * makes that call in the folder; and by path.
    */
   async placesIn(folder: string): Promise<Place[]> {
     const made = new Map<string, number>()
@@ -124,7 +124,7 @@ export class TracedApp {
       const known = inside.get(`${call} ${number}`)?.isInside ?? true
       const [path] = line.match(/(?<=[<"])\/[^">]*/g)?.filter((one) => one.startsWith(`${folder}/`)) ?? []
       inside.set(`${call} ${number}`, { call, number, isInside: known && path !== undefined })
-      // So many threads open and write other files that hardly a number is one of these alone.
+      // So many threads open and write other files that almost no number fits.
       if (path === undefined || (call !== 'openat' && call !== 'write')) continue
       const relative = path.slice(folder.length + 1)
       const nth = count(`${thread} ${call} ${relative}`)

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const BLOCK = 256 * 1024
 
-/** Takes the room of a file system, and gives it back. */
+/** Fills a file system, and frees it again. */
 export class Filler {
   readonly #folder: string
   readonly #file: string
@@ -14,7 +14,7 @@ export class Filler {
     this.#file = join(folder, 'filler')
   }
 
-  /** Leaves so many bytes free, about. */
+  /** Leaves about this many bytes free. */
   async fill(left: number): Promise<void> {
     const { bavail, bsize } = await statfs(this.#folder)
     const handle = await open(this.#file, 'a')
@@ -30,7 +30,7 @@ export class Filler {
     }
   }
 
-  /** Takes whatever is free until `isEnough`, or for so many milliseconds. */
+  /** Fills all free space until `isEnough`, or for this many milliseconds. */
   async keepFull(isEnough: () => boolean, patience: number): Promise<void> {
     for (const end = performance.now() + patience; !isEnough() && performance.now() < end; await pause(50))
       await this.fill(0)

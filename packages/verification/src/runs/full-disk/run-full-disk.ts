@@ -9,19 +9,22 @@ import type { Outcome } from '../../harness/verification.ts'
 import { Filler } from './filler.ts'
 
 const USERS = 8
-/** How often the disk is filled in one round. */
+/** The number of times that the disk is filled in one round. */
 const TIMES = 2
-/** How long it may take until writes are refused, or taken again, in milliseconds. */
+/** The time limit until writes are rejected, or accepted again, in milliseconds. */
 const PATIENCE = 15_000
-/** What of a log is bounded: a line for each refused write would be more. */
+/** The limit of the log. One line per rejected write would exceed it. */
 const LONGEST_LOG = 64 * 1024
 
-/** Users purchase in an application on a small disk that is filled and emptied; the host is killed now and then. */
+/**
+ * Users purchase in an application on a small disk that fills and empties. The host is killed from
+ * time to time.
+ */
 export async function runFullDisk(disk: string, random: Random): Promise<Outcome> {
   const directory = join(disk, 'application')
   await mkdir(directory)
   const options = { directory, confinement: [] }
-  // 0: only SQLite notices that there is no room.
+  // 0: only SQLite notices the full disk.
   const mark = () => (random.chance(0.7) ? { APP_STORAGE_MIN_FREE_BYTES: '0' } : {})
   const startHost = () => ConfinedHost.start({ ...options, environment: mark() })
   for (const argv of [['init'], ['module-install', 'api-purchase']]) {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const door = fileURLToPath(new URL('bin.js', import.meta.resolve('@mortise/cli/package.json')))
 
 export interface Ended {
-  /** Undefined for one that was killed. */
+  /** Undefined if it was killed. */
   readonly exitCode: number | undefined
   // biome-ignore lint/suspicious/noExplicitAny: whatever the command answers
   readonly document: any
@@ -15,14 +15,14 @@ export interface Ended {
   readonly seconds: number
 }
 
-/** An `app` command, which may be stopped. */
+/** An `app` command that can be stopped. */
 export class HangingProcess {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
   #out = ''
   #err = ''
 
-  /** @param database a URL, where the application is not on SQLite */
+  /** @param database a URL, if the application is not on SQLite */
   constructor(directory: string, database: string | undefined, argv: readonly string[]) {
     const beside = (name: string) => join(dirname(directory), name)
     const begun = performance.now()
@@ -58,7 +58,7 @@ export class HangingProcess {
     return this.#child.pid as number
   }
 
-  /** One that does not end within so many milliseconds, and some more, is killed. */
+  /** Kills the process if it has not ended shortly after this many milliseconds. */
   async endedWithin(limit: number): Promise<Ended> {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), limit + 5_000)
     try {
@@ -68,7 +68,7 @@ export class HangingProcess {
     }
   }
 
-  /** What a host says once it serves. */
+  /** The first document of a host, printed when it serves. */
   async firstDocument<Document>(): Promise<Document> {
     for (;;) {
       const document = documentIn(this.#out)

@@ -7,7 +7,7 @@ import { outcome, repeat } from '../../harness/repeat.ts'
 import type { Verification } from '../../harness/verification.ts'
 import { runHanging } from './run-hanging.ts'
 
-/** How often a process is stopped in one round. */
+/** The number of stops in one round. */
 const STEPS = 3
 
 export const hanging: Verification = {
@@ -16,14 +16,14 @@ export const hanging: Verification = {
   run: (options) =>
     repeat(options, async (seed) => {
       const random = new Random(seed)
-      // The slice has no time for what takes ten seconds to be noticed.
+      // A slice has no time for effects that take ten seconds.
       const isSlice = options.minutes === 0
       const schema = !isSlice && seed % 2 === 1 ? ownSchema(await options.postgres()) : undefined
       const directory = await mkdtemp(join(tmpdir(), 'mortise-hanging-'))
       try {
         const round = { directory, random, database: schema?.url, steps: isSlice ? 1 : STEPS, isSlice }
         const { figures, failures } = await runHanging(round)
-        // The command of a slice may end before it is stopped.
+        // The command of a slice may end before its stop.
         return outcome(figures, failures, [
           'purchases acknowledged',
           ...(isSlice ? [] : ['processes stopped']),

@@ -25,9 +25,9 @@ const WORKERS = 2
 const COMMAND_LIMIT = 30_000
 const CHANGE_LIMIT = 60_000
 const BUSY = 8
-/** How long until all serve what is installed once nothing hangs any more. */
+/** The time limit, after the last stop, until all processes serve the installed modules. */
 const SETTLE_LIMIT = 90_000
-/** What a command may end with: done, unexpected, not found, refused, taken back, busy. */
+/** The possible exit codes of a command: done, unexpected, not found, refused, reverted, busy. */
 const EXIT_CODES = [0, 1, 3, 4, 5, 6]
 
 type Victim = 'host' | 'command' | 'worker' | 'parent'
@@ -36,10 +36,10 @@ export interface HangingRound {
   /** An empty folder. */
   readonly directory: string
   readonly random: Random
-  /** The URL of a schema on PostgreSQL, where workers serve; one host on SQLite without it. */
+  /** The URL of a PostgreSQL schema, for workers; without it, one host on SQLite. */
   readonly database: string | undefined
   readonly steps: number
-  /** Processes are stopped for a second or two at most. */
+  /** Stops processes for a second or two at most. */
   readonly isSlice: boolean
 }
 
@@ -48,7 +48,10 @@ export interface HangingReport {
   readonly failures: string[]
 }
 
-/** Users purchase and commands change a module while processes are stopped, and go on or are killed. */
+/**
+ * Users purchase and commands change a module, while processes are stopped and then continued or
+ * killed.
+ */
 export async function runHanging(round: HangingRound): Promise<HangingReport> {
   const { random, database, isSlice } = round
   const directory = join(round.directory, 'application')
@@ -83,7 +86,7 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
     const { url } = await host.firstDocument<{ url: string }>()
     return { host, url }
   }
-  /** Ends within its limit, with a code that is known. */
+  /** The command ends within its limit, with a known code. */
   let busy = 0
   const judge = (
     argv: readonly string[],
@@ -129,7 +132,7 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
         await host.ended
         ;({ host, url } = await start())
       }
-      // What a killed command has left is completed first.
+      // First completes what a killed command left.
       if (isForGood && victim === 'command') await app('doctor', '--fix').ended
       failures.push(...(await settled(directory, url)))
       if (victim === 'worker') figures['workers replaced'] += replaced(before, await stateOf(directory))
@@ -146,7 +149,10 @@ export async function runHanging(round: HangingRound): Promise<HangingReport> {
   return { figures: { ...figures, 'purchases acknowledged': buyers.acknowledged }, failures }
 }
 
-/** What a change that was given up leaves to the next, the row of a worker that was killed, and `config set`. */
+/**
+ * The expected findings: leftovers of an abandoned change, the row of a killed worker, and `config
+ * set`.
+ */
 const expected = ['store-unused', 'hosts-differ', 'settings-pending']
 
 function nextChange(random: Random, [first = '', second = '']: readonly string[]): readonly string[] {
@@ -181,7 +187,7 @@ function pidOf(
   return (workers[random.between(0, workers.length - 1)] as { pid: number }).pid
 }
 
-/** @returns whether the process was there */
+/** @returns whether the process existed */
 function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)
@@ -197,7 +203,10 @@ async function stateOf(directory: string): Promise<ApplicationState> {
 const replaced = ({ workers: former = [] }: ApplicationState, { workers: next = [] }: ApplicationState) =>
   former.filter(({ pid }) => !next.some((worker) => worker.pid === pid)).length
 
-/** Lock, history and every process agree, and the route of the module is there where the lock has it. */
+/**
+ * Lock file, history and every process agree, and the module's route exists if the lock file has
+ * the module.
+ */
 async function settled(directory: string, url: string): Promise<string[]> {
   let failures: string[] = []
   for (const end = performance.now() + SETTLE_LIMIT; performance.now() < end; await pause(500)) {

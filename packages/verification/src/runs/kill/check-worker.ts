@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { checkStopped } from './check.ts'
 import type { Prepared } from './commands.ts'
 
-// A process that checks what kills have left behind, so that several are checked at a time.
+// A process that checks the results of kills, so that several are checked in parallel.
 
 export interface CheckRequest {
   readonly prepared: Prepared
@@ -10,7 +10,7 @@ export interface CheckRequest {
 }
 
 export interface CheckResult {
-  /** What does not hold; undefined where all does. */
+  /** What does not hold; undefined if everything does. */
   readonly failure?: string | undefined
 }
 

@@ -6,9 +6,9 @@ import { digestOf, type Observation, observe, observeServed, readRows, steadyPat
 import { runApp, succeed } from './run-app.ts'
 
 /**
- * What has to hold of a stopped application after a kill: started at once and then changed by the next command, or
- * mended first.
- * @param known the states whose further way was checked before: kills at many calls come down to few of them
+ * Checks a stopped application after a kill: started at once and then changed by the next command,
+ * or repaired first.
+ * @param known the states already checked, because kills at many calls lead to few states
  * @throws {Error} for what does not hold
  */
 export async function checkStopped(prepared: Prepared, directory: string, known: Set<string>): Promise<void> {
@@ -31,7 +31,10 @@ async function checkCleaned(prepared: Prepared, directory: string, known: Set<st
   known.add(digest)
 }
 
-/** The same beside a host that goes on. It is stopped on the way. @throws {Error} */
+/**
+ * Checks the same beside a running host, and stops the host on the way.
+ * @throws {Error}
+ */
 export async function checkServed(
   prepared: Prepared,
   directory: string,
@@ -45,7 +48,7 @@ export async function checkServed(
   await checkRepeated(prepared, directory)
 }
 
-/** Killed anywhere, a command succeeds when it is repeated, and nothing of the kill is left. */
+/** A killed command succeeds when it is repeated, and leaves nothing of the kill. */
 async function checkRepeated(prepared: Prepared, directory: string): Promise<void> {
   await succeed(directory, ...prepared.argv)
   await assertIntact(directory)
@@ -65,7 +68,7 @@ async function checkRepeated(prepared: Prepared, directory: string): Promise<voi
 
 const NOTHING = JSON.stringify({ left: [], lost: [] })
 
-/** The next command says what it found. */
+/** The next command reports what it found. */
 async function cleanUp(directory: string, argv: readonly string[]): Promise<void> {
   const leftovers = (await steadyPaths(directory)).filter(isLeftover)
   const { stderr } = await succeed(directory, ...argv)
@@ -79,7 +82,7 @@ async function cleanUp(directory: string, argv: readonly string[]): Promise<void
 const isLeftover = (path: string) =>
   path === '.app/journal.json' || /^\.app\/store\/\.staging-[^/]+$|\.tmp$/.test(path)
 
-/** The doctor finds nothing, and the history ends with what is installed. */
+/** The doctor finds nothing, and the history ends with the installed modules. */
 async function assertIntact(directory: string): Promise<void> {
   await succeed(directory, 'doctor')
   const { generations } = JSON.parse((await succeed(directory, 'module-history')).stdout)
@@ -96,7 +99,7 @@ function assertBeforeOrAfter({ before, after }: Prepared, { served, rows }: Obse
   }
 }
 
-/** What was purged comes back from the newest archive. */
+/** Purged data return from the newest archive. */
 async function assertArchived({ before }: Prepared, directory: string): Promise<void> {
   const folder = join(directory, '.app', 'purged')
   const names = (await readdir(folder)).sort(

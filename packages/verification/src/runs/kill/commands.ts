@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { type Observation, observe, startQuietly, steadyPaths } from './observe.ts'
 import { succeed } from './run-app.ts'
 
-/** What is killed: a command, by its name here, and the state of the application that it begins with. */
+/** The commands to kill, by their name here, with the state of the application before each. */
 const commands = {
   'module-install': { from: 'empty', argv: ['module-install', '@sample/note@1.0.0'] },
   'module-upgrade': { from: 'installed', argv: ['module-upgrade', 'note@2.0.0'] },
@@ -17,19 +17,19 @@ const commands = {
 export type CommandName = keyof typeof commands
 export const commandNames = Object.keys(commands) as CommandName[]
 
-/** A command and all that can be known of it before it is killed. */
+/** A command and its results without a kill. */
 export interface Prepared {
   readonly name: CommandName
   readonly argv: readonly string[]
-  /** The application that it begins with. */
+  /** The application before the command. */
   readonly directory: string
   readonly before: Observation
   readonly after: Observation
-  /** What is there once it has succeeded. */
+  /** The paths after its success. */
   readonly paths: readonly string[]
 }
 
-/** How an application comes into a state, from the state before it. */
+/** The steps from each state of an application to the next. */
 const states = {
   async empty(directory: string) {
     await succeed(directory, 'init')
@@ -45,7 +45,10 @@ const states = {
   },
 }
 
-/** Makes the applications that `names` begin with, below `folder`, and lets each run once undisturbed. */
+/**
+ * Creates the applications for the commands `names` below `folder`, and runs each command once
+ * undisturbed.
+ */
 export async function prepare(folder: string, names: readonly CommandName[]): Promise<Prepared[]> {
   const prepared: Prepared[] = []
   const made = join(folder, 'made')
@@ -67,7 +70,10 @@ export async function prepare(folder: string, names: readonly CommandName[]): Pr
   return prepared
 }
 
-/** Copies an application as it is, the socket of a dead host included. @returns the copy */
+/**
+ * Copies an application as it is, including a dead host's socket.
+ * @returns the copy
+ */
 export async function copy(directory: string, to: string): Promise<string> {
   await promisify(execFile)('cp', ['-a', directory, to])
   return to

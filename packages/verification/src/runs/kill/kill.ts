@@ -5,7 +5,7 @@ import { type CommandName, commandNames } from './commands.ts'
 import { hasStrace } from './trace.ts'
 import { tryPoints, type Victim } from './try-points.ts'
 
-/** A kill of a host, or beside one, takes a run of its own. */
+/** Killing a host, or killing beside one, takes a separate run each. */
 const slices: readonly { victims: Victim[]; every: number; most?: number }[] = [
   { victims: ['command'], every: 100 },
   { victims: ['command-served', 'host'], every: 60, most: 1 },

@@ -5,15 +5,15 @@ import { join, relative } from 'node:path'
 import { Application } from '@mortise/host'
 import Database from 'better-sqlite3'
 
-/** What whoever uses an application sees of it. */
+/** An application from the outside. */
 export interface Observation {
-  /** Its modules and what their routes answer, as JSON. */
+  /** Its modules and the responses of their routes, as JSON. */
   readonly served: string
-  /** The rows of the sample module, as JSON; `none` where the table is gone. */
+  /** The rows of the sample module, as JSON; `none` if the table is missing. */
   readonly rows: string
 }
 
-/** Starts an application, looks, and stops it. */
+/** Starts an application, observes it, and stops it. */
 export async function observe(directory: string): Promise<Observation> {
   const running = await startQuietly(directory)
   let served: string
@@ -50,20 +50,23 @@ export function readRows(directory: string): string {
   }
 }
 
-/** Everything in a folder, by its path in it. */
+/** All paths in a folder, relative to it. */
 async function pathsIn(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   return entries.map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort()
 }
 
-/** What an application consists of, but for the files whose number grows with each change. */
+/** The files of an application, without those whose number grows with each change. */
 export async function steadyPaths(directory: string): Promise<string[]> {
   return (await pathsIn(directory)).filter(
     (path) => !/^\.app\/(generations|purged|undone)\/[^/]+\.(json|tgz)$/.test(path),
   )
 }
 
-/** A hash of all that an application consists of, but for the memory that SQLite shares and makes anew after a crash. */
+/**
+ * A hash of all files of an application, without SQLite's shared memory, which is rebuilt after a
+ * crash.
+ */
 export async function digestOf(directory: string): Promise<string> {
   const hash = createHash('sha256')
   for (const path of await pathsIn(directory)) {

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string
 }
 
-/** Runs an `app` command in this process, as if piped. */
+/** Runs an `app` command in this process, without a terminal. */
 export async function runApp(directory: string, ...argv: string[]): Promise<Outcome> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const said = Promise.all([text(stdout), text(stderr)])
@@ -19,7 +19,7 @@ export async function runApp(directory: string, ...argv: string[]): Promise<Outc
   return { exitCode, stdout: out, stderr: err }
 }
 
-/** @throws {Error} where it does not end with exit code 0 */
+/** @throws {Error} if the exit code is not 0 */
 export async function succeed(directory: string, ...argv: string[]): Promise<Outcome> {
   const outcome = await runApp(directory, ...argv)
   if (outcome.exitCode === 0) return outcome

@@ -5,7 +5,10 @@ interface SamplePackage {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** A module with a table and an npm dependency. Version 2 brings a column, which can be undone, and a setting. */
+/**
+ * A module with a table and an npm dependency. Version 2 adds a column, with a down migration, and
+ * a setting.
+ */
 const note = (
   version: string,
   columns: string,

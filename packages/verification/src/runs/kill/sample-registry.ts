@@ -8,7 +8,9 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { samplePackages } from './sample-packages.ts'
 
-/** Serves the sample packages as an npm registry does, on a free port. `folder` is where it may pack them. */
+/**
+ * Serves the sample packages like an npm registry, on a free port. `folder` is for packing them.
+ */
 export async function startSampleRegistry(folder: string): Promise<Server> {
   const packed = await Promise.all(
     samplePackages.map(async ({ json, files }) => {

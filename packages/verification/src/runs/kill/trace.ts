@@ -5,7 +5,9 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 
-/** The system calls that change what is on the disk. The memory that SQLite shares (`-shm`) is rebuilt after a crash. */
+/**
+ * The system calls that change the disk. SQLite's shared memory (`-shm`) is rebuilt after a crash.
+ */
 const changing =
   'open,openat,creat,write,writev,pwrite64,pwritev,pwritev2,truncate,ftruncate,fallocate,sendfile,copy_file_range,' +
   'fsync,fdatasync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,' +
@@ -13,31 +15,31 @@ const changing =
 
 export interface Traced {
   readonly child: ChildProcess
-  /** What it, or strace, has written so far. */
+  /** The output of the process and strace so far. */
   said(): string
   /** The exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** Whether there is strace, and it may trace: some containers forbid it. */
+/** Whether strace exists and may trace: some containers forbid it. */
 export const hasStrace = () => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
 
 /**
- * Runs `argv` under strace. After every system call that has changed something below `folder`, the process stands
- * still, all its threads, until `onCall` has said whether it is killed (SIGKILL) or goes on.
- * @param onCall is given the call as strace writes it
+ * Runs `argv` under strace. After every system call that changes something below `folder`, all
+ * threads of the process stop until `onCall` decides whether to kill it (SIGKILL).
+ * @param onCall gets the call as strace writes it
  */
 export function trace(
   argv: readonly string[],
   folder: string,
   onCall: (call: string) => boolean | Promise<boolean>,
 ): Traced {
-  // With -D the traced process is a child of this one, so that it can be signalled.
+  // With -D the traced process is a child of this one and can get signals.
   const options = ['-D', '-f', '-y', '-q', '-s', '0', '-o', '|exec cat >&3']
   const injected = ['-e', `trace=${changing}`, '-e', `inject=${changing}:signal=STOP`]
   const child = spawn('strace', [...options, ...injected, '--', ...argv], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    // One thread for file calls: in the order in which the program makes them.
+    // One thread for file calls, which keeps the order of the program.
     env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
   })
   let said = ''
@@ -61,7 +63,7 @@ async function follow(
   for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
     const [, thread = '', event = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
     if (event.startsWith('--- SIGSTOP')) stopping.add(thread)
-    // The thread that made the call says so first, the others after it.
+    // The thread that made the call reports it first, the others after it.
     else if (event === '--- stopped by SIGSTOP ---' && stopping.delete(thread)) {
       const call = changed
       changed = undefined
@@ -83,13 +85,15 @@ async function follow(
   }
 }
 
-/** Whether a call has succeeded and was for something in `folder`. Opening in order to read changes nothing. */
+/**
+ * Whether a call succeeded and changed something in `folder`. Opening for reading changes nothing.
+ */
 function isChange(call: string, folder: string): boolean {
   if (!/^\w+\(/.test(call) || call.includes(' = -1 ') || !call.includes(folder)) return false
   return !/^open(at)?\(/.test(call) || /O_CREAT|O_TRUNC/.test(call)
 }
 
-/** Resolves when no thread of the process is running. */
+/** Resolves when all threads of the process have stopped. */
 async function standsStill(thread: string): Promise<void> {
   for (;;) {
     const threads = await readdir(`/proc/${thread}/task`).catch(() => [])
@@ -108,6 +112,6 @@ function resume(thread: number): void {
   try {
     process.kill(thread, 'SIGCONT')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it was killed meanwhile
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it was killed in the meantime
   }
 }

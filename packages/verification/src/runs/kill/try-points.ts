@@ -7,18 +7,21 @@ import { type CommandName, type Prepared, prepare } from './commands.ts'
 import { addressOf, startSampleRegistry } from './sample-registry.ts'
 import { killBesideHost, killCommand, killHost, type Point } from './victims.ts'
 
-/** Who is killed: the command on a stopped application, the command beside a running host, or that host. */
+/**
+ * The process to kill: the command on a stopped application, the command beside a running host, or
+ * that host.
+ */
 const victims = ['command', 'command-served', 'host'] as const
 export type Victim = (typeof victims)[number]
 
 export interface TryOptions {
   readonly commands: readonly CommandName[]
   readonly victims: readonly Victim[]
-  /** Every how many calls somebody is killed; 1: after each. */
+  /** Kill at every nth call; 1: after each. */
   readonly every: number
-  /** Which ones of them: those whose number leaves this rest. */
+  /** The remainder that selects these calls. */
   readonly offset: number
-  /** At most so many, where each takes a run of its own; all where undefined. */
+  /** The most kills that need a separate run each; undefined: all. */
   readonly most?: number
   readonly onResult: (result: Result) => void
 }
@@ -30,16 +33,17 @@ interface FailedPoint extends Point {
 interface Result {
   readonly command: CommandName
   readonly victim: Victim
-  /** How many points were tried. */
+  /** The number of tried points. */
   readonly tried: number
-  /** How many different states of the application they left; each was checked. */
+  /** The number of different states after the kills. Each was checked. */
   readonly states: number
   readonly failures: readonly FailedPoint[]
 }
 
 /**
- * Kills at system calls that change something, one run for each command and victim, and checks what is left.
- * Leaves the folders of failed points in place. @returns where
+ * Kills at system calls that change something, one run per command and victim, and checks the
+ * result. Keeps the folders of failed points.
+ * @returns the folder with them
  */
 export async function tryPoints({ commands, victims, onResult, ...which }: TryOptions): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'kill-points-'))
@@ -135,7 +139,7 @@ async function oneByOne(
   return { tried, states: tried, failures }
 }
 
-/** Two processes that check, each one application at a time. */
+/** Two checking processes, each with one application at a time. */
 class Checkers {
   readonly #children = [1, 2].map(() => new Child(new URL('check-worker.ts', import.meta.url)))
   readonly #queues: Promise<unknown>[] = this.#children.map(() => Promise.resolve())

@@ -10,13 +10,13 @@ import { digestOf, startQuietly } from './observe.ts'
 import { runApp } from './run-app.ts'
 import { trace } from './trace.ts'
 
-/** A system call after which somebody was killed. */
+/** A system call with a kill after it. */
 export interface Point {
   readonly number: number
   readonly call: string
 }
 
-/** Which points are tried. */
+/** Selects the points to try. */
 export type Chosen = (number: number) => boolean
 
 const bin = join(dirname(fileURLToPath(import.meta.resolve('@mortise/cli/package.json'))), 'bin.js')
@@ -29,11 +29,11 @@ const appOf = (directory: string, argv: readonly string[]) => [
 ]
 
 /**
- * Runs a command once on a stopped application, and gives `onPoint` a copy of it after each chosen call. A process
- * that stands still and one that is killed have left the same files, and the locks of a dead one are gone, as
- * those of a copy are.
- * @param onPoint is not called where nothing has changed since the last copy, by an fsync say
- * @returns how many calls were chosen
+ * Runs a command once on a stopped application, and gives `onPoint` a copy of the application after
+ * each chosen call. A copy is as good as a kill: a stopped process leaves the same files as a
+ * killed one, and a copy has no locks.
+ * @param onPoint is not called if nothing has changed since the last copy, such as after an fsync
+ * @returns the number of chosen calls
  */
 export async function killCommand(
   { directory, argv }: Prepared,
@@ -60,7 +60,10 @@ export async function killCommand(
   return tried
 }
 
-/** Kills a command after its call `number`, beside a host that has to go on. @returns undefined where it makes fewer */
+/**
+ * Kills a command after its call `number`, beside a host that must keep serving.
+ * @returns undefined if it makes fewer calls
+ */
 export async function killBesideHost(
   prepared: Prepared,
   folder: string,
@@ -86,7 +89,10 @@ export async function killBesideHost(
   }
 }
 
-/** Waits for `ended`, and asks the host for its module all the time. @throws {Error} where it does not answer */
+/**
+ * Waits for `ended`, and sends the host requests for its module the whole time.
+ * @throws {Error} if it does not respond
+ */
 async function whileServing<Ended>({ url }: Application, ended: Promise<Ended>): Promise<Ended> {
   const goesOn = Symbol()
   for (;;) {
@@ -97,7 +103,10 @@ async function whileServing<Ended>({ url }: Application, ended: Promise<Ended>):
   }
 }
 
-/** Kills the host after its call `number` since a command has begun. @returns undefined where it makes fewer */
+/**
+ * Kills the host after its call `number` since the start of a command.
+ * @returns undefined if it makes fewer calls
+ */
 export async function killHost(
   prepared: Prepared,
   folder: string,
@@ -117,7 +126,7 @@ export async function killHost(
     begun = true
     const { exitCode, stdout } = await runApp(directory, ...prepared.argv)
     if (calls.length < number) return undefined
-    // The one code that stands for an error that nobody has thought of.
+    // The only code for an error without an explanation.
     if (exitCode !== 0 && JSON.parse(stdout).error.code === 'unexpected') throw new Error(stdout)
     return { number, call: calls.at(-1) ?? '', directory }
   } finally {

@@ -1,12 +1,12 @@
 import type { Edit } from './inject-bug.ts'
 
-/** A mistake that an author of a module, or of the host, could make. */
+/** A mistake that the author of a module, or of the host, could make. */
 export interface Bug {
   readonly name: string
   readonly edits: readonly Edit[]
-  /** The one engine that has it. */
+  /** The only engine with this bug. */
   readonly engine?: 'sqlite' | 'postgres'
-  /** Whether only what a kill leaves shows it. */
+  /** Whether the bug shows only after a kill. */
   readonly kills?: true
 }
 
@@ -205,7 +205,7 @@ export const bugs: readonly Bug[] = [
         await new Promise((resolve) => setTimeout(resolve, 20));
         this.#connection.commit();`,
       ),
-      // Whoever reads sees what is not committed, so that nothing but a kill tells.
+      // Readers see uncommitted data, so only a kill reveals the bug.
       edited('storage', 'dist/sqlite/sqlite-storage.js')(
         'new Reads(options.reader, options.outbox)',
         'new Reads(options.writer, options.outbox)',

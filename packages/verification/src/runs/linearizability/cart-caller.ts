@@ -1,13 +1,13 @@
 import type { CartOutput, Line, Seen } from './cart-model.ts'
 
-/** Somebody with a cart, for whom several clients may act: they know what any of them has seen. */
+/** A caller with a cart. Several clients may act for it, and they share what each has seen. */
 export class CartCaller {
-  /** In the history. */
+  /** The name in the history. */
   readonly name: string
   readonly headers: Readonly<Record<string, string>>
-  /** What the cart was, when one of them last looked. */
+  /** The cart at the last read of any client. */
   cart: Seen | undefined
-  /** By id, the versions of the lines that were seen, some of which are gone. */
+  /** The versions of the lines seen, by id. Some lines are gone. */
   readonly lines = new Map<string, number>()
 
   constructor(name: string, headers: Readonly<Record<string, string>>) {

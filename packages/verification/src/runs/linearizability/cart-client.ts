@@ -10,28 +10,28 @@ import type { History, Outcome } from './history.ts'
 export interface CartClientOptions {
   readonly random: Random
   readonly agent: Agent
-  /** Where the next request goes. */
+  /** Chooses the host of the next request. */
   readonly target: () => string
   readonly history: History<CartInput, CartOutput>
-  /** For whom the next operation is. */
+  /** Chooses the caller of the next operation. */
   readonly caller: () => CartCaller
   /** The guests that a user may claim now; none for a guest. */
   readonly guests: () => readonly CartCaller[]
-  /** That of a guest, by its name. */
+  /** The token of a guest, by name. */
   readonly tokenOf: (guest: string) => string
-  /** A guest was told that it is none any more. */
+  /** Called when a guest learns that it has been claimed. */
   readonly onRetired: (caller: CartCaller) => Promise<void>
   readonly onAnswer: () => void
-  /** Hears of what no history could explain. */
+  /** Receives failures that no history could explain. */
   readonly onFailure: (text: string) => void
 }
 
-/** Few, so that all clients meet on the same lines. */
+/** Few products, so that all clients meet on the same lines. */
 const products = ['tea', 'coffee', 'milk']
-/** A request that has no answer after so many milliseconds is a failure. */
+/** A request without a response after this time is a failure, in milliseconds. */
 const PATIENCE = 60_000
 
-/** A client who does one random operation after the other, and notes them in a history. */
+/** A client that makes random operations, one after the other, and records them in a history. */
 export class CartClient {
   readonly #options: CartClientOptions
 
@@ -45,7 +45,7 @@ export class CartClient {
       const caller = next()
       const input = this.#choose(caller)
       const isKeyed = input.kind === 'add' && random.chance(0.3)
-      // By chance, since clients of one caller share its keys.
+      // A random key, because the clients of one caller share its keys.
       const key = { 'idempotency-key': String(random.next()) }
       const { output } = await history.record(input, () =>
         isKeyed ? this.#sendKeyed(caller, input, key) : this.#send(caller, input),
@@ -55,7 +55,7 @@ export class CartClient {
     }
   }
 
-  /** What `caller` sees now. */
+  /** The caller's present view. */
   async look(caller: CartCaller): Promise<void> {
     const input = { kind: 'read', caller: caller.name } as const
     await this.#options.history.record(input, () => this.#send(caller, input))
@@ -100,7 +100,7 @@ export class CartClient {
     return isRead && outcome.output === undefined ? { happened: 'not' } : outcome
   }
 
-  /** Sends it until it is answered, some of the time twice at once. */
+  /** Repeats the request until it gets a response, sometimes twice at once. */
   async #sendKeyed(
     caller: CartCaller,
     input: CartInput,
@@ -117,7 +117,7 @@ export class CartClient {
       if (answer !== undefined) return answer
       wasSent ||= outcomes.some((outcome) => outcome.output === undefined && outcome.happened === 'perhaps')
       const refused = outcomes.find(({ output }) => output !== undefined)
-      // Of a guest who was claimed: what an earlier attempt has done, if it did, was before that.
+      // The response to a claimed guest. Any effect of an earlier attempt came before the claim.
       if (refused !== undefined) return wasSent ? { happened: 'perhaps' } : refused
     }
     onFailure(`${JSON.stringify(input)} had no answer within ${PATIENCE / 1000} s`)
@@ -138,7 +138,7 @@ export class CartClient {
       answer = await ask(agent, { ...request, headers: all, url: target() + path }, cut)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') return { happened: 'perhaps' }
-      // It is starting.
+      // The host is starting.
       await pause(50)
       return { happened: 'not' }
     }

@@ -4,15 +4,18 @@ import { runLinearizability } from './run-linearizability.ts'
 export interface FindBugsOptions {
   readonly seed: number
   readonly database?: string | undefined
-  /** Names of bugs; without it, all that the engine can have. */
+  /** Names of bugs; without it, all bugs of the engine. */
   readonly only?: readonly string[]
   readonly onProgress?: (text: string) => void
 }
 
-/** Rounds after which a bug counts as not found. */
+/** A bug counts as not found after this many rounds. */
 const LIMIT = 50
 
-/** Plants one bug after the other. @returns the names of those that were planted, and of those that no round has shown */
+/**
+ * Plants one bug after the other.
+ * @returns the names of the planted bugs, and of those that no round revealed
+ */
 export async function findBugs({ seed, database, only, onProgress }: FindBugsOptions) {
   const planted: string[] = []
   const missed: string[] = []

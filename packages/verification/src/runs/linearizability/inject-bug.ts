@@ -1,18 +1,20 @@
 import { registerHooks } from 'node:module'
 
-/** One piece of text in a file that is replaced by another when the file is loaded. */
+/** Replaces one piece of text in a file when the file is loaded. */
 export interface Edit {
-  /** The folder of a package, in this checkout or with its version in a store, and the file in it. */
+  /**
+   * The folder of a package, in this checkout or with its version in a store, and the file in it.
+   */
   readonly package: string
   readonly file: string
-  /** Occurs once in the file, with whatever white space where this has some. */
+  /** Occurs once in the file. White space matches any white space. */
   readonly text: string
   readonly becomes: string
 }
 
 /**
- * Has this process load code with the edits in it. Files stay as they are.
- * @returns the edits whose file was not loaded yet
+ * Makes this process load code with the edits. The files stay as they are.
+ * @returns the edits whose file has not been loaded yet
  */
 export function plant(edits: readonly Edit[]): () => Edit[] {
   const waiting = new Set(edits)
@@ -37,7 +39,7 @@ function isIn(edit: Edit, url: string): boolean {
   return folder.replace(/^@mortise\+/, '').replace(/@.*/, '') === edit.package
 }
 
-/** @throws {Error} where the text does not occur exactly once, since the code has changed */
+/** @throws {Error} if the text does not occur exactly once, because the code has changed */
 export function replaceOnce(source: string, { file, text, becomes }: Edit): string {
   const words = text
     .trim()

@@ -13,24 +13,24 @@ export interface LinearizabilityOptions {
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
   readonly database?: string | undefined
-  /** Planted in the hosts. */
+  /** Edits to plant in the hosts. */
   readonly edits?: readonly Edit[]
-  /** In every so manieth round a host is killed, and at as many claims. */
+  /** Kill a host in every nth round, and during every nth claim. */
   readonly killEvery?: number
   readonly onProgress?: (text: string) => void
 }
 
 export interface LinearizabilityReport {
-  /** Ends with the first that fails. */
+  /** The run ends with the first failing round. */
   readonly rounds: number
   readonly operations: number
-  /** Operations without an answer. */
+  /** Operations without a response. */
   readonly unanswered: number
   readonly claims: number
-  /** Claims amid additions, with a host killed. */
+  /** Claims during additions, with a killed host. */
   readonly claimsUnderFire: number
   readonly kills: number
-  /** Of the first round that failed. */
+  /** The failure of the first failing round. */
   readonly failure: string | undefined
 }
 

@@ -16,7 +16,7 @@ export interface OutboxOptions {
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
   readonly database?: string | undefined
-  /** A host is killed after so many answers at most. */
+  /** Kill a host after at most this many responses. */
   readonly killWithin?: number
 }
 
@@ -26,16 +26,19 @@ export interface OutboxReport {
   readonly failed: number
   readonly kills: number
   readonly events: number
-  /** What went wrong; empty where all is well. */
+  /** The failures; empty if all is well. */
   readonly failures: readonly string[]
 }
 
 const AT_ONCE = 16
 const SUBJECTS = 40
-/** How long the module may take to hear the last event, in milliseconds. */
+/** The time limit until the module has handled the last event, in milliseconds. */
 const PATIENCE = 120_000
 
-/** Changes that are told of, on hosts that are killed: what was told, and heard, must be what was committed. */
+/**
+ * Changes with events, on hosts that are killed. The emitted and handled events must be exactly the
+ * committed ones.
+ */
 export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
   const { transactions, seed, database, killWithin = 800 } = options
   const folder = await mkdtemp(join(tmpdir(), 'mortise-outbox-'))
@@ -93,13 +96,13 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
     return done
   }
 
-  /** The status; undefined where there was no answer, and it may have happened or not. */
+  /** The status; undefined without a response, when the outcome is unknown. */
   async function change(hosts: HostGroup, body: object): Promise<number | undefined> {
     try {
       const { status } = await send(hosts, 'POST', JSON.stringify(body))
       return status
     } catch (error) {
-      // It is starting.
+      // The host is starting.
       if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await pause(100)
       return undefined
     }
@@ -121,7 +124,7 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
     return [`not all was heard within ${PATIENCE / 1000} s: ${told}`]
   }
 
-  /** What was told and heard with what was committed. */
+  /** Compares the emitted and handled events with the committed changes. */
   async function compare(): Promise<{ events: number; failures: string[] }> {
     const place =
       schema === undefined

@@ -2,21 +2,21 @@ import { Agent, get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const INTERVAL = 100
-/** After so many milliseconds a probe ends without an answer. */
+/** A probe ends without a response after this time, in milliseconds. */
 const PATIENCE = 20_000
 
 export interface Probed {
   readonly path: string
-  /** When it was sent, in the time of `performance`. */
+  /** The time of sending, by `performance`. */
   readonly at: number
-  /** The status, or why there is none. */
+  /** The status, or the reason for no response. */
   readonly said: number | string
   readonly milliseconds: number
 }
 
 const health = ['/health/live', '/health/ready']
 
-/** Asks for `paths` in turn, on a new connection each time, until the signal. */
+/** Requests `paths` in turn, on a new connection each time, until the signal. */
 export async function probe(
   url: string,
   signal: AbortSignal,
