@@ -10,7 +10,7 @@ import { type DatabaseId, recordedId } from './database-id.ts'
 import { ConfigError } from './settings.ts'
 
 // An application stores in `.app/identity.json` the id of its database, which the database has too,
-// and a hash of its signing secret. Each start compares both, so a lost or another database is
+// and a fingerprint of its signing secret. Each start compares both, so a lost or another database is
 // never taken for a new one.
 //
 // Without `database`, in a fresh clone and after `app restore`, the next start adopts the existing

@@ -84,7 +84,7 @@ export async function takeBack(
 }
 
 /** A revert in progress. */
-interface StoredResponse extends Pick<Change, 'next' | 'config' | 'outside'> {
+interface Revert extends Pick<Change, 'next' | 'config' | 'outside'> {
   readonly back: Lock
   /** The change is on record, so the revert is recorded too. */
   readonly isRecorded: boolean
@@ -105,13 +105,13 @@ export async function completeRevert(directory: string): Promise<void> {
   if (decided !== undefined) await carryOut(directory, decided)
 }
 
-const isDecided = (value: unknown): value is StoredResponse => {
-  const { next, back, record } = (value ?? {}) as Partial<StoredResponse>
+const isDecided = (value: unknown): value is Revert => {
+  const { next, back, record } = (value ?? {}) as Partial<Revert>
   return isLockFile(next) && isLockFile(back) && typeof record?.id === 'string'
 }
 
 /** Does nothing if there is another change meanwhile. */
-async function carryOut(directory: string, decided: StoredResponse): Promise<void> {
+async function carryOut(directory: string, decided: Revert): Promise<void> {
   const { next, back, config, outside, isRecorded, command, takesBack, reason, record } = decided
   const lock = await readLockFile(directory)
   if (isDeepStrictEqual(lock, next) || isDeepStrictEqual(lock, back)) {
