@@ -102,7 +102,7 @@ export async function changeApplication<Result>(
  * removes nothing.
  * @throws {Failure} if an interrupted change must be completed first
  */
-export async function planChange<Result>(
+async function planChange<Result>(
   directory: string,
   command: string,
   work: (folder: string) => Promise<Result>,

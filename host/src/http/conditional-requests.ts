@@ -143,12 +143,12 @@ export function hasTag(header: string, tag: string): boolean {
 }
 
 /** Whether `If-Match` has the tag, by strong comparison (RFC 9110, 13.1.1). */
-export function hasStrongTag(header: string, tag: string): boolean {
+function hasStrongTag(header: string, tag: string): boolean {
   return tagsIn(header).some(({ weak, opaque }) => !weak && tag === `"${opaque}"`)
 }
 
 /** Whether `If-Match` has a strong tag of this version of the resource (RFC 9110, 13.1.1). */
-export function hasVersion(header: string, resource: Versioned): boolean {
+function hasVersion(header: string, resource: Versioned): boolean {
   if (header.trim() === '*') return true
   const prefix = prefixOf(resource)
   return tagsIn(header).some(({ weak, opaque }) => !weak && opaque.startsWith(prefix))

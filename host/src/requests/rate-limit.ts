@@ -106,13 +106,13 @@ export const callerLimit = fp<Pick<RateLimitOptions, 'limits'>>(
 )
 
 /** Whether the request comes from the host itself, by `inject`. */
-export const isOwn = ({ socket }: FastifyRequest) => !(socket instanceof Socket)
+const isOwn = ({ socket }: FastifyRequest) => !(socket instanceof Socket)
 
 /** An item of `RateLimit`. */
-export const inWords = (name: LimitName, { remaining, seconds }: Allowance) =>
+const inWords = (name: LimitName, { remaining, seconds }: Allowance) =>
   `"${name}";r=${remaining};t=${seconds}`
 
-export function refused(reason: string, { seconds }: Allowance): Problem {
+function refused(reason: string, { seconds }: Allowance): Problem {
   return hostProblems.create('rate-limited', `${reason} Try again in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   })

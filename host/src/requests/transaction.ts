@@ -93,11 +93,7 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   request[kReply] = null
   const claimed = claimOf(request, basePath)
   const { traceparent } = request
-  const checked = function* () {
-    yield* assertUnchanged(request)
-    return yield* generatorOf(steps)
-  }
-  const traced = traceparent === undefined ? checked : () => withTrace(checked(), traceparent)
+  const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
   let decided: StoredResponse
@@ -171,6 +167,7 @@ function* decide(
   steps: Steps,
 ): Transaction<StoredResponse> {
   if (guest && guest.origin !== 'new' && !(yield* guests.renew(guest))) throw new GuestVanished()
+  yield* assertUnchanged(reply.request)
   const answered = toAnswer(yield* generatorOf(steps), reply)
   const { status, body } = answered
   if (!Number.isInteger(status) || status < 200 || status > 599) {

@@ -55,11 +55,13 @@ export const bugs: readonly Bug[] = [
     name: 'If-Match is compared before the transaction',
     edits: [
       edited('host', 'dist/requests/transaction.js')(
-        `const checked = function* () {
-          yield* assertUnchanged(request);`,
+        'const decideNow = () =>',
         `if (!claimed) await database.transaction(() => assertUnchanged(request));
-        const checked = function* () {
-          if (claimed) yield* assertUnchanged(request);`,
+        const decideNow = () =>`,
+      ),
+      edited('host', 'dist/requests/transaction.js')(
+        'yield* assertUnchanged(reply.request);',
+        'if (reply.request[kKey]) yield* assertUnchanged(reply.request);',
       ),
     ],
   },
