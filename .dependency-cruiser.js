@@ -63,9 +63,12 @@ export default {
     ),
     rule(
       'no-insides-of-others',
-      'A package is used through its index.',
+      'A package is used through what it exports.',
       { path: '^(cli|host|packages/[^/]+)/' },
-      { path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`, pathNot: '^$1/' },
+      {
+        path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`,
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(sql|transaction)\\.'],
+      },
     ),
     ...inOrder('cli/src', [
       'terminal',

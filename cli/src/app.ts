@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { reportingWaits } from '@mortise/host'
 import { Command as Commander, CommanderError } from 'commander'
 import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
 import { ownApplication } from './application/find-application.ts'
+import { version } from './application/version.ts'
 import { withLockWait } from './changes/command-lock.ts'
 import { hostProbe } from './commands/host-probe.ts'
 import { commands } from './commands/index.ts'
@@ -10,8 +10,6 @@ import { explain } from './doctor/explain-error.ts'
 import { Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
 import type { Command } from './terminal/command.ts'
 import { Terminal, type TerminalStreams } from './terminal/terminal.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /**
  * Runs the `app` command and writes its result to `streams`.
@@ -53,7 +51,7 @@ export async function app(
 /** @param help collects commander's own output, in pieces */
 function program(terminal: Terminal, help: string[], pinned: Failure | undefined): Commander {
   const root = new Commander('app')
-    .description('Makes a Mortise application, installs modules into it and runs it.')
+    .description('Creates a Mortise application, installs modules and runs it.')
     .version(version, '--version', 'print the version')
   root.addHelpText(
     'after',
@@ -78,7 +76,7 @@ function subcommand(
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
   prepare(own, help, command.directory)
   return own.action(async () => {
-    if (pinned && !command.mendsHost) throw pinned
+    if (pinned && !command.repairsHost) throw pinned
     if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
     const patience = { seconds: secondsOf(options.wait), note: (text: string) => terminal.note(text) }
@@ -91,7 +89,7 @@ function subcommand(
           application: async () => {
             const directory = ownApplication(options.dir, process.cwd())
             await loadOwnEnvFile(directory).catch((error) => {
-              if (!command.mendsEnvironment || !(error instanceof Failure)) throw error
+              if (!command.repairsEnvironment || !(error instanceof Failure)) throw error
               terminal.note(`${error.message} ${error.hint}`)
             })
             if (!command.ownEnvironment) await takeHostEnvironment(directory)
@@ -105,13 +103,10 @@ function subcommand(
 
 const wait = [
   '--wait [seconds]',
-  'wait while another command changes the application, without a number for as long as it takes',
+  'wait while another command changes the application; without a number: no limit',
 ] as const
 
-/**
- * The word after `--wait` is its value only if it is a number: `app module-install --wait
- * api-cart`.
- */
+/** Its value is a number: `app module-install --wait api-cart` has none. */
 function withoutBareWait(argv: readonly string[]): string[] {
   const at = argv.indexOf('--wait')
   const isOption = at !== -1 && !argv.slice(0, at).includes('--')
@@ -130,12 +125,12 @@ function secondsOf(text: string | undefined): number {
 function prepare(
   command: Commander,
   help: string[],
-  directory = 'the application folder (default: the nearest one upwards)',
+  directory = 'the application folder (default: this folder or the nearest one above)',
 ): void {
   command
     .option('--dir <dir>', directory)
     .option('--json', 'print one JSON document')
-    .option('--verbose', 'print the stack of a failure')
+    .option('--verbose', 'print stack traces')
     .helpOption('--help', 'print this help')
     .allowExcessArguments(false)
     .exitOverride()

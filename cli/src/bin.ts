@@ -1,4 +1,5 @@
 import { pinnedHost, runPinned } from './application/pinned-host.ts'
+import { version } from './application/version.ts'
 import { endedEarly, exitCodes, type Failure, hostNotLoaded, hostOfAnotherUser } from './failures/index.ts'
 
 // Files of the command, the host and their libraries (also npm's cache) are never writable for a
@@ -28,10 +29,7 @@ else {
 
 /** @param failure the failure of the pinned host; commands that can repair it still run */
 async function run(failure?: Failure): Promise<void> {
-  const { app } = await import('./app.ts')
-  process.once('exit', sayEndedEarly)
-  process.exitCode = await app(argv, process, failure)
-  process.off('exit', sayEndedEarly)
+  process.exitCode = await exitCodeOf(failure)
   // A handle that a library left open (a keep-alive socket, a timer) must not delay a finished
   // command. Output to a pipe is flushed before the exit.
   await Promise.all(
@@ -44,6 +42,19 @@ async function run(failure?: Failure): Promise<void> {
     process.exitCode = 1
   }
   process.exit()
+}
+
+async function exitCodeOf(failure?: Failure): Promise<number> {
+  // The commands and their libraries take longer to load than to print a version.
+  if (argv.length === 1 && argv[0] === '--version') {
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  const { app } = await import('./app.ts')
+  process.once('exit', sayEndedEarly)
+  const exitCode = await app(argv, process, failure)
+  process.off('exit', sayEndedEarly)
+  return exitCode
 }
 
 function sayEndedEarly(exitCode: number): void {

@@ -5,7 +5,7 @@ import { exitCodes } from '../src/failures/failure.ts'
 import { runApp } from './run-app.ts'
 
 for (const { name, summary, examples } of commands) {
-  t.test(`${name}: --help shows what it does, its options and an example`, async (t) => {
+  t.test(`${name}: --help shows the purpose, the options and an example`, async (t) => {
     const { exitCode, stdout, stderr } = await runApp(name, '--help')
     t.equal(exitCode, 0)
     t.equal(stderr, '')
@@ -18,13 +18,13 @@ for (const { name, summary, examples } of commands) {
     }
   })
 
-  t.test(`${name}: --help --json is one JSON document`, async (t) => {
+  t.test(`${name}: --help --json prints one JSON document`, async (t) => {
     const { exitCode, json } = await runApp(name, '--help', '--json')
     t.equal(exitCode, 0)
     t.match(json.text, /Usage: app/)
   })
 
-  t.test(`${name}: an option that it does not have is wrong usage`, async (t) => {
+  t.test(`${name}: an unknown option is wrong usage`, async (t) => {
     const { exitCode, json, stderr } = await runApp(name, '--no-such-option', '--json')
     t.equal(exitCode, 2)
     t.match(json, { error: { code: 'usage', exitCode: 2, message: /no-such-option/, hint: /--help/ } })
@@ -32,7 +32,7 @@ for (const { name, summary, examples } of commands) {
   })
 
   if (name === 'init' || name === 'module-manifest') continue
-  t.test(`${name}: a folder that is no application is wrong usage`, async (t) => {
+  t.test(`${name}: a folder without an application is wrong usage`, async (t) => {
     const { exitCode, json } = await runApp(name, 'x', 'y', '--dir', t.testdir({}), '--json')
     t.equal(exitCode, 2)
     t.match(json.error, { exitCode: 2, hint: String, message: String })
@@ -45,7 +45,7 @@ t.test('app --help lists every command', async (t) => {
   for (const { name } of commands) t.match(stdout, new RegExp(`^ +${name}\\b`, 'm'))
 })
 
-t.test('app help names the help of one command', async (t) => {
+t.test('app help explains how to get help for one command', async (t) => {
   const { exitCode, stdout } = await runApp('help', 'token')
   t.equal(exitCode, 0)
   t.match(stdout, /--expires/)
@@ -57,7 +57,7 @@ t.test('app --version prints the version of the package', async (t) => {
   t.match(stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
-t.test('no command at all is wrong usage', async (t) => {
+t.test('a missing command is wrong usage', async (t) => {
   const { exitCode, stdout, stderr } = await runApp()
   t.equal(exitCode, 2)
   t.equal(stdout, '')
@@ -65,7 +65,7 @@ t.test('no command at all is wrong usage', async (t) => {
   t.match((await runApp('--json')).json.error, { exitCode: 2 })
 })
 
-t.test('a command that does not exist is wrong usage, and the nearest is named', async (t) => {
+t.test('an unknown command is wrong usage, and the message suggests the nearest one', async (t) => {
   const calls = [
     ['module-instal', 'api-cart'],
     ['module-instal', '--help'],
@@ -80,7 +80,7 @@ t.test('a command that does not exist is wrong usage, and the nearest is named',
   t.equal((await runApp('help')).exitCode, 0)
 })
 
-t.test('a missing application says so in words, with what to do', async (t) => {
+t.test('without an application the message says so, with a hint', async (t) => {
   const { exitCode, stdout, stderr } = await runApp('module-list', '--dir', t.testdir({}))
   t.equal(exitCode, 2)
   t.equal(stdout, '')
@@ -89,7 +89,7 @@ t.test('a missing application says so in words, with what to do', async (t) => {
   t.notMatch(stderr, /\n\s+at /)
 })
 
-t.test('--verbose adds the stack of a failure', async (t) => {
+t.test('--verbose adds the stack trace of a failure', async (t) => {
   const { stderr } = await runApp('module-list', '--verbose', '--dir', t.testdir({}))
   t.match(stderr, /\n\s+at /)
 })
@@ -102,7 +102,7 @@ t.test('the README names every command and every exit code', async (t) => {
   t.strictSame(codes, [0, ...Object.values(exitCodes)])
 })
 
-t.test('there is help about help', async (t) => {
+t.test('app help help works', async (t) => {
   const { exitCode, stdout } = await runApp('help', 'help')
   t.equal(exitCode, 0)
   t.equal(stdout, (await runApp('help')).stdout)

@@ -7,7 +7,7 @@ import { runApp, testApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'
 import { sampleTarball } from './sample-module.ts'
 
-t.test('kill -9 at any moment of a change: it is on record once, if it happened, and else not', async (t) => {
+t.test('after kill -9 at any moment, the audit trail has a change exactly once if it happened', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   let ended: unknown = 'SIGKILL'

@@ -1,22 +1,24 @@
 import { join } from 'node:path'
-import { databaseAddress, openStorage, readConfig, runAlone } from '@mortise/host'
+import { databaseAddress, openStorage, readConfig, runWithoutHost } from '@mortise/host'
 import { one, run, sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { entryModule } from './entry-module.ts'
-import { testApplication } from './run-app.ts'
+import { copiesOf } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
+
+const prepared = copiesOf(async ({ root, directory, run }) => {
+  const installed = await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
+  if (installed.exitCode !== 0) throw new Error(installed.stdout)
+  await write(directory, 3)
+  const saved = await run('backup', join(root, 'backup.tgz'))
+  if (saved.exitCode !== 0) throw new Error(saved.stdout)
+  await write(directory, 2)
+})
 
 /** An application with a module and three entries, a backup of that, and then two more entries. */
 export async function backedUp(t: Test) {
-  const application = await testApplication(t)
-  const { root, directory, run } = application
-  const installed = await run('module-install', await sampleTarball(join(root, 'entry.tgz'), entryModule()))
-  t.equal(installed.exitCode, 0, installed.stdout)
-  const file = join(root, 'backup.tgz')
-  await write(directory, 3)
-  t.equal((await run('backup', file)).exitCode, 0)
-  await write(directory, 2)
-  return { ...application, file }
+  const application = await prepared(t)
+  return { ...application, file: join(application.root, 'backup.tgz') }
 }
 
 /** Writes entries into the database of a stopped application. */
@@ -44,7 +46,7 @@ export async function count(t: Test, directory: string): Promise<number> {
 
 /** Whether a stopped application has the tables of the module, and their ledger rows. */
 export async function hasTables(directory: string): Promise<boolean> {
-  const { statements, ledger } = await runAlone(directory, 'schema')
+  const { statements, ledger } = await runWithoutHost(directory, 'schema')
   const inLedger = ledger.some(({ module }) => module === 'entry')
   const inSchema = statements.some((text) => /TABLE entry/.test(text))
   if (inLedger !== inSchema) throw new Error('tables and ledger differ')

@@ -13,7 +13,7 @@ import { sampleTarball } from './sample-module.ts'
 /** Makes this Node say that it is another one: what the door sees of a machine with an old Node. */
 const old = `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process.versions,'node',{value:'18.20.0'})")}`
 
-t.test('the exit code and the output are those of the command', async (t) => {
+t.test('the exit code and the output come from the command', async (t) => {
   const { directory } = await testApplication(t)
   const good = startApp(t, ['module-list', '--json', '--dir', directory])
   t.equal(await good.ended, 0)
@@ -23,7 +23,14 @@ t.test('the exit code and the output are those of the command', async (t) => {
   t.equal(bad.stdout, '')
 })
 
-t.test('on a Node that is too old it continues on the pinned one, with its exit code', async (t) => {
+t.test('--version alone prints the version, without the commands', async (t) => {
+  const text = await readFile(new URL('../package.json', import.meta.url), 'utf8')
+  const asked = startApp(t, ['--version'])
+  t.equal(await asked.ended, 0)
+  t.equal(asked.stdout, `${JSON.parse(text).version}\n`)
+})
+
+t.test('on an old Node it continues on the pinned Node, with its exit code', async (t) => {
   const { directory } = await testApplication(t)
   const listed = startApp(t, ['module-list', '--json', '--dir', directory], [old])
   t.equal(await listed.ended, 0, listed.stderr)
@@ -31,7 +38,7 @@ t.test('on a Node that is too old it continues on the pinned one, with its exit 
   t.equal(await startApp(t, ['module-info', 'nothing', '--dir', directory], [old]).ended, 3)
 })
 
-t.test('where there is no pinned Node it says which ones it takes', async (t) => {
+t.test('without a pinned Node it lists the supported versions', async (t) => {
   const folder = t.testdir({ 'package.json': '{"type":"module"}' })
   await cp(door, join(folder, 'bin.js'))
   const { status, stdout, stderr } = spawnSync(process.execPath, [old, join(folder, 'bin.js')], {
@@ -43,7 +50,7 @@ t.test('where there is no pinned Node it says which ones it takes', async (t) =>
   t.match(stderr, /npm run build/)
 })
 
-t.test('a checkout that is not built says how to build it, in JSON as well', async (t) => {
+t.test('a checkout without a build explains how to build it, also with --json', async (t) => {
   const folder = t.testdir({ 'package.json': '{"type":"module"}' })
   await cp(door, join(folder, 'bin.js'))
   const { status, stdout } = spawnSync(process.execPath, [join(folder, 'bin.js'), '--json'], {
@@ -53,7 +60,7 @@ t.test('a checkout that is not built says how to build it, in JSON as well', asy
   t.match(JSON.parse(stdout).error, { exitCode: 1, message: /not built/, hint: /npm run build/ })
 })
 
-t.test('the door accepts exactly the engines of package.json', async (t) => {
+t.test('bin.js accepts exactly the engines of package.json', async (t) => {
   const { engines } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
   const text = await readFile(door, 'utf8')
   t.match(text, `/** ${engines.node}, the`)
@@ -63,7 +70,7 @@ for (const [name, options] of [
   ['directly', []],
   ['through the door', [old]],
 ] as const) {
-  t.test(`app start, ${name}: serves, says where, and stops in good order at SIGTERM`, async (t) => {
+  t.test(`app start, ${name}: serves, prints the URL, and stops cleanly at SIGTERM`, async (t) => {
     const { root, directory, run } = await testApplication(t)
     await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
     const host = startApp(t, ['start', '--port', '0', '--dir', directory], options)
@@ -75,7 +82,7 @@ for (const [name, options] of [
     const second = startApp(t, ['start', '--port', '0', '--dir', directory])
     t.equal(await second.ended, 1)
     t.match(second.stderr, `serves ${url}.`)
-    if (name === 'directly') t.match(second.stderr, `running already: process ${host.child.pid} `)
+    if (name === 'directly') t.match(second.stderr, `already running: process ${host.child.pid} `)
     t.equal(second.stderr.trim().split('\n').length, 2, 'said once, and what to do')
 
     host.child.kill('SIGTERM')
@@ -84,7 +91,7 @@ for (const [name, options] of [
   })
 }
 
-t.test('when the door is killed, the host behind it dies with it and its locks are free', async (t) => {
+t.test('when bin.js is killed, its host ends too and releases its locks', async (t) => {
   const { directory } = await testApplication(t)
   const host = startApp(t, ['start', '--port', '0', '--json', '--dir', directory], [old])
   await host.says(/"url"/)
@@ -96,7 +103,7 @@ t.test('when the door is killed, the host behind it dies with it and its locks a
   await again.says(/"url"/)
 })
 
-t.test('a port that is taken is a clear failure', async (t) => {
+t.test('a port in use is a clear failure', async (t) => {
   const { directory } = await testApplication(t)
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -106,13 +113,13 @@ t.test('a port that is taken is a clear failure', async (t) => {
   t.equal(await host.ended, 1)
   t.match(JSON.parse(host.stdout).error, {
     code: 'port-in-use',
-    message: `Port ${port} of 127.0.0.1 is taken by another program.`,
+    message: `Another program uses port ${port} of 127.0.0.1.`,
     hint: /--port/,
   })
   t.equal(await startApp(t, ['start', '--port', '99999', '--dir', directory]).ended, 2)
 })
 
-t.test('a reader that stops reading is no failure', async (t) => {
+t.test('a closed stdout is not a failure', async (t) => {
   const { directory } = await testApplication(t)
   const command = `"${process.execPath}" "${door}" openapi --dir "${directory}" | head -c 10`
   const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
@@ -120,7 +127,7 @@ t.test('a reader that stops reading is no failure', async (t) => {
   t.equal(stderr, '')
 })
 
-t.test('the nearest application upwards is meant', async (t) => {
+t.test('commands use the nearest application above the folder', async (t) => {
   const { directory } = await testApplication(t)
   const below = join(directory, 'a', 'b')
   await mkdir(below, { recursive: true })
@@ -132,7 +139,7 @@ t.test('the nearest application upwards is meant', async (t) => {
   t.strictSame(JSON.parse(stdout).modules, [])
 })
 
-t.test('a start that makes a new secret says what that means', async (t) => {
+t.test('a start with a new secret explains the effect', async (t) => {
   const { directory } = await testApplication(t)
   const silent = startApp(t, ['start', '--port', '0', '--dir', directory])
   await silent.says(/Serving/)
@@ -142,12 +149,12 @@ t.test('a start that makes a new secret says what that means', async (t) => {
   await rm(join(directory, '.app', 'secret'))
   const host = startApp(t, ['start', '--new-secret', '--port', '0', '--dir', directory])
   await host.says(/Serving/)
-  t.match(host.stderr, /new secret.*no longer hold/)
+  t.match(host.stderr, /new secret.*are invalid now/)
 })
 
 const noFull = !existsSync('/dev/full') && 'there is no /dev/full'
 
-t.test('a host serves where neither stdout nor its log has room', { skip: noFull }, async (t) => {
+t.test('a host serves when stdout and its log are full', { skip: noFull }, async (t) => {
   const { directory } = await testApplication(t)
   const full = openSync('/dev/full', 'w')
   t.teardown(() => closeSync(full))
@@ -164,7 +171,7 @@ t.test('a host serves where neither stdout nor its log has room', { skip: noFull
   t.strictSame(await ended, [0, null])
 })
 
-t.test('what stdout has no room for is told, and is no success', { skip: noFull }, async (t) => {
+t.test('a result that does not fit on stdout is a failure', { skip: noFull }, async (t) => {
   const { directory } = await testApplication(t)
   const full = openSync('/dev/full', 'w')
   t.teardown(() => closeSync(full))
@@ -176,7 +183,7 @@ t.test('what stdout has no room for is told, and is no success', { skip: noFull 
   t.match(stderr, /stdout could not be written: ENOSPC/)
 })
 
-t.test('a command that waits for what never comes ends with exit code 1, and says so', async (t) => {
+t.test('a command that waits forever ends with exit code 1 and a message', async (t) => {
   const waiting = 'data:text/javascript,export const app = () => new Promise(() => {})'
   const hook = `import { registerHooks } from 'node:module'
     registerHooks({ resolve: (name, context, next) =>

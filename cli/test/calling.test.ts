@@ -7,7 +7,7 @@ import t from 'tap'
 import { testApplication } from './run-app.ts'
 
 // docs/calling.md, done line by line by somebody with a shell and curl.
-t.test('the calls of the page answer what it says', async (t) => {
+t.test('the calls of the page return the documented responses', async (t) => {
   const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'calling.md'), 'utf8')
   const blocks = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, block]) => block as string)
   const { directory, run } = await testApplication(t)

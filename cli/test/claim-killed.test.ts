@@ -44,7 +44,7 @@ class Shopper {
   }
 }
 
-testOnEngines('a host that is killed amid claims loses no line, and doubles none', async (t, application) => {
+testOnEngines('a kill during claims neither loses nor duplicates a line', async (t, application) => {
   const { directory, run } = application
   t.equal((await run('module-install', 'api-cart')).exitCode, 0)
   const host = await start(t, directory)

@@ -43,7 +43,7 @@ async function running(t: Test, options?: readonly string[]) {
   return { ...application, host, state, pid }
 }
 
-t.test('beside a host that is stopped every command ends, and names its process', async (t) => {
+t.test('with a stopped host, every command ends and names its process', async (t) => {
   const { root, directory, run, pid } = await running(t)
   process.kill(pid, 'SIGSTOP')
   const begun = performance.now()
@@ -77,7 +77,7 @@ t.test('beside a host that is stopped every command ends, and names its process'
   await until(async () => (await run('doctor')).exitCode === 0)
 })
 
-t.test('a host that wakes does nothing for who has given up', async (t) => {
+t.test('a continued host does nothing for a command that gave up', async (t) => {
   const { root, directory, state, pid } = await running(t)
   const file = (name: string) => join(root, `${name}.db`)
   process.kill(pid, 'SIGSTOP')
@@ -99,7 +99,7 @@ t.test('a host that wakes does nothing for who has given up', async (t) => {
   t.notOk(existsSync(file('cut-off')))
 })
 
-t.test('a change during which the host is stopped is taken back, and not served later', async (t) => {
+t.test('a change is reverted if the host is stopped during it, and not served later', async (t) => {
   const { root, directory, run, state, pid, host } = await running(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), {
     plugin: `${stopsItself}
@@ -121,7 +121,7 @@ t.test('a change during which the host is stopped is taken back, and not served 
   t.match(await run('doctor'), { exitCode: 0 })
 })
 
-t.test('where the host is stopped while it migrates, the former modules stay in use', async (t) => {
+t.test('if the host is stopped during a migration, the previous modules keep running', async (t) => {
   const { root, directory, run, state, pid } = await running(t, stopBefore('hello_stop'))
   const file = await sampleTarball(join(root, 'hello.tgz'), {
     manifest: { tables: 'hello', migrations: 'migrations' },
@@ -141,7 +141,7 @@ t.test('where the host is stopped while it migrates, the former modules stay in 
   await woken
 })
 
-t.test('a host that pauses for a moment loses no change', async (t) => {
+t.test('a short pause of the host loses no change', async (t) => {
   const { root, run, host, pid } = await running(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), {
     plugin: `${stopsItself}

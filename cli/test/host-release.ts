@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { testApplication } from './run-app.ts'
+import { type TestApplication, testApplication } from './run-app.ts'
 import { sampleTarball } from './sample-module.ts'
 import { packed } from './tarball.ts'
 
@@ -61,9 +61,17 @@ async function pack(
 /** An application with the module hello (host ^1.0.0), and a registry that has one release. */
 export async function applicationWithRelease(t: Test, version: string, options?: ReleaseOptions) {
   const application = await testApplication(t)
-  const { root, directory, run } = application
+  await addRelease(application, version, options)
+  return application
+}
+
+export async function addRelease(
+  { root, directory, run }: TestApplication,
+  version: string,
+  options?: ReleaseOptions,
+): Promise<void> {
   await packRelease(join(root, 'packages'), version, options)
   await writeFile(join(directory, '.npmrc'), '@mortise:registry=file:../packages\n')
-  t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
-  return application
+  const { exitCode, stdout } = await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
+  if (exitCode !== 0) throw new Error(stdout)
 }

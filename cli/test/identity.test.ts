@@ -42,7 +42,7 @@ async function refuses({ directory, run, root }: TestApplication, code: string, 
   t.notOk(existsSync(join(root, 'x.tgz')))
 }
 
-t.test('a lost database is no new one', async (t) => {
+t.test('a lost database is not replaced by a new one', async (t) => {
   const application = await served(t)
   const { directory, run } = application
   await rename(join(directory, 'data'), join(directory, 'elsewhere'))
@@ -54,7 +54,7 @@ t.test('a lost database is no new one', async (t) => {
   t.equal((await get(await runningHost(t, directory), '/health/ready')).status, 200)
 })
 
-t.test('an emptied database file is a lost one', async (t) => {
+t.test('an emptied database file counts as lost', async (t) => {
   const application = await served(t)
   await writeFile(join(application.directory, 'data', 'app.db'), '')
   await refuses(application, 'database-lost', t)
@@ -72,7 +72,7 @@ t.test('the database of another application is refused', async (t) => {
   await refuses(application, 'other-database', t)
 })
 
-t.test('another or a new database is taken where that is said', async (t) => {
+t.test('--new-database accepts another or a new database', async (t) => {
   const { directory } = await served(t)
   await rm(join(directory, 'data'), { recursive: true })
   await renewIdentity(directory, { database: null })
@@ -81,7 +81,7 @@ t.test('another or a new database is taken where that is said', async (t) => {
 })
 
 t.test(
-  'without a memory, as in an image, the database that is there is taken, and none is made',
+  'without an identity file, as in an image, an existing database is accepted and none is created',
   async (t) => {
     const { directory, run } = await served(t)
     await rm(identityFile(directory))
@@ -94,7 +94,7 @@ t.test(
   },
 )
 
-t.test('a fresh clone gets a database of its own', async (t) => {
+t.test('a fresh clone gets its own database', async (t) => {
   const { directory, run } = await served(t)
   await rm(join(directory, '.app'), { recursive: true })
   await rm(join(directory, 'data'), { recursive: true })
@@ -113,7 +113,7 @@ t.test('a backup of the application itself keeps the identity of its database', 
 })
 
 t.test(
-  'a backup of another application becomes a database of its own, which is missed when it is lost',
+  'after the restore of a backup of another application, the loss of the database is noticed',
   async (t) => {
     const { directory, root, run } = await served(t)
     const idIn = async (folder: string) =>
@@ -131,14 +131,14 @@ t.test(
   },
 )
 
-t.test('a schema that does not exist is not made', { skip }, async (t) => {
+t.test('a missing schema is not created', { skip }, async (t) => {
   const application = await served(t)
   const { url } = await temporarySchema(t)
   withVariable(t, 'APP_DATABASE', `${url}_typo`)
   await refuses(application, 'other-database', t)
 })
 
-t.test('another secret than that of the last start is refused', async (t) => {
+t.test('a secret that differs from the last start is refused', async (t) => {
   const { directory, run } = await served(t)
   const former = await readFile(secretFile(directory), 'utf8')
   await writeFile(secretFile(directory), 'another secret that is as long as it must be')
@@ -155,7 +155,7 @@ t.test('another secret than that of the last start is refused', async (t) => {
   t.equal((await run('token', 'alice')).exitCode, 0)
 })
 
-t.test('a lost configuration is restored, not made again: it names the issuer of all callers', async (t) => {
+t.test('a lost configuration has to be restored, because it names the issuer of all callers', async (t) => {
   const { directory, run } = await served(t)
   await rm(configFile(directory))
   for (const words of [['doctor'], ['start'], ['init']]) {
@@ -164,7 +164,7 @@ t.test('a lost configuration is restored, not made again: it names the issuer of
   t.notOk(existsSync(configFile(directory)))
 })
 
-t.test('a database that is elsewhere is not replaced by a snapshot', async (t) => {
+t.test('a database on another volume is not replaced by a snapshot', async (t) => {
   const { directory, root, run } = await served(t)
   withVariable(t, 'APP_DATABASE', join(root, 'elsewhere.db'))
   t.match((await run('doctor', '--fix')).json.findings, [{ id: 'other-database', fixed: false }])

@@ -1,9 +1,9 @@
-import type { Lock } from '@mortise/host'
+import type { LockFile } from '@mortise/host'
 import { changeRecord } from '../src/changes/audit-record.ts'
 import type { Journal } from '../src/changes/journal.ts'
 
 /** The journal of a command that was killed. */
-export const interruptedChange = (command: string, former: Lock, next: Lock): Journal => ({
+export const interruptedChange = (command: string, former: LockFile, next: LockFile): Journal => ({
   command,
   record: changeRecord(command, former, next),
   former,

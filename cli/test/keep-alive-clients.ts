@@ -10,7 +10,7 @@ export class KeepAliveClients {
 
   /** @param url what they ask */
   constructor(url: string, count: number) {
-    this.#running = Array.from({ length: count }, (_, number) => this.#run(url, number % 4 === 0 ? 700 : 5))
+    this.#running = Array.from({ length: count }, (_, number) => this.#run(url, number % 4 === 0 ? 700 : 20))
   }
 
   /** Resolves when so many more requests are answered. */

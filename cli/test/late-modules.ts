@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { copiesOf, type TestApplication } from './run-app.ts'
 import { startApp } from './run-process.ts'
-import { sampleTarball } from './sample-module.ts'
+import { endlessLoop, sampleTarball, sleep } from './sample-module.ts'
 
 const route = (more: string) => `
   app.get('/hello', { config: { access: 'public' } }, async (request) => {
@@ -20,8 +20,8 @@ const later = (code: string) => `${route('')}
 const plugins = {
   rejects: later("Promise.reject(new Error('late'))"),
   throws: later("throw new Error('late')"),
-  blocks: later('const end = Date.now() + 7000; while (Date.now() < end);'),
-  hangs: later('for (;;);'),
+  blocks: later(`const end = Date.now() + 7000; while (Date.now() < end) ${sleep}`),
+  hangs: later(endlessLoop),
   fails: route(`if (request.headers.fail) throw new Error('on demand')`),
   sound: route(`if (request.headers.reject) Promise.reject(new Error('much later'))`),
 }

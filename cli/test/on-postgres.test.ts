@@ -5,7 +5,7 @@ import { runningHost } from './running-host.ts'
 import { sampleTarball } from './sample-module.ts'
 import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
-t.test('a module lives on PostgreSQL as it does on SQLite', { skip: skipPostgres }, async (t) => {
+t.test('a module works on PostgreSQL like on SQLite', { skip: skipPostgres }, async (t) => {
   const { directory, root, run } = await testApplication(t)
   await usePostgres(t, directory)
   const [first, second] = [await visit(root, '1.0.0'), await visit(root, '2.0.0')]

@@ -133,7 +133,7 @@ const escaped = (segment: string) => segment.replaceAll('~', '~0').replaceAll('/
 // Seven hundred requests, on a machine with much else to do.
 t.setTimeout(120_000)
 
-t.test('no operation answers what the document does not say', async (t) => {
+t.test('every response matches the document', async (t) => {
   const { directory, run } = await installed(t)
   const { url } = await runningHost(t, directory)
   const { operations, send, met } = await documented(t, url)
@@ -227,7 +227,7 @@ t.test('no operation answers what the document does not say', async (t) => {
   }
 })
 
-t.test('who sends too much is told so as the document says, by every operation that counts', async (t) => {
+t.test('every rate-limited operation returns the documented 429', async (t) => {
   const { directory } = await installed(t)
   const environment = { APP_LOG_LEVEL: 'silent', APP_RATE_LIMIT_MAX_PER_ADDRESS: '1' }
   const host = await Application.start({ directory, port: 0, environment })
@@ -240,7 +240,7 @@ t.test('who sends too much is told so as the document says, by every operation t
   }
 })
 
-t.test('an operation takes the callers that its security names', async (t) => {
+t.test('an operation accepts exactly the callers in its security', async (t) => {
   const { directory } = await installed(t)
   const { url } = await runningHost(t, directory)
   const { operations } = await documented(t, url)
@@ -264,7 +264,7 @@ t.test('an operation takes the callers that its security names', async (t) => {
   }
 })
 
-t.test('a guest can succeed where security offers guestToken, and nowhere else', async (t) => {
+t.test('a guest succeeds exactly where security has guestToken', async (t) => {
   const { directory } = await installed(t)
   const { url } = await runningHost(t, directory)
   const { operations } = await documented(t, url)
@@ -290,7 +290,7 @@ t.test('a guest can succeed where security offers guestToken, and nowhere else',
 })
 
 t.test(
-  'what no module uses is not in the document: events that nobody sends, headers, schemas',
+  'the document has nothing that the modules do not use: no events without a sender, headers or schemas',
   async (t) => {
     const { directory, run } = await testApplication(t)
     t.equal((await run('module-install', 'api-cart')).exitCode, 0)
@@ -307,7 +307,7 @@ t.test(
   },
 )
 
-t.test('patterns are such as every regular expression engine reads', async (t) => {
+t.test('patterns work in every regular expression engine', async (t) => {
   const { directory } = await installed(t)
   const { url } = await runningHost(t, directory)
   const patterns = new Set<string>()

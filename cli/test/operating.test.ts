@@ -153,7 +153,7 @@ async function customer(t: Test, url: string) {
   }
 }
 
-t.test('operating.md: staging, production, an upgrade, back again, and a new machine', async (t) => {
+t.test('operating.md: staging, production, an upgrade, a rollback, and a new machine', async (t) => {
   const page = await sections()
   const { root, run, go, serve } = await operator(t)
   const followed = new Set<string>()

@@ -1,5 +1,4 @@
 import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -60,7 +59,10 @@ export async function testApplication(t: Test) {
 export function copiesOf(prepare: (application: TestApplication) => Promise<unknown>) {
   let prepared: Promise<string> | undefined
   const first = async () => {
-    const root = await realpath(await mkdtemp(join(tmpdir(), 'mortise-test-')))
+    // Below the checkout, like the folders of tests: a packed host finds its dependencies there.
+    const folder = tap.testdirName
+    await mkdir(folder, { recursive: true })
+    const root = await realpath(await mkdtemp(join(folder, 'prepared-')))
     tap.teardown(() => rm(root, { recursive: true, force: true }))
     const application = await newApplication(root)
     await prepare(application)

@@ -36,6 +36,11 @@ export function sampleFiles(options: SampleOptions = {}): Record<string, string>
 export const answerVersion = (id: string, version: string) =>
   `app.get('/${id}', { config: { access: 'public' } }, async () => ({ version: '${version}' }))`
 
+/** Code for a loop that blocks the event loop, and leaves the processor to the other tests. */
+export const sleep = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)'
+/** Code that never returns. */
+export const endlessLoop = `for (;;) ${sleep}`
+
 /** A small module in `folder`. @returns the folder */
 export async function sampleFolder(folder: string, options?: SampleOptions): Promise<string> {
   for (const [path, text] of Object.entries(sampleFiles(options))) {

@@ -45,7 +45,7 @@ async function runBlock(t: Test, block: string, machine: string, environment: No
 }
 
 t.test(
-  'scaling.md: hosts of one database, also where that has several addresses',
+  'scaling.md: hosts on one database, also with several addresses',
   { skip: skipPostgres },
   async (t) => {
     const { directory, root, run } = await testApplication(t)

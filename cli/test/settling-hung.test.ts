@@ -4,12 +4,12 @@ import t from 'tap'
 import { started, withLateModules } from './late-modules.ts'
 
 t.test(
-  'code that never returns ends the host, which then starts with what was installed before',
+  'a module that blocks the event loop ends the host, which then starts with the previous modules',
   async (t) => {
     const application = await withLateModules(t)
     const { root, directory, run } = application
     const host = await started(t, application)
-    const reason = /hello has held the event loop for 30 s, at index\.js:\d+/
+    const reason = /hello has blocked the event loop for 30 s, at index\.js:\d+/
     t.match(await run('module-install', join(root, 'hangs.tgz'), '--settle', '10'), {
       exitCode: 5,
       json: { error: { code: 'taken-back', message: reason } },

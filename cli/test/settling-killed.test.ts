@@ -7,7 +7,7 @@ import { killBefore } from './kill-before.ts'
 import { started, until, withLateModules } from './late-modules.ts'
 import { runApp } from './run-app.ts'
 
-t.test('kill -9 of the host while it takes a change back: before or after, on record once', async (t) => {
+t.test('after kill -9 during a revert, the state is old or new, and recorded once', async (t) => {
   const application = await withLateModules(t)
   const { root } = application
   let [before, after] = [0, 0]

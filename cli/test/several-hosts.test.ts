@@ -6,7 +6,7 @@ import { get, runningHost } from './running-host.ts'
 import { sampleFolder } from './sample-module.ts'
 import { skipPostgres, usePostgres } from './test-on-engines.ts'
 
-t.test('hosts of one database tell when they serve something else', { skip: skipPostgres }, async (t) => {
+t.test('hosts on one database report different modules', { skip: skipPostgres }, async (t) => {
   const one = await testApplication(t)
   await usePostgres(t, one.directory)
   const copy = join(one.root, 'copy')
@@ -39,7 +39,7 @@ t.test('hosts of one database tell when they serve something else', { skip: skip
   t.match((await get(hosts[0], '/hello')).body, { version: '1.0.0' })
 })
 
-t.test('a second host in the folder is refused, and disturbs nothing', { skip: skipPostgres }, async (t) => {
+t.test('a second host in the folder is refused and changes nothing', { skip: skipPostgres }, async (t) => {
   const { directory, run } = await testApplication(t)
   await usePostgres(t, directory)
   const { url } = await runningHost(t, directory)

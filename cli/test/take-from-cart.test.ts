@@ -36,7 +36,7 @@ async function shop(t: Test, directory: string, token: string) {
 }
 
 testOnEngines(
-  'purchases take from the cart while it serves, in whatever order both came',
+  'purchases take from the cart, whichever module was installed first',
   async (t, application) => {
     const { directory, run } = application
     const { fill, purchase, inCart } = await shop(t, directory, (await run('token', 'ann')).json.token)
@@ -66,7 +66,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('the cart is upgraded while purchases take from it, and none fails', async (t, application) => {
+testOnEngines('the cart can be upgraded during purchases, and none fails', async (t, application) => {
   const { directory, root, run } = application
   t.match(await run('module-install', 'api-cart', 'api-purchase'), { exitCode: 0 })
   const { fill, purchase, inCart } = await shop(t, directory, (await run('token', 'ann')).json.token)

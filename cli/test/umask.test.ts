@@ -19,7 +19,7 @@ async function modesBelow(root: string): Promise<Map<string, number>> {
   return new Map(modes.flatMap(([path, mode]) => (mode === undefined ? [] : [[path, mode & 0o777]])))
 }
 
-t.test('under umask 000 nothing is for others to write, and what is private is private', async (t) => {
+t.test('under umask 000 others can write nothing, and private files stay private', async (t) => {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'mortise-umask-')))
   const umask = process.umask(0o000)
   t.teardown(async () => {

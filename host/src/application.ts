@@ -1,13 +1,11 @@
-import { unwatchFile, watch, watchFile } from 'node:fs'
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
-import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AddressList } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { createTokenVerifier } from './callers/tokens.ts'
+import { createTokenVerifier } from './callers/token-verifier.ts'
 import { type Config, readConfig, tokenIssuers } from './config/config.ts'
 import { drainSecondsOf, stoppingMessage } from './config/drain-seconds.ts'
 import { assertOwnSecret, readIdentity, remember } from './config/identity.ts'
@@ -31,24 +29,25 @@ import { HostHeartbeats } from './generations/host-heartbeats.ts'
 import { InstalledModules } from './generations/installed-modules.ts'
 import type { ServingHost } from './generations/serving-host.ts'
 import type { LiveChange } from './generations/settling.ts'
-import type { Admission } from './http/admission.ts'
+import { watchLockFile } from './generations/watch-lock-file.ts'
 import { connectionLimit } from './http/connection-limit.ts'
 import type { Connections } from './http/http-connections.ts'
 import { ConcurrencyLimit } from './http/limits/concurrency-limit.ts'
-import { RateLimits } from './http/limits/rate-limits.ts'
 import { SharedCounts } from './http/limits/shared-counts.ts'
+import { RateLimits } from './http/limits/window-counter.ts'
 import { logDropped, logRefusedAddresses } from './http/log-dropped.ts'
 import { hostProblems } from './http/problems.ts'
+import type { Admission } from './http/server.ts'
 import { createServer } from './http/server.ts'
 import type { StalledResponses } from './http/stalled-responses.ts'
 import { guardProcess } from './modules/guard-process.ts'
 import { loadedPackages } from './modules/load-plugin.ts'
-import { lockFilePath, storeDirectory } from './modules/lock-file.ts'
+import { storeDirectory } from './modules/lock-file.ts'
 import { connectionMetrics } from './telemetry/connection-metrics.ts'
 import { logRefusals } from './telemetry/log-refusals.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { MetricFamily } from './telemetry/metric-family.ts'
-import { Metrics } from './telemetry/metrics.ts'
+import { Metrics } from './telemetry/observe-requests.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 import { ProcessMetrics } from './telemetry/process-metrics.ts'
 import { settlesWithin } from './telemetry/settles-within.ts'
@@ -56,48 +55,25 @@ import type { Tracing } from './telemetry/tracing.ts'
 
 /** How long requests in progress may take after a stop, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000
-/**
- * How long after a change of the lock file on disk the host adopts it, in milliseconds; a command
- * asks for it sooner.
- */
-const WATCH_DELAY = 500
-/**
- * How often the lock file is polled, in milliseconds: a shared folder does not report changes from
- * other machines.
- */
-const LOOK_INTERVAL = 5_000
-/**
- * How long idle connections stay open when a process leaves, in milliseconds: longer than their
- * usual limit.
- */
+/** How long idle connections of a leaving process stay open, in milliseconds. */
 const LEAVE_TIMEOUT = 15_000
 /** The same after a drain, in milliseconds: requests just sent still get a response. */
 const LAST_REQUESTS = 1_000
 
-/**
- * Length of the accept queue. Node's own 511 drops connections of a crowd, which retry a second
- * later.
- */
+/** The accept queue. Node's own 511 drops connections of a crowd, which retry a second later. */
 const BACKLOG = 4_096
-/**
- * The size of the write-ahead log, in bytes, from which on the host is not ready if checkpoints
- * fail.
- */
+/** If checkpoints fail, the host is ready up to this size of the write-ahead log, in bytes. */
 const WAL_LIMIT = 64 * 1024 * 1024
 
-const MOVED = 'its data have moved to another database, and it waits for its restart'
+const MOVED = 'the data have moved to another database: restart the host'
 
 export interface ApplicationOptions {
-  /** The application folder. */
   readonly directory: string
   /** Overrides the configured port; 0 means any free one. */
   readonly port?: number | undefined
   readonly host?: string | undefined
   readonly environment?: Environment | undefined
-  /**
-   * The process belongs to the application alone. Then modules cannot end it, and `closed` rejects
-   * for an uncaught error.
-   */
+  /** Modules cannot end the process, and `closed` rejects for an uncaught error. */
   readonly ownsProcess?: boolean
   /** The process is a worker: its parent has the control socket and calls `answer`. */
   readonly isWorker?: boolean
@@ -105,42 +81,37 @@ export interface ApplicationOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Counters and reporters that outlive generations. */
-interface Outliving {
+/** What outlives generations. */
+interface Parts {
+  readonly config: Config
+  readonly log: FastifyBaseLogger
+  readonly storage: Storage
+  readonly installed: InstalledModules
   readonly metrics: Metrics
   readonly limits: RateLimits | undefined
   readonly shares: ConcurrencyLimit
   readonly tracing: Tracing | undefined
   readonly events: EventLog
+  readonly watch: ChangeWatch
+  readonly closed: PromiseWithResolvers<void>
 }
 
-/**
- * A running application: one process with one HTTP server, one database, one control socket, and
- * the modules of modules.lock.json. All but the modules live as long as the process.
- */
+/** A running application. All but its modules live as long as the process. */
 export class Application {
   readonly installed: InstalledModules
-  readonly #config: Config
-  readonly #log: FastifyBaseLogger
-  readonly #storage: Storage
+  readonly #parts: Parts
   readonly #server: Server
   readonly #admission: Admission
   readonly #connections: Connections
   readonly #stalled: StalledResponses
-  readonly #metrics: Metrics
-  readonly #limits: RateLimits | undefined
   readonly #sharedCounts: SharedCounts | undefined
-  readonly #tracing: Tracing | undefined
-  readonly #events: EventLog
   readonly #process = new ProcessMetrics()
-  readonly #closed: PromiseWithResolvers<void>
   readonly #abandoned = new AbortController()
   readonly #drained = new AbortController()
   readonly #control: FastifyInstance
   readonly #hold: WritePause
   readonly #stopTelling: () => void
-  readonly #rollCall: HostHeartbeats | undefined
-  readonly #watch: ChangeWatch
+  readonly #heartbeats: HostHeartbeats | undefined
   /** The number of silent processes in the parent's last message. */
   silentWorkers = 0
   #url = ''
@@ -148,25 +119,10 @@ export class Application {
   #stopping: Promise<void> | undefined
   #failure: Error | undefined
 
-  private constructor(
-    config: Config,
-    log: FastifyBaseLogger,
-    storage: Storage,
-    installed: InstalledModules,
-    { metrics, limits, shares, tracing, events }: Outliving,
-    closed: PromiseWithResolvers<void>,
-    watch: ChangeWatch,
-  ) {
-    this.#watch = watch
-    this.#config = config
-    this.#log = log
-    this.#storage = storage
-    this.installed = installed
-    this.#metrics = metrics
-    this.#limits = limits
-    this.#tracing = tracing
-    this.#events = events
-    this.#closed = closed
+  private constructor(parts: Parts) {
+    this.#parts = parts
+    this.installed = parts.installed
+    const { config, log, storage, installed, limits, shares } = parts
     const { server, admission, connections, stalled } = createServer({
       maxConnections: connectionLimit(config.server.maxConnections, log),
       shares,
@@ -182,13 +138,13 @@ export class Application {
     this.#connections = connections
     this.#stalled = stalled
     if (storage.engine === 'postgres') {
-      this.#rollCall = new HostHeartbeats(storage, () => this.#self(), log)
+      this.#heartbeats = new HostHeartbeats(storage, () => this.#self(), log)
       if (limits !== undefined) this.#sharedCounts = new SharedCounts(storage, limits, log)
     }
     this.#hold = new WritePause(storage, config)
     const stops = [
-      logRefusals(this, log, 'writes', 'reads go on'),
-      logRefusals(admission, log, 'requests', 'those before them are answered'),
+      logRefusals(this, log, 'writes', 'reads continue'),
+      logRefusals(admission, log, 'requests', 'earlier requests continue'),
       logRefusals(storage.outage, log, 'reads and writes', 'the host is not ready'),
     ]
     this.#stopTelling = () => {
@@ -220,7 +176,7 @@ export class Application {
     const config = await readConfig(directory, environment)
     if (!isWorker) await assertNoHost(directory)
     const logger = createLogger(config.log)
-    for (const name of config.unknownVariables) logger.warn(`${name} is no setting and has no effect`)
+    for (const name of config.unknownVariables) logger.warn(`${name} is not a setting and has no effect`)
     const closed = Promise.withResolvers<void>()
     const limits = config.rateLimit.max === 0 ? undefined : new RateLimits(config.rateLimit)
     const shares = new ConcurrencyLimit(config.server.maxConnectionsPerAddress)
@@ -230,7 +186,7 @@ export class Application {
     const storage = await openApplicationStorage(config, {
       onFatal: (error) => (application === undefined ? closed.reject(error) : application.#fail(error)),
       onCheckpoint: (failure) => {
-        if (failure === undefined) logger.info('the write-ahead log is written back into the database again')
+        if (failure === undefined) logger.info('checkpoints of the write-ahead log succeed again')
         else logger.error(failure, walMessage(config.databaseFile ?? ''))
       },
       observer: metrics,
@@ -242,10 +198,10 @@ export class Application {
     const watch = new ChangeWatch({
       directory,
       log: logger,
-      expel: async () => installed?.expel(),
+      removeFailing: async () => installed?.removeFailing(),
       async serve(lock, change) {
-        await installed?.serveFormer(lock, change)
-        if (application !== undefined) await application.#rollCall?.call()
+        await installed?.servePrevious(lock, change)
+        if (application !== undefined) await application.#heartbeats?.beat()
         await importPendingRecords(directory, storage)
       },
     })
@@ -254,12 +210,11 @@ export class Application {
           onTrouble: (folder) => {
             const reason = guard?.troubles.get(folder) ?? ''
             watch
-              .leaveTrouble(folder, reason)
-              .catch((error) => logger.error(error, 'a module could not be taken out of service'))
+              .handleFailure(folder, reason)
+              .catch((error) => logger.error(error, 'a failing module still serves: it cannot be removed'))
           },
           onUncaught: closed.reject,
-          onUnhandled: (reason) =>
-            logger.error({ err: reason }, 'a promise was rejected, and nobody noticed'),
+          onUnhandled: (reason) => logger.error({ err: reason }, 'unhandled rejection'),
         })
       : undefined
     closed.promise.catch(() => {}).finally(() => guard?.release())
@@ -271,13 +226,13 @@ export class Application {
         if (application?.hasMoved) return MOVED
         if (storage.trouble) return 'the database cannot be reached'
         if (storage.wal?.failure && storage.wal.bytes > WAL_LIMIT)
-          return 'the write-ahead log cannot be written back into the database, and is larger than 64 MiB'
+          return 'checkpoints fail, and the write-ahead log is larger than 64 MiB'
         const missing = withUnknownRoutes(installed?.modules ?? [])
         return missing.length > 0 ? `packages are missing in the store: ${missing.join(', ')}` : undefined
       }
       const tokens = createTokenVerifier({ issuers: tokenIssuers(config), log: logger })
       const silentWorkers = () => application?.silentWorkers ?? 0
-      const hostsDiffer = () => application !== undefined && application.#rollCall?.hostsDiffer === true
+      const hostsDiffer = () => application !== undefined && application.#heartbeats?.hostsDiffer === true
       const figures = {
         requests: metrics.requests,
         read: async () => (isWorker ? metricsOfAll(directory) : (application?.metrics() ?? [])),
@@ -301,10 +256,10 @@ export class Application {
       }
       installed = await InstalledModules.start(parts, guard?.troubles)
       await remember(config, storage)
-      await installed.expel()
+      await installed.removeFailing()
       events.wake()
-      const outliving = { metrics, limits, shares, tracing, events }
-      application = new Application(config, logger, storage, installed, outliving, closed, watch)
+      const outliving = { metrics, limits, shares, tracing, events, watch, closed }
+      application = new Application({ config, log: logger, storage, installed, ...outliving })
       signal?.throwIfAborted()
       await application.#listen(port ?? config.server.port, host ?? config.server.host)
       if (!isWorker) await openControlSocket(application.#control, directory)
@@ -313,9 +268,9 @@ export class Application {
       // After the control socket opens: a later record's author finds the socket and asks for the
       // import.
       await importPendingRecords(directory, storage).catch((error) =>
-        logger.warn(error, 'what commands have left for the audit trail could not be taken in; it is kept'),
+        logger.warn(error, 'audit records of commands cannot be imported; they stay in .app'),
       )
-      await application.#rollCall?.call()
+      await application.#heartbeats?.beat()
       return application
     } catch (error) {
       guard?.release()
@@ -330,12 +285,9 @@ export class Application {
     return this.#url
   }
 
-  /**
-   * Resolves when the application has stopped. Rejects if it must stop: with a BrokenStorageError
-   * if the disk cannot be trusted any more, or with an uncaught error. End the process then.
-   */
+  /** Rejects if it must stop: a BrokenStorageError, or an uncaught error. End the process then. */
   get closed(): Promise<void> {
-    return this.#closed.promise
+    return this.#parts.closed.promise
   }
 
   /** The configuration names another database, which a restart would use. */
@@ -345,12 +297,12 @@ export class Application {
 
   /** The reason why writes are refused now; undefined otherwise. */
   get refusal(): string | undefined {
-    return this.hasMoved ? MOVED : this.#storage.refusal
+    return this.hasMoved ? MOVED : this.#parts.storage.refusal
   }
 
   /** Writes refused for that reason. */
   get refused(): number {
-    return this.#storage.refused
+    return this.#parts.storage.refused
   }
 
   get isStopping(): boolean {
@@ -363,26 +315,25 @@ export class Application {
       pid: process.pid,
       host: hostVersion,
       url: this.url,
-      engine: this.#storage.engine,
+      engine: this.#parts.storage.engine,
       generation,
       switches,
-      loadedPackages: loadedPackages(storeDirectory(this.#config.directory)),
+      loadedPackages: loadedPackages(storeDirectory(this.#parts.config.directory)),
       modules: modules.map(({ id, version, state, ...rest }) =>
         'reason' in rest ? { id, version, state, reason: rest.reason } : { id, version, state },
       ),
     }
   }
 
-  /** The metrics of this process. */
   async metrics(): Promise<MetricFamily[]> {
     const state = this.state()
     const active = state.modules.filter((module) => module.state === 'active').map(({ id }) => id)
     return [
-      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#storage),
+      ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#parts.storage),
       ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
-      ...(await eventHandlerMetrics(this.#storage, new Set(active))),
-      ...this.#metrics.families(),
-      ...(this.#limits === undefined ? [] : [this.#limits.family()]),
+      ...(await eventHandlerMetrics(this.#parts.storage, new Set(active))),
+      ...this.#parts.metrics.families(),
+      ...(this.#parts.limits === undefined ? [] : [this.#parts.limits.family()]),
       ...this.#process.families(),
     ]
   }
@@ -397,25 +348,24 @@ export class Application {
   #controlled(): RunningApplication {
     const self = () => this.#self()
     return {
-      config: this.#config,
-      storage: this.#storage,
+      config: this.#parts.config,
+      storage: this.#parts.storage,
       installed: this.installed,
       hosts: {
         get self() {
           return self()
         },
-        others: async () => (await this.#rollCall?.others()) ?? [],
+        others: async () => (await this.#heartbeats?.others()) ?? [],
       },
       hold: this.#hold,
       state: () => this.state(),
       metrics: () => this.metrics(),
       settle: (generation, milliseconds) =>
-        this.#watch.settle(generation, milliseconds, this.installed.generation),
-      tellHosts: async () => await this.#rollCall?.call(),
+        this.#parts.watch.settle(generation, milliseconds, this.installed.generation),
+      tellHosts: async () => await this.#heartbeats?.beat(),
     }
   }
 
-  /** The response of the control socket. */
   async answer({ method, path, body }: ControlRequest): Promise<ControlResponse> {
     const { statusCode, payload } = await this.#control.inject({
       method,
@@ -425,10 +375,7 @@ export class Application {
     return { status: statusCode, body: JSON.parse(payload) }
   }
 
-  /**
-   * Leaves the port to other processes. Like `close`, but it does not cut idle connections while a
-   * request may be on its way: a connection ends after its next response, or at the idle limit.
-   */
+  /** Like `close`, without cutting idle connections while a request may be on its way. */
   async leave(): Promise<void> {
     await this.#hangUp(LEAVE_TIMEOUT)
     await this.close()
@@ -440,14 +387,11 @@ export class Application {
    * decides.
    * @param why for the log, for example the signal
    */
-  stop(why: string, drainSeconds = drainSecondsOf(this.#config)): Promise<void> {
+  stop(why: string, drainSeconds = drainSecondsOf(this.#parts.config)): Promise<void> {
     return this.#finish(() => this.#drain(why, drainSeconds))
   }
 
-  /**
-   * Stops accepting, finishes requests in progress (10 s at most), closes the database. Ends a
-   * drain.
-   */
+  /** Finishes requests in progress (10 s at most) and closes the database. Ends a drain. */
   close(): Promise<void> {
     this.#drained.abort()
     return this.#finish(async () => void (await this.#end()))
@@ -465,17 +409,17 @@ export class Application {
     if (this.#stopping === undefined) {
       this.#stopping = end()
       this.#stopping.then(
-        () => (this.#failure === undefined ? this.#closed.resolve() : this.#closed.reject(this.#failure)),
-        this.#closed.reject,
+        () =>
+          this.#failure === undefined
+            ? this.#parts.closed.resolve()
+            : this.#parts.closed.reject(this.#failure),
+        this.#parts.closed.reject,
       )
     }
     return this.#stopping
   }
 
-  /**
-   * Stops because the database cannot be trusted any more. Requests in progress get a moment for
-   * their response.
-   */
+  /** The database cannot be trusted any more. Requests in progress get a moment to respond. */
   #fail(error: Error): void {
     this.#failure = error
     this.#drained.abort()
@@ -492,57 +436,39 @@ export class Application {
     await listening
     this.#server.off('error', reject)
     const { address, family, port: taken } = this.#server.address() as AddressInfo
-    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${this.#config.basePath}`
+    this.#url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${this.#parts.config.basePath}`
   }
 
-  /**
-   * Adopts a lock file that changes without a command, for example by `git pull`. A lock with
-   * migrations is left to a command, which takes a snapshot first.
-   */
+  /** A lock with migrations is left to a command, which takes a snapshot first. */
   #watchLock(): void {
-    const { directory } = this.#config
-    const name = basename(lockFilePath(directory))
-    let timer: NodeJS.Timeout | undefined
-    const takeUp = () => {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
-        if (this.isStopping) return
-        this.installed.activate({ probed: false }).then(
-          () => this.#rollCall?.call(),
-          (error) =>
-            this.#log.error(error, `the changed ${name} was not taken up; the former modules go on serving`),
+    const { config, log } = this.#parts
+    watchLockFile(config.directory, this.#abandoned.signal, async () => {
+      if (this.isStopping) return
+      try {
+        await this.installed.activate({ probed: false })
+        await this.#heartbeats?.beat()
+      } catch (error) {
+        log.error(
+          error,
+          'the changed modules.lock.json cannot be activated; the previous modules continue to serve',
         )
-      }, WATCH_DELAY).unref()
-    }
-    const { signal } = this.#abandoned
-    try {
-      const watcher = watch(directory, { persistent: false, signal }, (_event, file) => {
-        if (file === name) takeUp()
-      })
-      watcher.on('error', () => {})
-    } catch {
-      // The system has no more watches (EMFILE, ENOSPC): polls the file instead.
-    }
-    watchFile(lockFilePath(directory), { persistent: false, interval: LOOK_INTERVAL }, takeUp)
-    signal.addEventListener('abort', () => unwatchFile(lockFilePath(directory), takeUp))
+      }
+    })
   }
 
   async #drain(why: string, drainSeconds: number): Promise<void> {
     const { finished: before } = this.installed
-    this.#log.info({ signal: why, drainSeconds }, stoppingMessage(why, drainSeconds))
+    this.#parts.log.info({ signal: why, drainSeconds }, stoppingMessage(why, drainSeconds))
     if (drainSeconds > 0) {
       await pause(drainSeconds * 1000, undefined, { signal: this.#drained.signal }).catch(() => {})
       if (!this.#drained.signal.aborted) await this.#hangUp(LAST_REQUESTS)
     }
     const cut = await this.#end()
     const finished = this.installed.finished - before
-    this.#log.info({ finished, cut }, `stopped: ${finished} requests were finished, ${cut} were cut off`)
+    this.#parts.log.info({ finished, cut }, `stopped: ${finished} requests finished, ${cut} cut off`)
   }
 
-  /**
-   * Stops accepting. Each connection ends after its next response; idle ones stay open for up to
-   * `timeout` milliseconds.
-   */
+  /** Each connection ends after its next response; idle ones after `timeout` milliseconds. */
   async #hangUp(timeout: number): Promise<void> {
     const { promise: emptied, resolve } = Promise.withResolvers<void>()
     // http's own `close` would close idle connections.
@@ -556,14 +482,14 @@ export class Application {
     try {
       return await this.#endServing()
     } finally {
-      await this.#storage.close()
+      await this.#parts.storage.close()
     }
   }
 
   async #endServing(): Promise<number> {
     this.#abandoned.abort()
     this.#stopTelling()
-    this.#watch.end()
+    this.#parts.watch.end()
     this.#process.stop()
     this.#server.close()
     this.#admission.open()
@@ -572,21 +498,21 @@ export class Application {
     const cut = this.#cut + this.installed.inFlight
     this.#server.closeAllConnections()
     await Promise.all([
-      this.#rollCall?.stop(),
+      this.#heartbeats?.stop(),
       this.#sharedCounts?.stop(),
-      this.#events.close(),
-      this.#tracing?.close(),
+      this.#parts.events.close(),
+      this.#parts.tracing?.close(),
     ])
     return cut
   }
 }
 
 const walMessage = (file: string) =>
-  `the write-ahead log cannot be written back into ${file}. What was acknowledged is safe in ${file}-wal, which grows, and the next start finds it there. Check the disk`
+  `checkpoints fail: the write-ahead log cannot be copied into ${file}. Acknowledged writes are safe in ${file}-wal, which grows until this ends. Check the disk`
 
 /** The metrics of all processes of the application in `directory`, collected by their parent. */
 async function metricsOfAll(directory: string): Promise<readonly MetricFamily[]> {
   const families = await callRunningHost(directory, 'metrics')
   if (families !== undefined) return families
-  throw hostProblems.create('not-ready', 'The parent of the processes that serve cannot be asked just now.')
+  throw hostProblems.create('not-ready', 'The parent process does not answer: try again.')
 }

@@ -45,7 +45,7 @@ export {
 export { Application } from './application.ts'
 export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
-export { createTokenVerifier } from './callers/tokens.ts'
+export { createTokenVerifier } from './callers/token-verifier.ts'
 export { nearest } from './config/closest-names.ts'
 export {
   assertHostSettings,
@@ -76,7 +76,7 @@ export {
 } from './config/identity.ts'
 export { NewerHostError } from './config/newer-host-error.ts'
 export { ConfigError, checkSettings, overrideFromEnvironment, variableOf } from './config/settings.ts'
-export { inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
+export { inLockedFolder, inTemporaryFolder, temporaryPrefix } from './config/temporary-folder.ts'
 export { hostVersion, isInHostRange } from './config/version.ts'
 export { withoutDefaulted } from './config/without-defaulted.ts'
 export type { ApplicationState } from './control/application-state.ts'
@@ -87,19 +87,18 @@ export { HostEndedError, HostRefusedError, HostSilentError } from './control/hos
 export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
 export { reportingWaits } from './control/response-deadline.ts'
-export { runAlone } from './control/run-alone.ts'
+export { runWithoutHost } from './control/run-without-host.ts'
 export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
 export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
-export { EventLog } from './events/event-log.ts'
+export { EventLog, openStorage } from './events/event-log.ts'
 export type {
   ChosenEvent,
   FailedChoice,
   FailedEvent,
 } from './events/failed-event-queries.ts'
-export { openStorage } from './events/open-storage.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export { createHost } from './generations/create-host.ts'
 export {
@@ -121,9 +120,9 @@ export { loadPlugin } from './modules/load-plugin.ts'
 export {
   differenceOf,
   emptyLockFile,
-  Lock,
   LockedModule,
   LockedPackage,
+  LockFile,
   LockFileError,
   lockedPackages,
   lockFilePath,

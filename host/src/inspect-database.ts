@@ -6,7 +6,7 @@ import {
   type MigrationSet,
 } from '@mortise/storage'
 import { type DatabaseId, findDatabaseId } from './config/database-id.ts'
-import { deadLetters, hasFailedEventTable } from './events/dead-reactions.ts'
+import { countDeadLetters, hasFailedEventTable } from './events/dead-letters.ts'
 
 /** The host's part of an inspection. */
 interface Own {
@@ -17,17 +17,14 @@ interface Own {
 
 export type DatabaseInspection = Omit<Inspection, 'own'> & Own
 
-/**
- * See `inspectDatabase` of `@mortise/storage`. For a damaged file the id and the dead letters stay
- * unknown.
- */
+/** For a damaged file the id and the dead letters stay unknown. */
 export async function inspectDatabase(
   place: DatabaseAddress,
   sets: readonly MigrationSet[],
 ): Promise<DatabaseInspection | undefined> {
   const found = await inspect<Own>(place, sets, function* (ledger) {
     const databaseId = yield* findDatabaseId(ledger)
-    return { databaseId, dead: hasFailedEventTable(ledger) ? yield* many(deadLetters) : [] }
+    return { databaseId, dead: hasFailedEventTable(ledger) ? yield* many(countDeadLetters) : [] }
   })
   return found && { databaseId: null, dead: [], ...found, ...found.own }
 }

@@ -81,20 +81,23 @@ t.test(
   },
 )
 
-t.test('a change that cannot be activated is refused with its reason, and what served goes on', async (t) => {
-  const directory = await applicationFolder(t)
-  await install(t, directory, oneRoute('note', 'old'))
-  const application = await start(t, directory)
-  const broken: FixtureModule = {
-    version: '2.0.0',
-    manifest: { id: 'note', routes: ['GET /note'] },
-    files: { 'index.js': 'throw new Error("no luck")' },
-  }
-  await install(t, directory, broken)
-  await t.rejects(activate(directory), { status: 409, message: /note: .*no luck/ })
-  t.match(await ask(application, '/note'), { status: 200, body: { answer: 'old' } })
-  t.equal(application.state().generation, 1)
-})
+t.test(
+  'a change that fails to activate is refused with a reason, and the previous modules continue',
+  async (t) => {
+    const directory = await applicationFolder(t)
+    await install(t, directory, oneRoute('note', 'old'))
+    const application = await start(t, directory)
+    const broken: FixtureModule = {
+      version: '2.0.0',
+      manifest: { id: 'note', routes: ['GET /note'] },
+      files: { 'index.js': 'throw new Error("no luck")' },
+    }
+    await install(t, directory, broken)
+    await t.rejects(activate(directory), { status: 409, message: /note: .*no luck/ })
+    t.match(await ask(application, '/note'), { status: 200, body: { answer: 'old' } })
+    t.equal(application.state().generation, 1)
+  },
+)
 
 t.test(
   'at boot a module that cannot be activated answers 503 under its routes, and all others serve',
@@ -131,7 +134,7 @@ t.test(
   },
 )
 
-t.test('files in the store that have changed since their installation are not run', async (t) => {
+t.test('a package that changed in the store does not run', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, oneRoute('note', 'mine'))
   const locked = (await readLockFile(directory)).modules.note
@@ -139,10 +142,10 @@ t.test('files in the store that have changed since their installation are not ru
   await writeFile(join(storedModule(directory, locked as never), 'index.js'), 'process.exit(1)')
   const application = await start(t, directory)
   t.match(await ask(application, '/note'), { status: 503 })
-  t.match(application.state().modules[0]?.reason, /not what was installed/)
+  t.match(application.state().modules[0]?.reason, /have changed since the installation/)
 })
 
-t.test('a lock that changes without a word is taken up, after a probe', async (t) => {
+t.test('a changed lock file is activated after a probe', async (t) => {
   const directory = await applicationFolder(t)
   const application = await start(t, directory)
   await install(t, directory, oneRoute('note', 'from git'))
@@ -150,7 +153,7 @@ t.test('a lock that changes without a word is taken up, after a probe', async (t
   t.equal(application.state().generation, 1)
 })
 
-t.test('a lock that changes without a word and brings migrations is left to a command', async (t) => {
+t.test('a changed lock file with new migrations waits for a command', async (t) => {
   const directory = await applicationFolder(t)
   const application = await start(t, directory)
   await install(t, directory, counter('tally'))
@@ -167,7 +170,7 @@ t.test('a lock that changes without a word and brings migrations is left to a co
   )
 })
 
-t.test('while a module is missing in the store its routes, which nobody knows, answer 503', async (t) => {
+t.test('while a package is missing in the store, unknown paths answer 503', async (t) => {
   const directory = await applicationFolder(t, { basePath: '/api' })
   await install(t, directory, oneRoute('note', 'here'), oneRoute('other', 'here'))
   const { note } = (await readLockFile(directory)).modules
@@ -191,7 +194,7 @@ t.test('while a module is missing in the store its routes, which nobody knows, a
   t.equal((await ask(application, '/anything')).status, 404)
 })
 
-t.test('a module that is installed gets the settings of its moment, not those of the start', async (t) => {
+t.test('a new module gets the current settings, not those of the start', async (t) => {
   const directory = await applicationFolder(t)
   const application = await start(t, directory)
   const config = JSON.parse(await readFile(configFile(directory), 'utf8'))
@@ -252,7 +255,7 @@ t.test(
   },
 )
 
-t.test('a module that had failed at the start holds no other change up', async (t) => {
+t.test('a module that failed at the start blocks no other change', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, {
     manifest: { id: 'broken', routes: ['GET /broken'] },
@@ -272,7 +275,7 @@ t.test('a second host of one application is refused', async (t) => {
   t.equal((await ask(application, '/health/live')).status, 200)
 })
 
-t.test('a port that is taken is an error, and nothing stays open', async (t) => {
+t.test('a port in use is an error, and nothing stays open', async (t) => {
   const first = await start(t, await applicationFolder(t))
   const directory = await applicationFolder(t)
   const { port } = new URL(first.url)
@@ -297,7 +300,7 @@ t.test(
   },
 )
 
-t.test('stopping finishes what is in flight, takes nothing new, and resolves closed', async (t) => {
+t.test('stop() finishes requests in progress, accepts no new ones, and resolves closed', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, {
     manifest: { id: 'slow', routes: ['GET /slow'] },
@@ -364,7 +367,7 @@ t.test('a drain: not ready, but requests are taken, a change too; `close` ends i
   await application.closed
 })
 
-t.test('a cut ends what is in flight, and the application', async (t) => {
+t.test('cut() ends requests in progress and the application', async (t) => {
   const { application, slow } = await slowApplication(t)
   const stopped = application.stop('SIGINT', 3600)
   const failed = t.rejects(slow)
@@ -372,7 +375,7 @@ t.test('a cut ends what is in flight, and the application', async (t) => {
   await Promise.all([failed, stopped, application.closed])
 })
 
-t.test('a start that is aborted leaves nothing open', async (t) => {
+t.test('an aborted start leaves nothing open', async (t) => {
   const directory = await applicationFolder(t)
   const abort = new AbortController()
   const started = Application.start({ directory, environment: {}, signal: abort.signal })

@@ -7,8 +7,8 @@ import t from 'tap'
 import { GUEST_LIFETIME } from '../src/callers/guests.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { checkSettings, variableOf } from '../src/config/settings.ts'
-import { MAX_DATA } from '../src/events/emission.ts'
-import { MOST_KEYS } from '../src/http/limits/rate-limits.ts'
+import { MAX_DATA } from '../src/events/event-log.ts'
+import { MOST_KEYS } from '../src/http/limits/window-counter.ts'
 import { RESPONSE_LIFETIME } from '../src/requests/idempotency-records.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -72,9 +72,9 @@ t.test('configuration.md shows settings that are accepted', async (t) => {
   for (const [, block] of blocks) checkSettings(JSON.parse(block as string), configSchema)
 })
 
-t.test('writing-a-module.md has every key of the manifest, and no other', async (t) => {
-  const section = (await read('docs/writing-a-module.md'))
-    .split(/^### /m)
+t.test('the README of the SDK has every key of the manifest, and no other', async (t) => {
+  const section = (await read('packages/module-sdk/README.md'))
+    .split(/^## /m)
     .find((text) => text.startsWith('Manifest'))
   const documented = rowsOf(section ?? '').slice(1)
   t.same(

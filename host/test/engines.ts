@@ -1,5 +1,5 @@
 import * as storage from '../../packages/storage/test/engines.ts'
-import { outbox } from '../src/events/open-storage.ts'
+import { outbox } from '../src/events/event-log.ts'
 
 export type Open = storage.Open
 

@@ -36,7 +36,7 @@ function failStatements(t: Test, source: RegExp, isFailing = () => true): void {
   }
 }
 
-t.test('a COMMIT that fails is an unknown outcome for all that shared it, and ends the host', async (t) => {
+t.test('a failed COMMIT is an unknown outcome for its whole group, and ends the host', async (t) => {
   const { host, closed } = await running(t)
   failStatements(t, /^COMMIT$/)
   const answers = await Promise.all(
@@ -57,7 +57,7 @@ t.test('a COMMIT that fails is an unknown outcome for all that shared it, and en
   t.match(await closed, { kind: 'unknown-outcome', message: /the disk is gone/ })
 })
 
-t.test('a host whose stop meets a failing disk comes to an end, and says where the data are', async (t) => {
+t.test('a host stops in spite of a failing disk, and says where the data are', async (t) => {
   const { host, closed } = await running(t)
   await fetch(`${host.url}/guest`, { method: 'POST' })
   const { pragma } = SqliteDatabase.prototype
@@ -70,7 +70,7 @@ t.test('a host whose stop meets a failing disk comes to an end, and says where t
   t.equal(await closed, undefined)
 })
 
-t.test('what fails while a host stops ends it with that', async (t) => {
+t.test('a failure during the stop is the result of the stop', async (t) => {
   const { host, closed } = await running(t)
   const { close } = host.installed
   const failure = new Error('a module does not close')
@@ -84,7 +84,7 @@ t.test('what fails while a host stops ends it with that', async (t) => {
   t.equal(await closed, failure)
 })
 
-t.test('while the log cannot be written back, a host is ready until that is large', async (t) => {
+t.test('a host with failing checkpoints is ready until the log is large', async (t) => {
   const { host, directory } = await running(t)
   const log = join(directory, 'data', 'app.db-wal')
   let isFailing = false
@@ -97,7 +97,7 @@ t.test('while the log cannot be written back, a host is ready until that is larg
   t.strictSame(await ready(), [200, undefined], 'another process may read it for long')
   isFailing = true
   await fetch(`${host.url}/guest`, { method: 'POST' })
-  t.match(await ready(), [503, /write-ahead log cannot be written back/])
+  t.match(await ready(), [503, /checkpoints fail/])
   t.match(await (await fetch(`${host.url}/metrics`)).text(), /^mortise_wal_bytes 68157440$/m)
   await truncate(log, 63 * 1024 * 1024)
   t.strictSame(await ready(), [200, undefined])

@@ -33,10 +33,7 @@ import { lostConfig, noPlaceForApplication } from '../failures/index.ts'
 
 const schemaPath = '.app/app.config.schema.json'
 
-/**
- * Creates the missing parts of an application folder.
- * @returns the created paths, relative to the folder
- */
+/** @returns the created paths, relative to the folder */
 export async function completeApplication(directory: string): Promise<string[]> {
   await makeMissing(directory)
   const isLost = !existsSync(configFile(directory)) && (await readIdentity(directory))?.database
@@ -57,10 +54,7 @@ export async function completeApplication(directory: string): Promise<string[]> 
   return made.filter((path) => path !== undefined).map((path) => path.slice(directory.length + 1))
 }
 
-/**
- * Creates the lock file of an application without modules.
- * @throws {LockFileError} if something was installed here: the lock file was lost, not absent
- */
+/** @throws {LockFileError} if something was installed: the lock file was lost, not absent */
 async function makeLock(directory: string): Promise<string | undefined> {
   if (existsSync(lockFilePath(directory))) return undefined
   const stored = await readdir(storeDirectory(directory)).catch(() => [])
@@ -69,9 +63,7 @@ async function makeLock(directory: string): Promise<string | undefined> {
   return lockFilePath(directory)
 }
 
-/**
- * Allows a new database in a fresh clone. Without `.app/`, there was no earlier database to lose.
- */
+/** Allows a new database in a fresh clone: without `.app/`, there was no earlier one. */
 export async function beginInClone(directory: string): Promise<void> {
   if (!existsSync(join(directory, '.app'))) await writeIdentity(directory, newIdentity)
 }
@@ -90,13 +82,10 @@ export async function renewIdentity(directory: string, part: Partial<Identity>):
   await writeIdentity(directory, { ...newIdentity, ...(await readIdentity(directory)), ...part })
 }
 
-/**
- * The note for the user if `made` contains a new secret and the application may have had another
- * one.
- */
+/** The note about a new secret in `made`, if the application may have had another one. */
 export function newSecretNote(directory: string, made: readonly (string | undefined)[]): string | undefined {
   if (!made.includes(secretFile(directory)) || process.env.APP_SECRET) return undefined
-  return `Made a new secret, ${secretFile(directory)}: tokens that were signed with a former one no longer hold.`
+  return `Created a new secret, ${secretFile(directory)}: tokens signed with a previous secret are invalid now.`
 }
 
 /** Creates missing files that are not committed. */
@@ -114,11 +103,7 @@ export async function completeClone(directory: string): Promise<(string | undefi
   ]
 }
 
-/**
- * Writes the schema of app.config.json for editors: the host's settings and those of the installed
- * modules.
- * @returns the file, if it had to be written
- */
+/** For editors. Returns the file, if it had to be written. */
 export async function writeConfigSchema(directory: string): Promise<string | undefined> {
   const file = join(directory, schemaPath)
   const text = `${JSON.stringify(await schemaOf(directory), forWriters, 2)}\n`

@@ -18,7 +18,6 @@ export function parseConfig(text: string, file: string): Record<string, unknown>
   throw new ConfigError(`${file} must hold a JSON object`)
 }
 
-/** The value at `path`, or undefined. */
 export function valueAt(json: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => {
     const isObject = typeof at === 'object' && at !== null

@@ -7,11 +7,11 @@ import { type Node, parseTree } from 'jsonc-parser'
 export function setInJson(text: string, path: readonly string[], value: unknown): string {
   const { object, depth, member } = find(text, path)
   if (member) {
-    const former = memberValue(member)
+    const previous = memberValue(member)
     return splice(
       text,
-      former.offset,
-      endOf(former),
+      previous.offset,
+      endOf(previous),
       written(text, value, indentationAt(text, member.offset)),
     )
   }
@@ -38,10 +38,7 @@ const keyOf = ({ children }: Node): unknown => children?.[0]?.value
 const memberValue = ({ children }: Node): Node => children?.[1] as Node
 const endOf = ({ offset, length }: Node): number => offset + length
 
-/**
- * The deepest existing object on `path`, the length of the path to it, and the member at the end of
- * the path.
- */
+/** The deepest object on `path`, how far it is, and the member at the end of the path. */
 function find(text: string, path: readonly string[]) {
   let object = parseTree(text) as Node
   for (const [depth, key] of path.entries()) {
@@ -49,7 +46,7 @@ function find(text: string, path: readonly string[]) {
     const member = membersOf(object).findLast((candidate) => keyOf(candidate) === key)
     if (!member || depth === path.length - 1) return { object, depth, member }
     object = memberValue(member)
-    if (object.type !== 'object') throw new TypeError(`"${key}" is no object`)
+    if (object.type !== 'object') throw new TypeError(`"${key}" is not an object`)
   }
   throw new RangeError('the path is empty')
 }
@@ -70,7 +67,6 @@ function written(text: string, value: unknown, indentation: string): string {
   return JSON.stringify(value, null, unitOf(text)).replaceAll('\n', `\n${indentation}`)
 }
 
-/** The indentation of one level. */
 const unitOf = (text: string) => /\n([ \t]+)\S/.exec(text)?.[1] ?? '  '
 
 const indentationAt = (text: string, at: number) =>

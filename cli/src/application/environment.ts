@@ -28,10 +28,7 @@ export function resetEnvironment(): void {
 export const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !taken.has(name)))
 
-/**
- * Adds the variables of `envFile` to the environment. Variables that are already set win.
- * @throws {Failure}
- */
+/** Adds the variables of `envFile` to the environment. Variables that are already set win. */
 export async function loadOwnEnvFile(directory: string): Promise<void> {
   const name = await readEnvFileSetting(directory)
   if (name === undefined) return
@@ -45,10 +42,7 @@ export async function loadOwnEnvFile(directory: string): Promise<void> {
   }
 }
 
-/**
- * Uses the database and the secret of the running host.
- * @throws {Failure} if a variable that is set here has another value
- */
+/** @throws {Failure} if a variable that is set here has another value */
 export async function takeHostEnvironment(directory: string): Promise<void> {
   // Some commands repair a hanging host, and others can work without it.
   const host = await callRunningHost(directory, 'environment').catch(() => undefined)

@@ -14,16 +14,12 @@ export function findApplication(given: string | undefined, from: string): string
     if (holdsApplication(folder)) return folder
     if (given !== undefined || dirname(folder) === folder) break
   }
-  const where =
-    given === undefined ? `neither ${start} nor a folder above it holds` : `${start} does not hold`
+  const where = given === undefined ? `neither ${start} nor a folder above it has` : `${start} does not have`
   if (existsSync(join(start, '.app', 'identity.json'))) throw lostConfig({ directory: start })
   throw noApplication({ where })
 }
 
-/**
- * The application folder for a command. Only its owner may run commands.
- * @throws {Failure}
- */
+/** The application folder for a command. Only its owner may run commands. */
 export function ownApplication(given: string | undefined, from: string): string {
   const directory = findApplication(given, from)
   assertOwner(directory)

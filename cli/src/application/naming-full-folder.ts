@@ -2,9 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/**
- * Runs `work`. If it fails on a full or broken disk and the error names no file, adds the folder.
- */
+/** If `work` fails on a full or broken disk and the error names no file, adds the folder. */
 export async function namingFullFolder<Result>(
   directory: string,
   work: () => Promise<Result>,

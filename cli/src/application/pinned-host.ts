@@ -13,33 +13,22 @@ export interface PinnedHost {
   readonly version: string
   /** The path of its `bin.js`, which may be missing. */
   readonly program: string
-  /**
-   * The user id of its owner, if that is neither this user nor root. Looking into a folder must not
-   * run another user's code.
-   */
+  /** Its owner, if that is neither this user nor root: whose code must not run. */
   readonly stranger: number | undefined
 }
 
 /** Commands that need no existing application. */
 const withoutApplication = ['init', 'help', 'module-new', 'module-check']
 
-/** The folder of this package. */
 export const ownFolder = realpathSync(join(import.meta.dirname, '..', '..'))
 
 const calledFrom = Symbol.for('@mortise/cli: the package that was called')
 const shared = globalThis as { [calledFrom]?: string }
 
-/**
- * The folder of the called package. It differs from `ownFolder` if that package continued in this
- * one.
- */
+/** The folder of the called package, which may have continued in this one. */
 export const calledFolder = (): string => shared[calledFrom] ?? ownFolder
 
-/**
- * The host in which this call continues: the pinned one. Undefined if that is this host, or if
- * MORTISE_UNPINNED is set.
- * @param argv without the program name
- */
+/** Undefined if that is this host, or if MORTISE_UNPINNED is set. */
 export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
   if (process.env.MORTISE_UNPINNED || shared[calledFrom] !== undefined) return undefined
   const { command, directory } = readCall(argv)
@@ -58,10 +47,7 @@ export function pinnedHost(argv: readonly string[]): PinnedHost | undefined {
   }
 }
 
-/**
- * Runs the call in the pinned host.
- * @throws {Error} if the host cannot be loaded
- */
+/** @throws {Error} if the host cannot be loaded */
 export async function runPinned({ program }: PinnedHost): Promise<void> {
   shared[calledFrom] = ownFolder
   try {

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 export interface Snapshot {
   readonly generation: number
   readonly file: string
-  /** RFC 3339, UTC. */
   readonly at: string
   readonly bytes: number
 }

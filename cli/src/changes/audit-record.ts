@@ -1,12 +1,10 @@
 import { hostname, userInfo } from 'node:os'
-import type { Lock, OperatorRecord } from '@mortise/host'
+import type { LockFile, OperatorRecord } from '@mortise/host'
 import { newId } from '@mortise/module-sdk'
 import { changesBetween } from './changes-between.ts'
 
-/** The record of a change in progress, without an outcome yet. */
 export type BegunRecord = Omit<OperatorRecord, 'outcome'>
 
-/** The record of what this user does now, on this machine. */
 export function beginRecord(action: string, object: string, details: OperatorRecord['details']): BegunRecord {
   return {
     id: newId('audit'),
@@ -26,12 +24,12 @@ export function beginRecord(action: string, object: string, details: OperatorRec
  */
 export function changeRecord(
   command: string,
-  former: Lock,
-  next: Lock,
+  previous: LockFile,
+  next: LockFile,
   object?: string,
   generation = next.generation,
 ): BegunRecord {
-  const changes = changesBetween(former, next)
+  const changes = changesBetween(previous, next)
   const [action = ''] = command.split(' ')
   const ids = changes.map(({ id }) => id).join(', ')
   return beginRecord(action, object ?? (ids || 'the application'), {
@@ -41,7 +39,6 @@ export function changeRecord(
   })
 }
 
-/** The user of the command, in the form for the audit trail. */
 function operator(): string {
   return `os:${nameOf()}`
 }

@@ -1,4 +1,4 @@
-import { type Lock, lockedPackages } from '@mortise/host'
+import { type LockFile, lockedPackages } from '@mortise/host'
 
 export interface PackageChange {
   readonly id: string
@@ -7,12 +7,12 @@ export interface PackageChange {
 }
 
 /** The packages that differ between two lock files. */
-export function changesBetween(before: Lock, after: Lock): PackageChange[] {
-  const former = lockedPackages(before)
+export function changesBetween(before: LockFile, after: LockFile): PackageChange[] {
+  const previous = lockedPackages(before)
   const latter = lockedPackages(after)
-  const ids = [...new Set([...former.keys(), ...latter.keys()])]
+  const ids = [...new Set([...previous.keys(), ...latter.keys()])]
   return ids.flatMap((id) => {
-    const text = describe(id, former.get(id), latter.get(id))
+    const text = describe(id, previous.get(id), latter.get(id))
     return text === undefined ? [] : [{ id, text }]
   })
 }

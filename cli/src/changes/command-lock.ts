@@ -8,7 +8,6 @@ import { assertUsable, writtenFolders } from '../application/writable-folders.ts
 import { busy, type Failure, lockFileInUse } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
-/** How a command waits for the command lock. */
 export interface LockWait {
   /** `--wait`. Infinity: without a limit. */
   readonly seconds: number
@@ -49,9 +48,7 @@ export async function withCommandLock<Result>(
   }
 }
 
-/**
- * Whether a command is changing the application now. Returns the failure for the command that asks.
- */
+/** Whether a command is changing the application now. Returns the failure for another one. */
 export async function busyWith(directory: string): Promise<Failure | undefined> {
   if (!existsSync(lockOf(directory))) return undefined
   try {
@@ -66,9 +63,7 @@ export async function busyWith(directory: string): Promise<Failure | undefined> 
 
 /** The pause between two attempts, in milliseconds. */
 const PAUSE = 100
-/**
- * `busyWith` holds the lock for less than this, and must not make a command fail. In milliseconds.
- */
+/** `busyWith` holds the lock for less, in milliseconds, and must not make a command fail. */
 const GLANCE = 30
 
 type Taken = NonNullable<ReturnType<typeof acquireFileLock>>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   emptyLockFile,
   type Generation,
-  type Lock,
+  type LockFile,
   lockedPackages,
   readGenerations,
   readLockFile,
@@ -18,7 +18,7 @@ import { changesBetween } from './changes-between.ts'
 /**
  * The generation in force. Undefined if no command ever changed anything here, as in a fresh clone.
  */
-export async function inForce(directory: string): Promise<Generation | undefined> {
+export async function currentGeneration(directory: string): Promise<Generation | undefined> {
   const { known, unreadable } = await readGenerations(directory)
   const [last, broken] = [known.at(-1), unreadable.at(-1)]
   if (broken === undefined || broken.generation < (last?.generation ?? 0)) return last
@@ -27,31 +27,31 @@ export async function inForce(directory: string): Promise<Generation | undefined
 }
 
 /** Whether `lock` has other packages than the generation in force. */
-export const isExternalChange = (lock: Lock, present: Generation | undefined): boolean =>
+export const isExternalChange = (lock: LockFile, present: Generation | undefined): boolean =>
   !isSame(lock, present?.lock ?? emptyLockFile)
 
 /** Whether a command put the lock file in force, or no generation is recorded. */
 export async function isCurrent(directory: string): Promise<boolean> {
-  const present = await inForce(directory)
+  const present = await currentGeneration(directory)
   return present === undefined || !isExternalChange(await readLockFile(directory), present)
 }
 
-export const isSame = (one: Lock, other: Lock): boolean =>
+export const isSame = (one: LockFile, other: LockFile): boolean =>
   isDeepStrictEqual(lockedPackages(one), lockedPackages(other))
 
 /**
  * The number for a new lock file: above all numbers that were in force here, and above the lock
  * file's own.
  */
-export const nextGeneration = (lock: Lock, present: Generation | undefined): number =>
+export const nextGeneration = (lock: LockFile, present: Generation | undefined): number =>
   Math.max(lock.generation, present?.generation ?? 0) + 1
 
 /** The number for the record of an unchanged lock file. */
-export const generationOf = (lock: Lock, present: Generation | undefined): number =>
+export const generationOf = (lock: LockFile, present: Generation | undefined): number =>
   present === undefined ? lock.generation : Math.max(lock.generation, present.generation + 1)
 
 /** The changes from an external lock file, for people. */
-export function externalChanges(lock: Lock, present: Generation | undefined): string {
+export function externalChanges(lock: LockFile, present: Generation | undefined): string {
   const changes = changesBetween(present?.lock ?? emptyLockFile, lock).map(({ text }) => text)
   return changes.length > 0 ? changes.join(', ') : 'other details of the same packages'
 }
@@ -59,6 +59,6 @@ export function externalChanges(lock: Lock, present: Generation | undefined): st
 /** @throws {Failure} if modules.lock.json is an external change */
 export async function assertCurrent(directory: string): Promise<void> {
   if (await isCurrent(directory)) return
-  const [lock, present] = [await readLockFile(directory), await inForce(directory)]
+  const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
   throw lockChanged({ generation: present?.generation ?? 0, changes: externalChanges(lock, present) })
 }

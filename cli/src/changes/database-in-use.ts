@@ -5,10 +5,7 @@ import { busyWith } from './command-lock.ts'
 /** The time for a host that uses the database to identify itself, in milliseconds. */
 const FIRST_SIGN = 2_000
 
-/**
- * For a command that opens the database itself: replaces the error of a database in use with one
- * that names its user.
- */
+/** Replaces the error of a database in use with one that names its user. */
 export async function namingDatabaseUser(directory: string, error: unknown): Promise<unknown> {
   if (!(error instanceof StorageBusyError)) return error
   const state = await stateWithin(directory, FIRST_SIGN).catch((silent) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import {
   type AppliedMigration,
   isLockFile,
-  type Lock,
+  type LockFile,
   type Outcome,
   readJsonFile,
   writeDurably,
@@ -21,12 +21,12 @@ export interface Journal {
   /** For the audit trail. It stays the same if another command completes the change. */
   readonly record: BegunRecord
   /** The lock file before the change. */
-  readonly former: Lock
+  readonly former: LockFile
   /**
    * The lock file after the change. Its generation follows that of `former`, unless the change is
    * external.
    */
-  readonly next: Lock
+  readonly next: LockFile
   /** For an external `next`, which is already in modules.lock.json: the number of its record. */
   readonly outside?: number
   /** The text of app.config.json, if the change is one of settings. */
@@ -36,17 +36,13 @@ export interface Journal {
 }
 
 export const journalFile = (directory: string) => join(directory, '.app', 'journal.json')
-/** The journal of a restoration. */
 export const restorationFile = (directory: string) => join(directory, '.app', 'restore.json')
 
 export async function writeJournal(directory: string, journal: Journal): Promise<void> {
   await writeDurably(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`)
 }
 
-/**
- * The change that a killed command left.
- * @throws {UnreadableFileError}
- */
+/** @throws {UnreadableFileError} */
 export async function readJournal(directory: string): Promise<Journal | undefined> {
   return await readJsonFile(journalFile(directory), isJournal)
 }
@@ -66,10 +62,7 @@ export async function removeJournal(directory: string): Promise<void> {
   await rm(journalFile(directory), { force: true })
 }
 
-/**
- * Records a change and deletes its journal. After a kill in between, the next command writes the
- * same record again.
- */
+/** After a kill in between, the next command writes the same record again. */
 export async function closeJournal(directory: string, { record }: Journal, outcome: Outcome): Promise<void> {
   await writePendingRecord(directory, { ...record, outcome })
   await removeJournal(directory)

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import {
   emptyLockFile,
   type Generation,
-  type Lock,
+  type LockFile,
   LockFileError,
   lockFilePath,
   newestGeneration,
@@ -22,10 +22,7 @@ export async function lostLockFile({ directory, message }: LockFileError): Promi
     : lockLostRecordLeft({ problem: message, record: describe(newest) })
 }
 
-/**
- * Restores a missing or broken lock file from the newest record. Keeps a broken file in `.app/`.
- * @throws {Failure} if there is no record
- */
+/** Keeps a broken file in `.app/`. @throws {Failure} if there is no record */
 export async function restoreLockFile(directory: string, error: LockFileError): Promise<string> {
   const newest = await newestGeneration(directory)
   if (newest === undefined) throw await lostLockFile(error)
@@ -34,14 +31,13 @@ export async function restoreLockFile(directory: string, error: LockFileError): 
   const isBroken = existsSync(file)
   if (isBroken) await rename(file, broken)
   await writeLockFile(directory, newest.lock)
-  const kept = isBroken ? ` The broken file is kept as ${broken}.` : ''
+  const kept = isBroken ? ` The broken file is now ${broken}.` : ''
   return `Restored ${basename(file)} from the record of ${describe(newest)}.${kept}`
 }
 
 /**
  * Restores the lock file if it is lost.
  * @returns what was done; undefined if the lock file is not lost
- * @throws {Failure}
  */
 export async function restoreLostLockFile(directory: string): Promise<string | undefined> {
   try {
@@ -57,7 +53,7 @@ export async function restoreLostLockFile(directory: string): Promise<string | u
  * The lock file, or the newest record of a lost one, for commands that replace both data and lock
  * file.
  */
-export async function lastLockFile(directory: string): Promise<Lock> {
+export async function lastLockFile(directory: string): Promise<LockFile> {
   try {
     return await readLockFile(directory)
   } catch (error) {

@@ -3,10 +3,7 @@ import { journalFile, restorationFile } from './journal.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/**
- * Runs `work`. A signal ends the process as usual, after `forget`, and prints on stderr what stays
- * behind.
- */
+/** Runs `work`. A signal ends the process as usual, after `forget`, and a note on what stays. */
 export async function whileInterruptible<Result>(
   directory: string,
   forget: () => void,
@@ -29,6 +26,6 @@ export async function whileInterruptible<Result>(
 function leftOf(directory: string): string {
   const isDecided = [journalFile(directory), restorationFile(directory)].some((file) => existsSync(file))
   return isDecided
-    ? 'Interrupted in the middle of the change. The next command that changes the application completes it or takes it back: app doctor --fix'
-    : 'Interrupted. The application is as it was; the next command removes what this one had prepared.'
+    ? 'Interrupted in the middle of the change. The next command that changes the application completes or reverts it: app doctor --fix'
+    : 'Interrupted. The application did not change. The next command removes the prepared files.'
 }

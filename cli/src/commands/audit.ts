@@ -7,10 +7,10 @@ import { table } from '../terminal/table.ts'
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'who changed what: installations, status changes, deletions, tokens; newest first',
+  summary: 'show the audit trail: installations, status changes, deletions, tokens; newest first',
   options: [
-    ['--limit <number>', 'so many records at most (default: 20)'],
-    ['--before <seq>', 'only older ones than this record'],
+    ['--limit <number>', 'the maximum number of records (default: 20)'],
+    ['--before <seq>', 'only records older than this one'],
   ],
   examples: ['app audit', 'app audit --limit 100 --before 4711', 'app audit --json'],
 
@@ -20,8 +20,13 @@ export const audit: Command = {
     const before = numberOption('--before', options.before)
     const query = { limit: limit ?? 20, ...(before !== undefined && { before }) }
     const { records } = await callUnlocked(directory, 'audit', query)
-    await readPendingRecords(directory, (error) => terminal.note(`Left out: ${asFailure(error).message}`))
-    terminal.result({ records }, records.length > 0 ? table(records.map(cellsOf)) : 'Nothing is on record.')
+    await readPendingRecords(directory, (error) =>
+      terminal.note(`Skipped a record: ${asFailure(error).message}`),
+    )
+    terminal.result(
+      { records },
+      records.length > 0 ? table(records.map(cellsOf)) : 'The audit trail is empty.',
+    )
   },
 }
 

@@ -4,9 +4,9 @@ import type { Command } from '../terminal/command.ts'
 
 export const backup: Command = {
   name: 'backup',
-  summary: 'write a consistent copy of data and lock into one file, while the application runs or not',
+  summary: 'back up data and lock file to one file; the application may run',
   arguments: '<file>',
-  options: [['--with-secret', 'also the secret: who has the file can then sign tokens']],
+  options: [['--with-secret', 'include the secret; a reader of the file can then sign tokens']],
   examples: ['app backup ../shop.tgz', 'app backup "/backups/shop-$(date +%F).tgz" --with-secret'],
 
   async run({ arguments: [name = ''], options, terminal, application }) {
@@ -15,13 +15,13 @@ export const backup: Command = {
     const withSecret = options.withSecret === true
     const done = await terminal.during('Copying the data', () => backUp({ directory, file, withSecret }))
     const secret = withSecret
-      ? 'The secret is in it: keep the file as safe as a password.'
-      : 'The secret (.app/secret) is not in it: keep it elsewhere, or add --with-secret.'
+      ? 'It contains the secret: protect the file like a password.'
+      : 'It does not contain the secret (.app/secret): keep a copy of that elsewhere, or add --with-secret.'
     terminal.result(
       done,
       [
         `Backed up generation ${done.generation} to ${file} (${done.bytes} bytes). ${secret}`,
-        `Bring it back, with the application stopped: app restore ${name}`,
+        `To restore it, stop the application first: app restore ${name}`,
       ].join('\n'),
     )
   },

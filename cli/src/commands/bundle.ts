@@ -5,11 +5,11 @@ import type { Command } from '../terminal/command.ts'
 
 export const bundle: Command = {
   name: 'bundle',
-  summary: 'write everything that is installed into one file, to be installed elsewhere',
+  summary: 'write all installed packages to one file, to install elsewhere',
   arguments: '<file>',
   examples: [
     'app bundle ../shop-1.tgz',
-    'app bundle ../shop-1.tgz --json     # with its SHA-512, to be compared where it arrives',
+    'app bundle ../shop-1.tgz --json     # with its SHA-512, to compare at the destination',
   ],
   changes: true,
 
@@ -23,10 +23,10 @@ export const bundle: Command = {
     terminal.result(
       bundled,
       [
-        unchanged ? `Nothing to do: ${file} holds exactly this.` : `Wrote ${file} (${bytes} bytes)`,
+        unchanged ? `Nothing to do: ${file} is up to date.` : `Wrote ${file} (${bytes} bytes)`,
         `Generation ${generation}: ${[...(host ? [{ id: 'host', version: host }] : []), ...modules].map(({ id, version }) => `${id} ${version}`).join(', ')}`,
         `  ${integrity}`,
-        `Elsewhere: app module-install ${name} --offline`,
+        `To install it elsewhere: app module-install ${name} --offline`,
       ].join('\n'),
     )
   },

@@ -11,19 +11,19 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 export const config: Command = {
   name: 'config',
-  summary: 'show and change settings; those of modules are taken up by the running host',
+  summary: 'show and change settings; a running host applies settings of modules at once',
   arguments: '<get|set|unset> [setting] [value]',
   examples: [
-    'app config get                        # every setting, its value and where that comes from',
+    'app config get                        # every setting, its value and its origin',
     'app config get note.keepFor',
     'app config set note.keepFor 7d',
-    'app config set server.port 8080       # of the host: from its next start',
+    'app config set server.port 8080       # a setting of the host: needs a restart',
     'app config unset note.keepFor         # back to the default',
   ],
   changes: true,
 
   ownEnvironment: true,
-  mendsEnvironment: true,
+  repairsEnvironment: true,
 
   async run({ arguments: [action, key, value], terminal, application }) {
     if (action === 'get' && value === undefined) return await get(await application(), key, terminal)
@@ -49,11 +49,11 @@ async function get(directory: string, key: string | undefined, terminal: Termina
   if (single && first) {
     if (first.inForce !== undefined) terminal.note(`${waiting(first)}.`)
     terminal.result(first, typeof first.value === 'string' ? first.value : JSON.stringify(first.value))
-  } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} takes no settings.`)
+  } else terminal.result({ settings: states }, states.map(line).join('\n') || `${key} has no settings.`)
 }
 
 const waiting = ({ inForce }: SettingState) =>
-  `The running host goes on with ${inForce === null ? 'none' : JSON.stringify(inForce)} until it is restarted`
+  `The running host uses ${inForce === null ? 'no value' : JSON.stringify(inForce)} until it is restarted`
 
 function line(state: SettingState): string {
   const { key, value, source, default: standard, inForce } = state
@@ -78,7 +78,7 @@ async function change(
   const state = settingState(setting, await readConfigText(directory), await pendingSettings(directory))
   const is = `${setting.key} is ${state.source === 'none' ? 'not set' : JSON.stringify(state.value)}`
   if (state.source === 'environment') {
-    terminal.note(`${state.variable} is set here, and wins over app.config.json.`)
+    terminal.note(`${state.variable} is set and overrides app.config.json.`)
   }
   // The host does not report whether it has read one of its own settings.
   const isLive = !changed && owner.module !== undefined
@@ -88,9 +88,9 @@ async function change(
     !changed
       ? `Nothing to do: ${is}${value === undefined ? ' by default' : ' already'}.`
       : switched?.live
-        ? `${is}. The running host serves with it.`
+        ? `${is}. The running host uses it.`
         : state.inForce !== undefined
           ? `${is}. ${waiting(state)}.`
-          : `${is}. ${owner.module === undefined || !switched ? 'The host reads it when it is started.' : 'Next: app start'}`,
+          : `${is}. ${owner.module === undefined || !switched ? 'The host reads it at its next start.' : 'Next: app start'}`,
   )
 }

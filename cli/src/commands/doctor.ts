@@ -6,22 +6,22 @@ import type { Command } from '../terminal/command.ts'
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'look the application over: packages, leftovers, configuration, database, running host',
-  options: [['--fix', 'mend what can be mended without losing anything']],
+  summary: 'check the application: packages, leftovers, configuration, database, running host',
+  options: [['--fix', 'fix what can be fixed without loss']],
   examples: ['app doctor', 'app doctor --fix'],
   changes: true,
-  mendsHost: true,
-  mendsEnvironment: true,
+  repairsHost: true,
+  repairsEnvironment: true,
 
   async run({ options, terminal, application }) {
     const directory = await application()
     const fix = options.fix === true
-    const findings = await terminal.during('Examining', () =>
+    const findings = await terminal.during('Checking', () =>
       fix
         ? withCommandLock(directory, 'doctor --fix', () => examine(directory, { fix }))
         : examineBeside(directory),
     )
-    terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'All is well.')
+    terminal.result({ findings }, findings.length > 0 ? findings.map(text).join('\n') : 'No problems found.')
     const left = findings.filter(({ severity, fixed }) => severity !== 'info' && !fixed)
     if (left.length === 0) return
     throw findingsLeft({ count: left.length })

@@ -1,7 +1,13 @@
-import { type ChosenEvent, type FailedChoice, type FailedEvent, type Lock, readLockFile } from '@mortise/host'
+import {
+  type ChosenEvent,
+  type FailedChoice,
+  type FailedEvent,
+  type LockFile,
+  readLockFile,
+} from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
-import { noEventFailedBy, noFailedEvent, noReactingModule, wrongEventsCall } from '../failures/index.ts'
+import { noEventFailedBy, noEventHandler, noFailedEvent, wrongEventsCall } from '../failures/index.ts'
 import { installedId } from '../store/installed-packages.ts'
 import type { Command } from '../terminal/command.ts'
 import { numberOption } from '../terminal/number-option.ts'
@@ -10,18 +16,17 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
   name: 'events',
-  summary:
-    'how far modules have got with events, and those on which they have failed: try them again, or give them up',
+  summary: 'show the progress of event handlers; retry or discard failed events',
   arguments: '[replay|discard] [event]',
   options: [
-    ['--all', 'replay: every event on which a module has failed'],
+    ['--all', 'replay: all failed events'],
     ['--module <name>', 'replay, discard: only for this module'],
-    ['--limit <number>', 'show so many failed ones at most (default: 20)'],
+    ['--limit <number>', 'the maximum number of failed events to show (default: 20)'],
   ],
   examples: [
     'app events                            # oldest first',
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2',
-    'app events replay --all --module note # once the module is mended',
+    'app events replay --all --module note # after the module is fixed',
     'app events discard event_01k8w2d3e4f5g6h7j8k9m0n1p2',
   ],
 
@@ -35,18 +40,17 @@ export const events: Command = {
     const all = options.all === true
     if (action === undefined) {
       if (all || options.module !== undefined)
-        throw wrongEventsCall({ problem: '--all and --module go with replay or discard.' })
+        throw wrongEventsCall({ problem: '--all and --module need replay or discard.' })
       return await show(directory, limit ?? 20, terminal)
     }
     if (limit !== undefined)
-      throw wrongEventsCall({ problem: '--limit goes with the list, which "app events" shows.' })
+      throw wrongEventsCall({ problem: '--limit works without replay or discard only.' })
     if (action === 'replay') {
       if ((event === undefined) !== all)
         throw wrongEventsCall({ problem: '"replay" takes either an event or --all.' })
       return await replay(directory, await choice(), terminal)
     }
-    if (action !== 'discard')
-      throw wrongEventsCall({ problem: `There is "replay" and "discard", and no "${action}".` })
+    if (action !== 'discard') throw wrongEventsCall({ problem: `Unknown action "${action}".` })
     if (event === undefined || all)
       throw wrongEventsCall({ problem: '"discard" takes one event, and no --all.' })
     return await discard(directory, { ...(await choice()), event }, terminal)
@@ -56,7 +60,7 @@ export const events: Command = {
 async function show(directory: string, limit: number, terminal: Terminal): Promise<void> {
   const state = await callUnlocked(directory, 'reactions', { limit })
   const { subscriptions, failed } = state
-  if (subscriptions.length === 0) return terminal.result(state, 'No module reacts to events.')
+  if (subscriptions.length === 0) return terminal.result(state, 'No module handles events.')
   const lock = await readLockFile(directory)
   const modules = subscriptions.map(({ module, behind, waiting, dead }) => [
     module,
@@ -71,7 +75,7 @@ async function show(directory: string, limit: number, terminal: Terminal): Promi
 }
 
 /** Undefined if the module is installed and enabled. */
-function whyIdle(lock: Lock, module: string): string | undefined {
+function whyIdle(lock: LockFile, module: string): string | undefined {
   const locked = lock.modules[module]
   if (locked === undefined) return 'not installed'
   return locked.enabled ? undefined : 'disabled'
@@ -91,13 +95,13 @@ async function replay(directory: string, choice: FailedChoice, terminal: Termina
   const lock = await readLockFile(directory)
   const idle = [...new Set(reactions.map(({ module }) => module))].flatMap((module) => {
     const why = whyIdle(lock, module)
-    return why === undefined ? [] : [`\n${module} is ${why}: it tries once it serves again.`]
+    return why === undefined ? [] : [`\n${module} is ${why}: it retries when it serves again.`]
   })
   terminal.result(
     { replayed: reactions },
     reactions.length === 0
-      ? 'Nothing has failed.'
-      : `Due now; a host that serves tries within seconds:\n${listed(reactions)}${idle.join('')}`,
+      ? 'There are no failed events.'
+      : `Due now; a running host retries within seconds:\n${listed(reactions)}${idle.join('')}`,
   )
 }
 
@@ -109,7 +113,7 @@ async function discard(
   const record = { ...beginRecord('discard', choice.event, {}), outcome: 'done' } as const
   const { reactions } = await callUnlocked(directory, 'discard', { ...choice, record })
   assertSome(reactions, choice.event, choice.module)
-  terminal.result({ discarded: reactions }, `Given up:\n${listed(reactions)}`)
+  terminal.result({ discarded: reactions }, `Discarded:\n${listed(reactions)}`)
 }
 
 const listed = (reactions: readonly ChosenEvent[]) =>
@@ -125,5 +129,5 @@ async function moduleOf(directory: string, name: string): Promise<string> {
   const id = installedId(await readLockFile(directory), name) ?? name
   const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })
   if (subscriptions.some(({ module }) => module === id)) return id
-  throw noReactingModule({ name })
+  throw noEventHandler({ name })
 }

@@ -16,14 +16,10 @@ import type { HostTrial } from '../install/probe/try-host.ts'
 import { readPackageJson } from '../store/package-json.ts'
 import type { Command } from '../terminal/command.ts'
 
-/**
- * Runs in the new host's own process, for `app host-upgrade`. It checks that the new host reads the
- * application, migrates its own tables and loads the modules. It changes nothing. The trial comes
- * on stdin.
- */
+/** Runs in the new host's own process, for `app host-upgrade`, with the trial on stdin. */
 export const hostProbe: Command = {
   name: 'host-probe',
-  summary: 'try this host on an application (asked by app host-upgrade)',
+  summary: 'check this host with an application (app host-upgrade calls this)',
   examples: ['app host-probe --json < trial.json'],
 
   async run({ terminal, application }) {
@@ -47,15 +43,11 @@ export const hostProbe: Command = {
 /** Runs the migrations of the host's own tables on an empty database with this schema. */
 async function rehearseMigrations(directory: string, schema: DatabaseSchema): Promise<string[]> {
   return await inTemporaryFolder(directory, async (scratch) => {
-    const storage = await openStorage({ file: join(scratch, 'probe.db'), schema, onFatal: rethrow })
+    const storage = await openStorage({ file: join(scratch, 'probe.db'), schema })
     try {
       return (await migrateHost(storage)).map(({ name }) => name)
     } finally {
       await storage.close()
     }
   })
-}
-
-function rethrow(error: Error): never {
-  throw error
 }

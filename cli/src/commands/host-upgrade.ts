@@ -5,20 +5,20 @@ import type { Command } from '../terminal/command.ts'
 
 export const hostUpgrade: Command = {
   name: 'host-upgrade',
-  summary: 'pin another version of the host: this application runs on it from its next start on',
+  summary: 'pin another host version; the next start of the application runs it',
   arguments: '[version]',
   options: [
-    ['--disable-incompatible', 'switch off, in the same change, modules that do not run on it'],
+    ['--disable-incompatible', 'disable modules that do not support it, in the same change'],
     ['--dry-run', 'print the plan and change nothing'],
-    ['--offline', "no network: folders, files, directories of tarballs, and npm's cache"],
+    ['--offline', "use no network: only folders, files, folders of tarballs and npm's cache"],
   ],
   examples: [
-    'app host-upgrade                 # the newest',
+    'app host-upgrade                 # the newest version',
     'app host-upgrade 1.1.0 --dry-run',
     'app host-upgrade ../mortise/cli  # a folder or .tgz file',
   ],
   changes: true,
-  mendsHost: true,
+  repairsHost: true,
 
   async run({ arguments: [version = 'latest'], options, terminal, application }) {
     const directory = await application()
@@ -55,19 +55,19 @@ function describe(
   dryRun: boolean,
   running: RunningHost | null,
 ): string {
-  if (host === undefined) return 'Nothing to do: exactly this host is pinned.'
+  if (host === undefined) return 'Nothing to do: this host is already pinned.'
   const { from, to } = host
   if (dryRun) {
     return from === to
-      ? `Would pin host ${to}, which runs now: nothing newer was found.`
-      : `Would go from host ${from} to ${to}.`
+      ? `Would pin host ${to}, the running one: there is no newer version.`
+      : `Would upgrade the host from ${from} to ${to}.`
   }
   return [
-    `Host ${to} instead of ${from}, from generation ${generation} on.`,
+    `Pinned host ${to} instead of ${from}, as generation ${generation}.`,
     ...disabled.map((id) => `Disabled ${id}.`),
     running === null
       ? 'Next: app start'
-      : `Process ${running.pid} goes on with host ${running.version}: restart it (systemctl restart …, or stop it and "app start").`,
-    'Back again: app module-rollback, and restart it.',
+      : `Process ${running.pid} still runs host ${running.version}: restart it (systemctl restart …, or stop it and "app start").`,
+    'To go back: app module-rollback, then restart the host.',
   ].join('\n')
 }

@@ -7,13 +7,10 @@ import type { Command } from '../terminal/command.ts'
 
 export const init: Command = {
   name: 'init',
-  summary: 'make an application folder: config, secret, data folder, .gitignore',
+  summary: 'create an application folder: config, secret, data folder, .gitignore',
   arguments: '[dir]',
-  directory: 'the folder to make it in, as [dir] (default: this one)',
-  examples: [
-    'app init my-api',
-    'app init .          # what is missing in this folder; nothing is overwritten',
-  ],
+  directory: 'the folder of the new application, same as [dir] (default: the current folder)',
+  examples: ['app init my-api', 'app init .          # adds missing files; overwrites nothing'],
 
   async run({ arguments: [dir], options, terminal }) {
     if (dir !== undefined && options.dir !== undefined) {
@@ -31,11 +28,11 @@ export const init: Command = {
       made.length === 0
         ? `Nothing to do: ${directory} is a complete application.`
         : [
-            `Made in ${directory}: ${made.join(', ')}`,
+            `Created in ${directory}: ${made.join(', ')}`,
             ...(note === undefined ? [] : [note]),
             ...(inside === null
               ? []
-              : [`It lies inside another application, ${inside}: commands in ${directory} mean this one.`]),
+              : [`It is inside another application, ${inside}. Commands in ${directory} use the new one.`]),
             'Next: app module-install api-cart, then app start (in that folder).',
           ].join('\n'),
     )

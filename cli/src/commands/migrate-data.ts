@@ -4,13 +4,13 @@ import type { Command } from '../terminal/command.ts'
 
 export const migrateData: Command = {
   name: 'migrate-data',
-  summary: 'move the data from SQLite to PostgreSQL, while the application runs or not',
+  summary: 'move the data from SQLite to PostgreSQL; the application may run',
   options: [
-    ['--to <url>', 'the PostgreSQL: postgres://user@host/database?schema=shop'],
+    ['--to <url>', 'the PostgreSQL database: postgres://user@host/database?schema=shop'],
     ['--yes', 'do not ask'],
   ],
   examples: [
-    'app migrate-data --to "postgres://shop@db.example/shop?schema=shop&sslmode=verify-full"    # PGPASSWORD has the password',
+    'app migrate-data --to "postgres://shop@db.example/shop?schema=shop&sslmode=verify-full"    # password in PGPASSWORD',
   ],
   changes: true,
 
@@ -26,16 +26,16 @@ export const migrateData: Command = {
 }
 
 function describe({ to, tables, heldFor, running, moved, former }: Moved): string {
-  if (!moved) return `Nothing to do: ${to} is what the application has.`
+  if (!moved) return `Nothing to do: the application already uses ${to}.`
   const seconds = (heldFor / 1000).toFixed(1)
   return [
     ...tables.map(
       ({ table, rows, checksum }) => `${table}: ${rows} rows, ${checksum.slice(0, 16)} on both sides`,
     ),
-    `The data are in ${to}, and app.config.json names it. Writes were held back for ${seconds} s.`,
+    `The data are in ${to}, and app.config.json names it. Writes were refused for ${seconds} s.`,
     running === null
       ? 'Next: app start'
-      : `Process ${running} answers reads from the former database and refuses writes: restart it now (systemctl restart …, or stop it and "app start").`,
-    `${former} is as it was: delete it when you do not need it.`,
+      : `Process ${running} serves reads from the previous database and refuses writes: restart it now (systemctl restart …, or stop it and "app start").`,
+    `${former} was not changed: delete it when you do not need it.`,
   ].join('\n')
 }

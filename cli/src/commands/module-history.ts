@@ -6,7 +6,7 @@ import type { Command } from '../terminal/command.ts'
 
 export const moduleHistory: Command = {
   name: 'module-history',
-  summary: 'list every generation: when, by which command, what changed',
+  summary: 'list all generations with their time, command and changes',
   examples: ['app module-history', 'app module-history --json'],
 
   async run({ terminal, application }) {
@@ -35,13 +35,13 @@ export const moduleHistory: Command = {
     )
     if (fromOutside) {
       lines.push(
-        `modules.lock.json names something else, which is not in force: ${externalChanges(lock, present)}.`,
+        `modules.lock.json has changes that are not applied: ${externalChanges(lock, present)}.`,
         'Next: app module-install, or app module-rollback',
       )
     }
     terminal.result(
       { generation: present?.generation ?? lock.generation, generations: rows, unreadable },
-      lines.length > 0 ? lines.join('\n') : 'Nothing was changed yet. Next: app module-install api-cart',
+      lines.length > 0 ? lines.join('\n') : 'There are no changes yet. Next: app module-install api-cart',
     )
   },
 }

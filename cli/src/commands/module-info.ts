@@ -5,7 +5,7 @@ import type { Call, Command } from '../terminal/command.ts'
 
 export const moduleInfo: Command = {
   name: 'module-info',
-  summary: 'show a module: routes, access, tables, contracts, size, origin and hashes, installed or not',
+  summary: 'show a module, installed or not: routes, access, tables, contracts, size, source and hashes',
   arguments: '<spec>',
   examples: [
     'app module-info api-cart',

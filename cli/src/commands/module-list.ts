@@ -6,8 +6,8 @@ import type { Command } from '../terminal/command.ts'
 
 export const moduleList: Command = {
   name: 'module-list',
-  summary: 'list what is installed: name, version, state, routes; or what there are newer versions of',
-  options: [['--outdated', 'ask where each module was installed from for newer versions']],
+  summary: 'list installed modules: name, version, state, routes; or modules with newer versions',
+  options: [['--outdated', 'look for newer versions at the source of each module']],
   examples: ['app module-list', 'app module-list --json', 'app module-list --outdated'],
 
   async run({ options, terminal, application }) {
@@ -15,7 +15,7 @@ export const moduleList: Command = {
     const states = { ...(await installedStates(directory)), differingHosts: await differingHosts(directory) }
     const nothing = 'Nothing is installed. Next: app module-install api-cart'
     if (options.outdated === true) {
-      const newer = await terminal.during('Asking for newer versions', () => findNewer(directory))
+      const newer = await terminal.during('Looking for newer versions', () => findNewer(directory))
       const modules = states.modules.map((state) => ({ ...state, ...newer.get(state.id) }))
       const lines = states.modules.flatMap((state) => newerLines(state, newer.get(state.id)))
       const text = lines.length > 0 ? lines.join('\n') : 'Nothing is outdated.'
@@ -26,7 +26,7 @@ export const moduleList: Command = {
       `${id} ${version}  ${state}${reason === null ? '' : `: ${reason}`}`,
       ...routes.map((route) => `  ${route}`),
     ])
-    const where = states.url === null ? 'no host is running' : `served at ${states.url}`
+    const where = states.url === null ? 'no host runs' : `served at ${states.url}`
     const elsewhere = states.differingHosts.map((host) => `Differs: ${describeHost(host)}`)
     const served = lines.length === 0 ? nothing : `Generation ${states.generation}, ${where}.`
     terminal.result(states, [...lines, served, ...elsewhere].join('\n'))
@@ -36,12 +36,12 @@ export const moduleList: Command = {
 function newerLines({ id, version }: InstalledState, newer: Newer | undefined): string[] {
   if (newer === undefined) return []
   const { wanted, latest, outdated, unreachable } = newer
-  if (unreachable !== null) return [`${id} ${version}  cannot be asked for: ${unreachable}`]
+  if (unreachable !== null) return [`${id} ${version}  cannot be checked: ${unreachable}`]
   const files = wanted === version ? ', other files' : ''
   return [
     ...(outdated ? [`${id} ${version} → ${wanted}${files}  app module-upgrade ${id}`] : []),
     ...(latest !== null && latest !== wanted && gt(latest, version)
-      ? [`${id} ${version} → ${latest}, outside of its range  app module-upgrade ${id}@${latest}`]
+      ? [`${id} ${version} → ${latest}, outside its range  app module-upgrade ${id}@${latest}`]
       : []),
   ]
 }

@@ -8,11 +8,9 @@ import type { Command } from '../terminal/command.ts'
 
 type Manifest = Readonly<Record<string, unknown>>
 
-/** The result of comparing a package's manifest with its code. */
 interface Compared {
   /** The path of its package.json, relative to the working directory. */
   readonly file: string
-  /** The keys of the manifest that differ from the code. */
   readonly differs: readonly string[]
 }
 
@@ -20,7 +18,7 @@ export const moduleManifest: Command = {
   name: 'module-manifest',
   summary: "write a module's manifest from its code",
   arguments: '[path...]',
-  options: [['--check', 'write nothing; fail where package.json differs from the code']],
+  options: [['--check', 'write nothing; fail if package.json differs from the code']],
   examples: ['app module-manifest', 'app module-manifest packages/api-cart --check'],
 
   async run({ arguments: paths, options, terminal }) {
@@ -42,10 +40,10 @@ export const moduleManifest: Command = {
 async function update(directory: string, isCheck: boolean): Promise<Compared> {
   const file = join(directory, 'package.json')
   const json = parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as Manifest
-  const former = (json.mortise ?? {}) as Manifest
-  const manifest = await manifestOf(directory, String(json.name), former)
-  const keys = Object.keys({ ...former, ...manifest })
-  const differs = keys.filter((key) => !isDeepStrictEqual(former[key], manifest[key]))
+  const previous = (json.mortise ?? {}) as Manifest
+  const manifest = await manifestOf(directory, String(json.name), previous)
+  const keys = Object.keys({ ...previous, ...manifest })
+  const differs = keys.filter((key) => !isDeepStrictEqual(previous[key], manifest[key]))
   if (!isCheck && differs.length > 0) {
     await writeDurably(file, `${JSON.stringify({ ...json, mortise: manifest }, null, 2)}\n`)
   }
@@ -56,16 +54,16 @@ async function update(directory: string, isCheck: boolean): Promise<Compared> {
  * Keeps the parts that only the author knows: the supported hosts, and the version ranges of other
  * modules' contracts.
  */
-async function manifestOf(directory: string, name: string, former: Manifest): Promise<Manifest> {
+async function manifestOf(directory: string, name: string, previous: Manifest): Promise<Manifest> {
   const {
     host = `^${hostVersion}`,
     requires = {},
     optional = {},
     migrations = migrationsOf(directory),
-  } = former
+  } = previous
   const code = await observe({ id: name, directory }, Object.keys(requires as object))
-  const { id, routes, events, provides, listensTo, config = former.config } = code
-  const tables = migrations && (await prefixOf(join(directory, String(migrations)), former.tables))
+  const { id, routes, events, provides, listensTo, config = previous.config } = code
+  const tables = migrations && (await prefixOf(join(directory, String(migrations)), previous.tables))
   const all = { tables, migrations, config, provides, requires, optional, events, listensTo }
   return {
     id,
@@ -81,15 +79,15 @@ const isEmpty = (value: unknown) =>
 const migrationsOf = (directory: string) =>
   existsSync(join(directory, 'migrations')) ? 'migrations' : undefined
 
-/** The common prefix of all tables that the migrations create; `former` if that fits too. */
-async function prefixOf(folder: string, former: unknown): Promise<unknown> {
+/** The common prefix of all tables that the migrations create; `previous` if that fits too. */
+async function prefixOf(folder: string, previous: unknown): Promise<unknown> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
   const texts = await Promise.all(files.map((name) => readText(join(folder, name))))
   const names = texts.flatMap((text) =>
     Array.from(text.matchAll(/^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gim), ([, table]) => String(table)),
   )
   const isPrefix = (prefix: string) => names.every((name) => `${name}_`.startsWith(`${prefix}_`))
-  if (typeof former === 'string' && isPrefix(former)) return former
+  if (typeof previous === 'string' && isPrefix(previous)) return previous
   const parts = (names[0] ?? '').split('_')
   const prefixes = parts.map((_, index) => parts.slice(0, parts.length - index).join('_'))
   return prefixes.find(isPrefix)

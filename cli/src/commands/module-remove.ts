@@ -7,10 +7,10 @@ import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRemove: Command = {
   name: 'module-remove',
-  summary: 'deactivate and forget modules; their data stays unless it is purged',
+  summary: 'remove modules; their data stay, unless you purge them',
   arguments: '<name...>',
   options: [
-    ['--purge', 'also drop their tables, after writing an archive that "app restore" brings back'],
+    ['--purge', 'also drop their tables; writes an archive for "app restore" first'],
     ['--yes', YES],
   ],
   examples: ['app module-remove api-purchase', 'app module-remove --purge api-purchase'],
@@ -36,14 +36,12 @@ export const moduleRemove: Command = {
       [
         ...absent.map((name) => `Nothing to do: ${name} is not installed.`),
         ...removed.map((id) =>
-          purge ? `Removed ${id}.` : `Removed ${id}. Its data stays; installing it again finds it.`,
+          purge ? `Removed ${id}.` : `Removed ${id}. Its data stay for a later installation.`,
         ),
-        ...(switched === undefined
-          ? []
-          : [live ? 'The running host no longer serves it.' : 'No host is running.']),
+        ...(switched === undefined ? [] : [live ? 'The running host no longer serves it.' : 'No host runs.']),
         ...purged.map(
           ({ tables, archive }) =>
-            `Dropped ${tables.join(', ')}. To bring them back, with the host stopped: ${restoreCommand(directory, archive)}`,
+            `Dropped ${tables.join(', ')}. To restore them, stop the host first: ${restoreCommand(directory, archive)}`,
         ),
       ].join('\n'),
     )

@@ -4,24 +4,24 @@ import { previousName } from '../data/replace-data.ts'
 import { noGenerationNumber } from '../failures/index.ts'
 import type { Applied } from '../install/apply/apply.ts'
 import { changeModules } from '../install/pipeline.ts'
+import type { Rollback } from '../install/plan/plan-rollback.ts'
 import { dropText } from '../install/plan/plan-rollback-drops.ts'
-import { wayBackText } from '../install/plan/print-plan.ts'
-import type { WayBack } from '../install/plan/way-back.ts'
+import { rollbackText } from '../install/plan/print-plan.ts'
 import { isServed } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRollback: Command = {
   name: 'module-rollback',
-  summary: 'go back to the former generation, or to a named one',
+  summary: 'go back to the previous generation, or to a named one',
   arguments: '[generation]',
   options: [
     [
       '--restore-snapshot',
-      'where migrations lie in between: the database too as it was before them; says first what is lost',
+      'if there were migrations: also restore the database from before them; shows first which writes are lost',
     ],
-    ['--yes', `${YES}; --restore-snapshot is refused without it when piped`],
-    ['--dry-run', 'print what would go, with its number of rows, and change nothing'],
+    ['--yes', `${YES}; --restore-snapshot without a terminal needs it`],
+    ['--dry-run', 'print what would be dropped, with the number of rows, and change nothing'],
   ],
   examples: [
     'app module-rollback --dry-run',
@@ -29,7 +29,7 @@ export const moduleRollback: Command = {
     'app module-rollback 3 --restore-snapshot',
   ],
   changes: true,
-  mendsHost: true,
+  repairsHost: true,
 
   async run({ arguments: [text], options, terminal, application }) {
     const directory = await application()
@@ -51,8 +51,8 @@ export const moduleRollback: Command = {
   },
 }
 
-function rolledBack({ switched, generation, wayBack, snapshot: restored }: Applied) {
-  const { to, plan, snapshot: planned } = wayBack as WayBack
+function rolledBack({ switched, generation, rollback, snapshot: restored }: Applied) {
+  const { to, plan, snapshot: planned } = rollback as Rollback
   const { archive = null, stays = null } = switched?.undone ?? {}
   const undone = archive === null ? [] : plan.undo
   const at = planned && { at: planned.snapshot.at, tables: planned.tables, former: restored?.former ?? null }
@@ -63,8 +63,8 @@ type Done = Omit<ReturnType<typeof rolledBack>, 'switched'>
 
 function planned({ to, plan, snapshot }: Done): string {
   if (plan.changes.length === 0) return nothingToDo(to)
-  if (snapshot === null) return wayBackText(to, plan)
-  return `Back to generation ${to}: ${plan.changes.join(', ')}, with the database of ${snapshot.at}.`
+  if (snapshot === null) return rollbackText(to, plan)
+  return `Would go back to generation ${to}: ${plan.changes.join(', ')}, with the database of ${snapshot.at}.`
 }
 
 /** @param way the command that restores the dropped data */
@@ -73,25 +73,25 @@ function described(
   isNew: boolean,
   way: string | null,
 ): string {
-  const back = `Back to what generation ${to} had, as generation ${generation}.`
+  const back = `Went back to generation ${to}, as generation ${generation}.`
   if (snapshot !== null) {
     return [
-      `${back} The database is that of ${snapshot.at}.`,
-      `What was there is kept as ${snapshot.former && previousName(snapshot.former)}: delete it when you do not need it.`,
+      `${back} The database is the snapshot of ${snapshot.at}.`,
+      `The replaced data are kept as ${snapshot.former && previousName(snapshot.former)}: delete them when you do not need them.`,
       'Next: app start',
     ].join('\n')
   }
   if (!isNew) return nothingToDo(to)
-  if (stays !== null) return `${back}\nThe schema stays ahead, which does no harm: ${stays}.`
+  if (stays !== null) return `${back}\nThe schema stays newer, which does no harm: ${stays}.`
   return [
     back,
     ...undone.map((migration) => `Undone: ${migration}`),
     ...(way === null ? [] : plan.drops.map((drop) => `Dropped: ${dropText(drop)}`)),
-    ...(way === null ? [] : [`To go forward again with all of it, with the host stopped: ${way}`]),
+    ...(way === null ? [] : [`To undo the rollback, stop the host first: ${way}`]),
   ].join('\n')
 }
 
-const nothingToDo = (to: number) => `Nothing to do: what generation ${to} had is installed.`
+const nothingToDo = (to: number) => `Nothing to do: the modules of generation ${to} are installed.`
 
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined

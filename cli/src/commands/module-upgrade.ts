@@ -3,7 +3,7 @@ import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleUpgrade: Command = {
   name: 'module-upgrade',
-  summary: 'install newer versions in the range that modules were installed with, or a named version',
+  summary: 'install newer versions of modules: in the range of their installation, or a named version',
   arguments: '[name...]',
   options: installationOptions,
   examples: [

@@ -3,7 +3,7 @@ import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
   name: 'openapi',
-  summary: 'print the OpenAPI document of what is installed',
+  summary: 'print the OpenAPI document of the installed modules',
   examples: ['app openapi > openapi.json'],
 
   async run({ terminal, application }) {

@@ -14,7 +14,7 @@ export const restart: Command = {
     const directory = await application()
     await assertCurrent(directory)
     const replaced = await withCommandLock(directory, 'restart', () =>
-      terminal.during('Replacing its processes one by one', () => callRunningHost(directory, 'restart')),
+      terminal.during('Replacing the processes one by one', () => callRunningHost(directory, 'restart')),
     ).catch((error) => {
       throw error instanceof HostRefusedError ? notRestarted(error) : error
     })

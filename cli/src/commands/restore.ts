@@ -8,17 +8,17 @@ import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const restore: Command = {
   name: 'restore',
-  summary: 'bring back data and lock from a backup, or the data of a purged module; the host is stopped',
+  summary: 'restore data and lock file from a backup, or the data of a purged module; stop the host first',
   arguments: '<file>',
   options: [
-    ['--with-config', 'also app.config.json of the backup'],
-    ['--with-secret', 'also the secret, where the backup has it'],
+    ['--with-config', 'also restore app.config.json'],
+    ['--with-secret', 'also restore the secret, if the backup has it'],
     ['--yes', YES],
   ],
   examples: [
     'app restore ../shop.tgz',
     'app restore shop.tgz --with-config --with-secret    # on a new machine, after "app init"',
-    'app restore .app/purged/api-cart-7.tgz    # what "app module-remove --purge" has written',
+    'app restore .app/purged/api-cart-7.tgz    # an archive from "app module-remove --purge"',
   ],
   changes: true,
 
@@ -44,17 +44,17 @@ export const restore: Command = {
 function describe(done: Restored): string {
   if (done.kind === 'module') {
     return done.tables.length === 0
-      ? `Nothing to do: the data of ${done.module} are there.`
-      : `Brought back ${done.tables.join(', ')}. Next: app module-install ${done.spec ?? done.module}`
+      ? `Nothing to do: the data of ${done.module} already exist.`
+      : `Restored ${done.tables.join(', ')}. Next: app module-install ${done.spec ?? done.module}`
   }
   const { former } = done
   return [
     `Restored ${done.restored.join(', ')}, as generation ${done.generation}.`,
     ...(former === null
       ? []
-      : [`What was there is kept as ${previousName(former)}: delete it when you do not need it.`]),
+      : [`The replaced data are kept as ${previousName(former)}: delete them when you do not need them.`]),
     done.missing.length > 0
-      ? `Next: app module-install, which fetches ${done.missing.join(', ')}, then app start`
+      ? `Next: app module-install, which downloads ${done.missing.join(', ')}, then app start`
       : 'Next: app start',
   ].join('\n')
 }

@@ -7,22 +7,17 @@ import { secondsToSettle, settledText, settleOption, waitUntilSettled } from '..
 import { isServed } from '../store/installed-state.ts'
 import type { Call } from '../terminal/command.ts'
 
-/** The options of every command that installs. */
 export const installationOptions = [
-  [
-    '--yes',
-    'do not ask: about an origin that nothing installed has, and about what breaks; asked on a terminal only, never when piped',
-  ],
+  ['--yes', 'do not ask about new sources and breaking changes; the questions appear on a terminal only'],
   [
     '--fail-on-breaking',
-    'refuse what breaks callers or other modules (exit code 4), piped too; a dry run knows the part that files tell',
+    'refuse breaking changes (exit code 4), without a terminal too; a dry run finds only those visible in files',
   ],
   ['--dry-run', 'print the plan and change nothing'],
-  ['--offline', "no network: folders, files, bundles, directories of tarballs, and npm's cache"],
+  ['--offline', "use no network: only folders, files, bundles, folders of tarballs and npm's cache"],
   settleOption,
 ] as const
 
-/** Runs a command that installs, and reports the result. */
 export async function runInstallation(
   { arguments: words, options, terminal, application }: Call,
   name: string,
@@ -44,21 +39,20 @@ export async function runInstallation(
   const lagging = switched?.live ? await differingHosts(directory) : []
   const elsewhere = lagging.map((host) => `Not yet on ${describeHost(host)}`)
   if (lagging.length > 0)
-    elsewhere.push('Those that share this folder follow by themselves; give the others the same command.')
+    elsewhere.push('Hosts that share this folder follow by themselves. Run the same command for the others.')
   const settled = await waitUntilSettled(directory, switched, seconds, terminal)
   const text = [describe(result, dryRun), ...elsewhere, ...settledText(settled)].join('\n')
   const document = { ...rest, dryRun, live, migrations, differingHosts: lagging }
   terminal.result({ ...document, ...(settled !== undefined && { settled }) }, text)
 }
 
-/** The result, for programs. */
 function installedBy(applied: Applied) {
-  const { input, switched, generation, former, target, pinned, missing, fromOutside } = applied
+  const { input, switched, generation, previous, target, pinned, missing, fromOutside } = applied
   const { arriving, plans, restored, restoredPlans, hostPlan: host } = applied
   const isNew = (id: string) => arriving.some((module) => module.id === id)
   const isFetched = (id: string) => restored.some(({ name }) => name === id)
   const there = fromOutside
-    ? Object.keys(target.modules).filter((id) => !isNew(id) && Object.hasOwn(former.modules, id))
+    ? Object.keys(target.modules).filter((id) => !isNew(id) && Object.hasOwn(previous.modules, id))
     : pinned
   const sound = there.filter((id) => !missing.includes(id))
   return {
@@ -66,12 +60,8 @@ function installedBy(applied: Applied) {
     generation,
     disabled: arriving.flatMap(({ id, locked }) => (locked.enabled || input.dryRun ? [] : [id])),
     unchanged: [...new Set([...sound, ...applied.unchanged])],
-    /**
-     * Packages that were missing or damaged in the store and are restored; on a dry run, packages
-     * to restore.
-     */
+    /** The packages that were missing or damaged in the store; on a dry run, those to restore. */
     restored: missing,
-    /** The plans of the restored modules. */
     fetched: [...restoredPlans, ...plans.filter(({ id }) => isFetched(id))],
     /** The installed modules; on a dry run, the modules to install. */
     installed: plans,
@@ -79,28 +69,27 @@ function installedBy(applied: Applied) {
   }
 }
 
-/** The result, for people. */
 function describe(
   { switched, installed, disabled, host, unchanged, restored }: ReturnType<typeof installedBy>,
   dryRun: boolean,
 ): string {
   const done = dryRun ? 'Would install' : 'Installed'
-  const fetched = dryRun ? 'Would fetch again' : 'Fetched again'
+  const fetched = dryRun ? 'Would download again' : 'Downloaded again'
   const lines = [
     ...(host ? [`${done} host ${host.to} instead of ${host.from}: the next start runs it`] : []),
     ...restored.map((id) => `${fetched}: ${id}`),
     ...unchanged
       .filter((id) => !restored.includes(id))
-      .map((id) => `Nothing to do: ${id} is installed already.`),
+      .map((id) => `Nothing to do: ${id} is already installed.`),
     ...installed.map(({ id, version, replaces }) =>
       replaces === null ? `${done} ${id} ${version}` : `${done} ${id} ${version} instead of ${replaces}`,
     ),
   ]
-  if (disabled.length > 0) lines.push(`Switched off still. Next: app module-enable ${disabled.join(' ')}`)
+  if (disabled.length > 0) lines.push(`Still disabled. Next: app module-enable ${disabled.join(' ')}`)
   else if (switched?.live && host && installed.length === 0)
     lines.push(
-      'The running host goes on with the former: restart it (systemctl restart …, or stop it and "app start").',
+      'The running host still has the previous version: restart it (systemctl restart …, or stop it and "app start").',
     )
   else if (switched) lines.push(switched.live ? 'The running host serves it.' : 'Next: app start')
-  return lines.length > 0 ? lines.join('\n') : 'Nothing to do: nothing is installed.'
+  return lines.length > 0 ? lines.join('\n') : 'Nothing to do: there are no modules.'
 }

@@ -49,11 +49,14 @@ export const start: Command = {
   name: 'start',
   summary: 'run the application',
   options: [
-    ['--port <port>', 'the port to listen on; 0 takes any free one (default: server.port, 3000)'],
+    ['--port <port>', 'the port to listen on; 0: any free port (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
-    ['--new-database', 'take the database that is configured, though it is new or another one'],
-    ['--new-secret', 'take the secret that is there, or make one, though tokens of the former one end'],
-    ['--workers <number>', 'so many processes on one port, one per core say; on PostgreSQL (default: 1)'],
+    ['--new-database', 'accept the configured database, even if it is new or a different one'],
+    [
+      '--new-secret',
+      'accept the current secret, or create one; tokens of the previous secret become invalid',
+    ],
+    ['--workers <number>', 'the number of processes, at most one per core; needs PostgreSQL (default: 1)'],
   ],
   examples: ['app start', 'app start --port 8080 --host 0.0.0.0', 'app start --workers 4'],
   changes: true,
@@ -85,7 +88,7 @@ export const start: Command = {
     )
     if (running === undefined) {
       const { reason: signal } = signals.stop
-      return terminal.result({ stopped: signal }, `Stopped by ${signal} before it served.`)
+      return terminal.result({ stopped: signal }, `Stopped by ${signal} before the start was complete.`)
     }
     const stopped = untilStopped(running, signals, terminal)
     const state = await running.state()
@@ -108,17 +111,14 @@ export const start: Command = {
     )
     const stopping = new AbortController()
     const restored = restoreAtStart(directory, state, terminal, stopping.signal).catch((error) =>
-      terminal.note(`The store could not be looked at: ${(error as Error).message}`),
+      terminal.note(`The store could not be read: ${(error as Error).message}`),
     )
     await stopped.finally(() => stopping.abort())
     await restored
   },
 }
 
-/**
- * Resolves to the result of `start`, or to undefined if a signal ends it first. If the start then
- * takes more than some seconds, the end of the process stops it.
- */
+/** Resolves to undefined if a signal ends `start` first, within some seconds. */
 async function unlessStopped<Running>(
   signals: StopSignals,
   start: (signal: AbortSignal) => Promise<Running>,
@@ -144,7 +144,7 @@ async function untilStopped(
 ): Promise<void> {
   const stop = () => {
     if (terminal !== undefined && isOnTerminal())
-      terminal.note('Stopping: what has begun is finished. Press Ctrl-C again to end at once.')
+      terminal.note('Stopping: the host finishes the open requests. Press Ctrl-C again to end at once.')
     running.stop(signals.stop.reason).catch(() => {}) // `closed` reports it
   }
   if (signals.stop.aborted) stop()
@@ -158,7 +158,6 @@ async function untilStopped(
   }
 }
 
-/** Explains the error of a host whose disk fails. Returns any other error unchanged. */
 function storageFailed(error: unknown): unknown {
   if (!(error instanceof BrokenStorageError)) return error
   return hostStorageFailed({ reason: error.message, cause: error })
@@ -231,9 +230,9 @@ function workersOf(text = '1'): number {
 }
 
 const unusable: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not, as with ports below 1024',
-  EADDRNOTAVAIL: 'it is none of this machine',
-  ENOTFOUND: 'no such host is known',
+  EACCES: 'this user has no permission; ports below 1024 need it',
+  EADDRNOTAVAIL: 'this machine does not have it',
+  ENOTFOUND: 'the host name is unknown',
 }
 
 async function startOn(

@@ -10,8 +10,8 @@ export const token: Command = {
   summary: 'print a JWT for a caller, signed with the secret of the application',
   arguments: '<subject>',
   options: [
-    ['--scope <scopes>', 'scopes with spaces between: "purchase:read purchase:manage"'],
-    ['--expires <time>', 'a number and s, m, h, d, w or y (default: 1h)'],
+    ['--scope <scopes>', 'scopes, separated by spaces: "purchase:read purchase:manage"'],
+    ['--expires <time>', 'lifetime, a number and s, m, h, d, w or y (default: 1h)'],
   ],
   examples: ['app token alice', 'app token support --scope "purchase:read purchase:manage" --expires 30d'],
 

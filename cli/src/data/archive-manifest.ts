@@ -4,18 +4,11 @@ import { hostVersion, parseJson } from '@mortise/host'
 export interface ArchiveManifest {
   readonly format: 'mortise-archive'
   readonly version: 1
-  /**
-   * `application`: data and lock file of a whole application. `module`: the data of a purged
-   * module.
-   */
+  /** `application`: a whole application. `module`: the data of a purged module. */
   readonly kind: 'application' | 'module'
-  /** The id, if the archive is of a `module`. */
   readonly module?: string
-  /** The version of the host that wrote it. */
   readonly host: string
-  /** The generation of the lock file at that time. */
   readonly generation: number
-  /** RFC 3339, UTC. */
   readonly at: string
   /** By entry name. */
   readonly parts: Readonly<Record<string, ArchivePart>>
@@ -23,7 +16,6 @@ export interface ArchiveManifest {
 
 export interface ArchivePart {
   readonly bytes: number
-  /** Hexadecimal. */
   readonly sha256: string
 }
 
@@ -55,7 +47,7 @@ export function newManifest(
 export function parseManifest(text: string): ArchiveManifest {
   const value = parseJson(text, (reason) => new Error(`its manifest ${reason}`))
   if (!isObject(value) || value.format !== 'mortise-archive')
-    throw new Error('it is no archive of "app backup"')
+    throw new Error('it is not an archive of "app backup"')
   if (value.version !== 1) {
     throw new Error(
       `its format has the version ${value.version}, and this command knows version 1: use a newer one`,
@@ -75,7 +67,7 @@ export function parseManifest(text: string): ArchiveManifest {
       isCount(part.bytes) &&
       typeof part.sha256 === 'string' &&
       /^[0-9a-f]{64}$/.test(part.sha256)
-    if (!isPart) throw new Error(`its manifest does not say size and hash of ${name}`)
+    if (!isPart) throw new Error(`its manifest has no size and hash of ${name}`)
   }
   for (const name of required) {
     if (!Object.hasOwn(parts, name)) throw new Error(`its manifest does not name ${name}`)

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   callApplication,
   configFile,
-  type Lock,
+  type LockFile,
   readLockFile,
   readOptionalText,
   readText,
@@ -24,7 +24,7 @@ export interface BackUp {
   readonly file: string
   readonly withSecret: boolean
   /** The lock file to archive, if not the present one. */
-  readonly lock?: Lock
+  readonly lock?: LockFile
 }
 
 export interface BackedUp {
@@ -37,7 +37,6 @@ export interface BackedUp {
 /**
  * Writes data, lock file and configuration of one moment into a file. It takes no command lock. If
  * another command changes the application in the meantime, it copies again.
- * @throws {Failure}
  */
 export async function backUp({ directory, file, withSecret, ...other }: BackUp): Promise<BackedUp> {
   await assertFree(file)
@@ -56,15 +55,12 @@ export async function backUp({ directory, file, withSecret, ...other }: BackUp):
 }
 
 interface Moment {
-  readonly lock: Lock
+  readonly lock: LockFile
   /** The text of app.config.json. */
   readonly config: string
 }
 
-/**
- * Copies the database to `copy`, with the lock file and configuration that belong to it. None of
- * them changed during the copy.
- */
+/** Copies the database to `copy`, with a lock file and configuration that did not change. */
 async function copyMoment(directory: string, copy: string): Promise<Moment> {
   for (;;) {
     await untilRestored(directory)

@@ -1,9 +1,6 @@
 import { stat, statfs } from 'node:fs/promises'
 
-/**
- * Keeps space free: on a full disk, the requests of a running host fail.
- * @throws {Error}
- */
+/** Keeps space free: on a full disk, the requests of a running host fail. */
 export async function assertRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bytes > bavail * bsize) throw new Error(`it needs ${bytes} bytes, and ${bavail * bsize} are free`)

@@ -10,9 +10,7 @@ import {
   secretLost,
 } from '../failures/index.ts'
 
-/**
- * The failure for a database or secret that is not the application's own, with the way to recover.
- */
+/** The failure for a database or secret that is not the application's own. */
 export async function lostIdentity({ code, directory, message: problem }: IdentityError): Promise<Failure> {
   switch (code) {
     case 'database-lost':

@@ -41,7 +41,6 @@ export interface MoveRequest {
   readonly directory: string
   readonly to: string | undefined
   readonly terminal: Terminal
-  /** Skip the confirmation. */
   readonly yes: boolean
 }
 
@@ -53,10 +52,7 @@ export interface Moved {
   /** The SQLite file, which stays. Relative to the application folder. */
   readonly former: string
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly checksum: string }[]
-  /**
-   * Writes were refused for this long, until the configuration named the new database. In
-   * milliseconds.
-   */
+  /** How long writes were refused, in milliseconds. */
   readonly heldFor: number
   /** The id of the process to restart, or null. */
   readonly running: number | null
@@ -93,7 +89,7 @@ export async function moveData({ directory, to, terminal, yes }: MoveRequest): P
     withMove({ file, url, sets, source, kept: keptTables }, async (move) => {
       await terminal.during('Copying', () => move.pass())
       const begun = performance.now()
-      const tables = await terminal.during('Comparing, while writes are held back', () =>
+      const tables = await terminal.during('Comparing, while writes are refused', () =>
         whileHeld(directory, file, (switchConfig) =>
           settle(move, async () => {
             await removeDatabaseIdentity(directory)
@@ -131,7 +127,6 @@ type SwitchConfig = (former: string, next: string) => Promise<void>
 /**
  * Runs `work` while no process writes: the running host refuses writes, or no process has the
  * database open.
- * @throws {Failure}
  */
 async function whileHeld<Result>(
   directory: string,
@@ -171,7 +166,7 @@ async function switchByHost(directory: string, former: string, next: string): Pr
 
 async function switchAlone(directory: string, former: string, next: string): Promise<void> {
   if (await replaceFile(await realpath(configFile(directory)), former, next)) return
-  throw moveInterrupted({ reason: 'app.config.json has changed meanwhile' })
+  throw moveInterrupted({ reason: 'app.config.json changed in the meantime' })
 }
 
 async function runningHost(directory: string): Promise<number | null> {
@@ -181,7 +176,7 @@ async function runningHost(directory: string): Promise<number | null> {
 function targetOf(to: string | undefined): { url: string; name: string } {
   try {
     if (to === undefined || !/^postgres(ql)?:/i.test(to)) {
-      throw new TypeError('must be given, and begin with postgres://')
+      throw new TypeError('is required and has to begin with postgres://')
     }
     return { url: to, name: parsePostgresUrl(to).name }
   } catch (error) {
@@ -191,12 +186,11 @@ function targetOf(to: string | undefined): { url: string; name: string } {
 
 async function agreed(terminal: Terminal, yes: boolean): Promise<void> {
   terminal.note(
-    'Reads are answered all the time. While all rows are compared at the end, writes are refused (503); then the host is to be restarted.',
+    'The application serves reads all the time. At the end the command compares all rows, and the application refuses writes (503). Restart the host after that.',
   )
   await confirmDataLoss(terminal, yes, 'Move the data?')
 }
 
-/** Turns errors of the engines into failures of the command. */
 async function asFailures<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -1,10 +1,9 @@
-import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   callApplication,
   databaseAddress,
   extractModule,
-  type Lock,
+  type LockFile,
   MigrationError,
   type ModuleData,
   type OperatorRecord,
@@ -47,18 +46,17 @@ export const purgeText = ({ drops }: PurgePlan) =>
  * the disk. The module is removed before the archive, so the archive has every acknowledged row. A
  * kill leaves unused data, and at most one extra archive. Running the purge again drops them.
  * @param names ids or package names; modules without data are skipped
- * @throws {Failure}
  */
 export async function purgeModules(directory: string, names: readonly string[]): Promise<Purged[]> {
   const lock = await readLockFile(directory)
   const ids = (await idsOf(directory, lock, names)).filter((id) => !Object.hasOwn(lock.modules, id))
   if (ids.length === 0) return []
   await callApplication(directory, 'retired', { modules: ids })
-  const copy = join(await privateStaging(directory), 'copy.db')
+  const copy = join(await makeStaging(directory, 0o700), 'copy.db')
   await callApplication(directory, 'backup', { file: copy })
   const purged: Purged[] = []
   for (const id of ids) {
-    const folder = await privateStaging(directory)
+    const folder = await makeStaging(directory, 0o700)
     const data = extractModule(copy, id, join(folder, DATA))
     if (data === undefined) {
       // Event handlers may still have advanced their cursors.
@@ -101,11 +99,10 @@ export async function planPurge(directory: string, names: readonly string[]): Pr
   return { modules: order, drops: tables.map((table) => ({ table, rows: Number(rows[table] ?? 0) })) }
 }
 
-/** @returns the ids, with those that others refer to last, and their tables */
 async function rehearse(directory: string, ids: readonly string[]) {
   const schema = await callApplication(directory, 'schema')
-  const file = join(await privateStaging(directory), 'rehearsal.db')
-  const storage = await openStorage({ file, schema, onFatal: rethrow })
+  const file = join(await makeStaging(directory, 0o700), 'rehearsal.db')
+  const storage = await openStorage({ file, schema })
   const left = new Set(ids)
   const order: string[] = []
   const tables: string[] = []
@@ -150,7 +147,7 @@ async function tryPurge(storage: Storage, id: string): Promise<ModuleData | Migr
 const refused = (cause: MigrationError) => notPurgeable({ reason: cause.message, cause })
 
 /** The ids of modules that are or were installed under these names. */
-async function idsOf(directory: string, lock: Lock, names: readonly string[]): Promise<string[]> {
+async function idsOf(directory: string, lock: LockFile, names: readonly string[]): Promise<string[]> {
   const { known } = await readGenerations(directory)
   const locks = [lock, ...known.map((past) => past.lock).toReversed()]
   const ids = names.map((name) => {
@@ -161,14 +158,4 @@ async function idsOf(directory: string, lock: Lock, names: readonly string[]): P
     return name
   })
   return [...new Set(ids)]
-}
-
-async function privateStaging(directory: string): Promise<string> {
-  const folder = await makeStaging(directory)
-  await chmod(folder, 0o700)
-  return folder
-}
-
-function rethrow(error: Error): never {
-  throw error
 }

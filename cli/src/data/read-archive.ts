@@ -8,10 +8,7 @@ import { isBundle } from '../store/bundle-file.ts'
 import { type ArchiveManifest, MANIFEST, parseManifest } from './archive-manifest.ts'
 
 const LARGEST_MANIFEST = 64 * 1024
-/**
- * Every part except the database is small: the lock file of a thousand modules takes 30 MB with all
- * dependencies.
- */
+/** Every part but the database is small: the lock file of a thousand modules takes 30 MB. */
 const LARGEST_TEXT = 64 * 1024 * 1024
 
 /**
@@ -43,9 +40,7 @@ export async function readArchive(file: string, folder: string): Promise<Archive
           entry.resume()
         }
       })
-      parser.on('ignoredEntry', (entry: ReadEntry) =>
-        fail(new Error(`"${entry.path}" is of an unknown kind`)),
-      )
+      parser.on('ignoredEntry', (entry: ReadEntry) => fail(new Error(`"${entry.path}" has an unknown type`)))
       parser.on('error', fail)
       parser.on('end', resolve)
       stream.on('error', fail)
@@ -60,7 +55,6 @@ export async function readArchive(file: string, folder: string): Promise<Archive
   }
 }
 
-/** Reads the entries of one archive in order. */
 class Reader {
   readonly #folder: string
   readonly #room: number
@@ -75,12 +69,12 @@ class Reader {
 
   take(entry: ReadEntry, fail: (error: Error) => void): void {
     const { path, type, size } = entry
-    if (type !== 'File' && type !== 'OldFile') throw new Error(`"${path}" is no file (${type})`)
+    if (type !== 'File' && type !== 'OldFile') throw new Error(`"${path}" is not a file (${type})`)
     if (this.#manifest === undefined) this.#takeManifest(entry, fail)
     else {
       const part = Object.hasOwn(this.#manifest.parts, path) ? this.#manifest.parts[path] : undefined
       if (part === undefined) throw new Error(`"${path}" is not in its manifest`)
-      if (this.#taken.has(path)) throw new Error(`"${path}" is there twice`)
+      if (this.#taken.has(path)) throw new Error(`it contains "${path}" twice`)
       if (size !== part.bytes) throw new Error(`"${path}" has ${size} bytes instead of ${part.bytes}`)
       this.#taken.add(path)
       this.#write(entry, part.sha256, fail)
@@ -91,7 +85,7 @@ class Reader {
   finish(): ArchiveManifest {
     if (this.#manifest === undefined) throw new Error('it is empty')
     const missing = Object.keys(this.#manifest.parts).find((name) => !this.#taken.has(name))
-    if (missing !== undefined) throw new Error(`"${missing}" is missing: it is cut off`)
+    if (missing !== undefined) throw new Error(`it is incomplete: "${missing}" is missing`)
     return this.#manifest
   }
 
@@ -141,13 +135,11 @@ class Reader {
     entry.on('end', () => {
       if (this.#open !== file) return
       this.close()
-      if (hash.digest('hex') !== sha256)
-        fail(new Error(`"${entry.path}" is not what was backed up: its hash differs`))
+      if (hash.digest('hex') !== sha256) fail(new Error(`"${entry.path}" was altered: its hash differs`))
     })
   }
 }
 
-/** @throws {Failure} */
 async function assertGzip(file: string): Promise<void> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message
@@ -156,7 +148,8 @@ async function assertGzip(file: string): Promise<void> {
   try {
     const start = Buffer.alloc(2)
     await handle.read(start, 0, 2, 0).catch(() => {})
-    if (start[0] !== 0x1f || start[1] !== 0x8b) throw badArchive({ file, reason: 'it is no gzipped tarball' })
+    if (start[0] !== 0x1f || start[1] !== 0x8b)
+      throw badArchive({ file, reason: 'it is not a gzipped tarball' })
   } finally {
     await handle.close()
   }

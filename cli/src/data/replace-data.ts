@@ -4,7 +4,7 @@ import { dirname, relative } from 'node:path'
 import {
   type DatabaseAddress,
   keptTables,
-  type Lock,
+  type LockFile,
   lockFilePath,
   readFileContents,
   readIdentity,
@@ -29,12 +29,11 @@ import {
 
 export interface Replacement {
   readonly directory: string
-  /** The command line, for the history. */
   readonly command: string
   /** The origin of the data, for the audit trail. */
   readonly from: string
   /** The new lock file, with a generation of its own. */
-  readonly lock: Lock
+  readonly lock: LockFile
   readonly database: DatabaseAddress
   /** A copy of the database with the new data. A SQLite file is moved into place. */
   readonly data: string

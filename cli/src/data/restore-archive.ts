@@ -5,21 +5,20 @@ import {
   configFile,
   databaseAddress,
   findCorruption,
-  type Lock,
-  lockedPackages,
+  type LockFile,
   MigrationError,
   readConfig,
   readGenerations,
   readLockFile,
-  runAlone,
+  runWithoutHost,
   StorageBusyError,
   secretFile,
-  storedModule,
 } from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
-import { inForce, nextGeneration } from '../changes/current-generation.ts'
+import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { badArchive, noSecretInArchive } from '../failures/index.ts'
+import { absentPackages } from '../store/installed-packages.ts'
 import { checkLockedBytes } from '../store/same-bytes.ts'
 import { makeStaging } from '../store/staging.ts'
 import { storedMigrations } from '../store/stored-migrations.ts'
@@ -33,19 +32,16 @@ import { assertStopped } from './restore-journal.ts'
 export interface Restore {
   readonly directory: string
   readonly file: string
-  /** The command line, for the history. */
   readonly command: string
   readonly withConfig: boolean
   readonly withSecret: boolean
   readonly terminal: Terminal
-  /** Skip the confirmation. */
   readonly yes: boolean
 }
 
 export type Restored =
   | {
       readonly kind: 'application'
-      /** The generation of the new lock file. */
       readonly generation: number
       readonly restored: readonly string[]
       /** The place of the former data: a file relative to the application folder, or a schema. */
@@ -57,10 +53,7 @@ export type Restored =
       readonly kind: 'module'
       readonly module: string
       readonly tables: readonly string[]
-      /**
-       * The source of the last installation, for `app module-install`; null if no generation
-       * records it.
-       */
+      /** The source of its last installation; null if no generation records it. */
       readonly spec: string | null
     }
 
@@ -72,8 +65,7 @@ export type Restored =
 export async function restoreArchive(restore: Restore): Promise<Restored> {
   const { directory, file, terminal } = restore
   await assertStopped(directory)
-  const folder = await makeStaging(directory)
-  await chmod(folder, 0o700)
+  const folder = await makeStaging(directory, 0o700)
   const manifest = await terminal.during('Verifying', () => readArchive(file, folder))
   const damage = findCorruption(join(folder, DATA))
   if (damage !== undefined) throw badArchive({ file, reason: `its database is damaged: ${damage}` })
@@ -93,8 +85,8 @@ async function restoreApplication(
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)
-  const next = nextGeneration(await lastLockFile(directory), await inForce(directory))
-  const lock: Lock = { ...archivedLock, generation: next }
+  const next = nextGeneration(await lastLockFile(directory), await currentGeneration(directory))
+  const lock: LockFile = { ...archivedLock, generation: next }
   await chmod(join(folder, CONFIG), 0o644)
   const sources = new Map<string, string>()
   if (withConfig) sources.set(configFile(directory), join(folder, CONFIG))
@@ -104,8 +96,8 @@ async function restoreApplication(
   const data = join(folder, DATA)
   const other = databaseAddress(present)
   if (!('file' in database) || existsSync(database.file)) {
-    terminal.note(`Replaces data and modules by those of generation ${generation}, ${at}.`)
-    terminal.note('The database that is there is kept beside.')
+    terminal.note(`Replaces data and modules with those of generation ${generation}, ${at}.`)
+    terminal.note('The current database is kept next to it.')
     if (replaced.length > 0) terminal.note(`Replaced without a copy: ${replaced.join(', ')}.`)
     await confirmDataLoss(terminal, yes, 'Restore that?')
   }
@@ -119,7 +111,7 @@ async function restoreApplication(
     generation: lock.generation,
     restored: [DATA, LOCK, ...replaced],
     former,
-    missing: missingIn(directory, lock),
+    missing: absentPackages(directory, lock),
   }
 }
 
@@ -147,7 +139,7 @@ async function restorePurged(
   const sets = await storedMigrations(directory)
   try {
     const data = { file: join(folder, DATA), sets, record }
-    const restored = await asRefusal(file, () => runAlone(directory, 'restoreModule', data))
+    const restored = await asRefusal(file, () => runWithoutHost(directory, 'restoreModule', data))
     return { kind: 'module', ...restored, spec: await lastSpec(directory, restored.module) }
   } catch (error) {
     if (error instanceof StorageBusyError) await assertStopped(directory)
@@ -170,8 +162,3 @@ async function asRefusal<Result>(file: string, work: () => Promise<Result>): Pro
     throw error instanceof MigrationError ? badArchive({ file, reason: error.message }) : error
   }
 }
-
-const missingIn = (directory: string, lock: Lock) =>
-  [...lockedPackages(lock)].flatMap(([name, locked]) =>
-    existsSync(storedModule(directory, locked)) ? [] : [name],
-  )

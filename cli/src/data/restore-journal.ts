@@ -8,7 +8,7 @@ import {
   type DatabaseAddress,
   databaseLockFile,
   isLockFile,
-  type Lock,
+  type LockFile,
   lockFilePath,
   makeFolder,
   postgresData,
@@ -32,11 +32,9 @@ import { databaseServed, hostRunning } from '../failures/index.ts'
 // host from starting in the meantime.
 
 export interface Restoration {
-  /** The command line: `restore shop.tgz`. */
   readonly command: string
-  /** For the audit trail of the restored data. */
   readonly record: BegunRecord
-  readonly lock: Lock
+  readonly lock: LockFile
   /** The former data stay as `former`: a file, or a schema. */
   readonly database: DatabaseAddress
   readonly former: string
@@ -72,10 +70,7 @@ export async function completeRestoration(directory: string): Promise<string | u
   return restoration.command
 }
 
-/**
- * The restoration that a killed command left.
- * @throws {UnreadableFileError}
- */
+/** @throws {UnreadableFileError} */
 export const readRestoration = (directory: string): Promise<Restoration | undefined> =>
   readJsonFile(restorationFile(directory), isRestoration)
 
@@ -93,10 +88,7 @@ function isRestoration(value: unknown): value is Restoration {
 
 export const isRestorationLeft = (directory: string) => existsSync(restorationFile(directory))
 
-/**
- * Keeps every host from these databases during `work`.
- * @throws {Failure} if a host runs
- */
+/** Keeps every host from these databases during `work`. @throws {Failure} if one runs */
 export async function withDatabaseLock<Result>(
   [file, ...others]: readonly string[],
   work: () => Promise<Result>,
@@ -112,10 +104,7 @@ export async function withDatabaseLock<Result>(
   }
 }
 
-/**
- * Runs `work` on data in PostgreSQL.
- * @throws {Failure} if a host on any machine serves from there
- */
+/** @throws {Failure} if a host on any machine serves from there */
 export async function whileNoHost<Result>(
   work: (data: Awaited<ReturnType<typeof postgresData>>) => Promise<Result>,
 ): Promise<Result> {
@@ -166,10 +155,7 @@ async function moveIntoPlace(directory: string, restoration: Restoration): Promi
   await syncPath(dirname(restorationFile(directory)))
 }
 
-/**
- * Moves the database with its log. SQLite would otherwise replay the log onto the next database of
- * that name.
- */
+/** Moves the database with its log, which SQLite would replay onto the next database. */
 async function setAside(database: string, former: string): Promise<void> {
   for (const suffix of ['-wal', '-journal', '']) {
     if (existsSync(database + suffix)) await rename(database + suffix, former + suffix)

@@ -1,11 +1,11 @@
 import { constants } from 'node:fs'
-import { chmod, copyFile } from 'node:fs/promises'
+import { copyFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import {
   type DatabaseContents,
   databaseAddress,
   findCorruption,
-  type Lock,
+  type LockFile,
   MigrationError,
   readConfig,
   readContents,
@@ -13,7 +13,7 @@ import {
   readLockFile,
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
-import { inForce, nextGeneration } from '../changes/current-generation.ts'
+import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
 import {
   lossNotConfirmed,
   noRoomForSnapshot,
@@ -38,11 +38,9 @@ export interface SnapshotPlan {
 }
 
 export interface RestoredSnapshot {
-  /** The generation of the new lock file. */
   readonly generation: number
   /** The time of the snapshot: later writes are lost. RFC 3339, UTC. */
   readonly at: string
-  /** The tables with another number of rows at that time, without the audit trail. */
   readonly tables: readonly TableChange[]
   /** The place of the former data: a file relative to the application folder, or a schema. */
   readonly former: string | null
@@ -54,10 +52,7 @@ interface TableChange {
   readonly snapshot: number
 }
 
-/**
- * The newest snapshot without migrations beyond these: the one that loses least.
- * @throws {Failure} if a snapshot cannot be read
- */
+/** The newest snapshot without migrations beyond these: the one that loses least. */
 export async function findSnapshot(directory: string, names: MigrationNames): Promise<Snapshot | undefined> {
   const snapshots = await readSnapshots(directory)
   return snapshots.findLast(({ file }) => migrationsBeyond(names, contentsOf(file).ledger).length === 0)
@@ -71,7 +66,7 @@ export async function findSnapshot(directory: string, names: MigrationNames): Pr
  */
 export async function planSnapshot(
   directory: string,
-  target: Lock,
+  target: LockFile,
   names: MigrationNames,
 ): Promise<SnapshotPlan> {
   const database = databaseAddress(await readConfig(directory))
@@ -89,13 +84,13 @@ export async function planSnapshot(
 export async function restoreSnapshot(
   directory: string,
   command: string,
-  target: Lock,
+  target: LockFile,
   { snapshot, tables }: SnapshotPlan,
 ): Promise<RestoredSnapshot> {
   const database = databaseAddress(await readConfig(directory))
   const copy = await copied(directory, snapshot)
-  const generation = nextGeneration(await readLockFile(directory), await inForce(directory))
-  const lock: Lock = { ...target, generation }
+  const generation = nextGeneration(await readLockFile(directory), await currentGeneration(directory))
+  const lock: LockFile = { ...target, generation }
   const from = relative(directory, snapshot.file)
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
     (error) => {
@@ -120,13 +115,12 @@ export async function restoreLost(directory: string, snapshot: Snapshot): Promis
   const from = relative(directory, snapshot.file)
   await replaceData({ directory, command: 'doctor --fix', from, lock, database, data })
   await removeLeftovers(directory)
-  return `Restored the snapshot of ${snapshot.at}. What was written since is in backups only. The next start migrates it.`
+  return `Restored the snapshot of ${snapshot.at}. Later writes are in backups only. The next start migrates it.`
 }
 
 /** Copies the snapshot, which stays. The copy is moved into place. */
 async function copied(directory: string, { file, bytes }: Snapshot): Promise<string> {
-  const folder = await makeStaging(directory)
-  await chmod(folder, 0o700)
+  const folder = await makeStaging(directory, 0o700)
   const copy = join(folder, DATA)
   try {
     await assertRoom(folder, bytes)
@@ -160,8 +154,9 @@ function changesBetween(now: DatabaseContents, then: DatabaseContents): TableCha
 
 function lossOf({ at }: Snapshot, tables: readonly TableChange[]): string {
   const counts = tables.map(({ table, now, snapshot }) => `${table} ${now} (then ${snapshot})`)
-  const rows = counts.length === 0 ? 'Every table has as many rows as then' : `Rows now: ${counts.join(', ')}`
-  return `All that was written since ${at}, ${ago(Date.now() - Date.parse(at))}, is lost with this. ${rows}; rows that were changed since are put back too.`
+  const rows =
+    counts.length === 0 ? 'Every table has the same number of rows as then' : `Rows now: ${counts.join(', ')}`
+  return `This loses all writes since ${at}, ${ago(Date.now() - Date.parse(at))}. ${rows}; changed rows go back to their old values too.`
 }
 
 function ago(milliseconds: number): string {
@@ -179,7 +174,7 @@ function ago(milliseconds: number): string {
  * States the loss first, before the operator has to stop a host.
  * @throws {Failure}
  */
-export async function agreeToLoss(
+export async function confirmSnapshotLoss(
   directory: string,
   terminal: Terminal,
   yes: boolean,
@@ -188,6 +183,6 @@ export async function agreeToLoss(
   if (!yes && !terminal.interactive) throw lossNotConfirmed({ loss })
   terminal.note(loss)
   await assertStopped(directory)
-  if (yes || (await terminal.confirm('Put the snapshot back?'))) return
+  if (yes || (await terminal.confirm('Restore the snapshot?'))) return
   throw notConfirmed()
 }

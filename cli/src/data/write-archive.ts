@@ -8,9 +8,7 @@ import { fileExists, noFolder } from '../failures/index.ts'
 import { type ArchiveManifest, type ArchivePart, MANIFEST, newManifest } from './archive-manifest.ts'
 
 export interface Archive {
-  /** The path of the archive; no file exists there yet. */
   readonly file: string
-  /** The folder with the parts, one file each. */
   readonly folder: string
   readonly names: readonly string[]
   readonly about: Pick<ArchiveManifest, 'kind' | 'module' | 'generation'>

@@ -11,7 +11,6 @@ import { loadOwnEnvFile } from '../application/environment.ts'
 import { Failure } from '../failures/index.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Checks app.config.json and the environment, including the settings of modules. */
 export async function checkConfiguration(directory: string): Promise<FixableFinding[]> {
   let config: Config
   try {
@@ -50,12 +49,12 @@ const unknownVariables = ({ unknownVariables: names }: Config): FixableFinding[]
   names.map((name) => ({
     id: 'unknown-variable',
     severity: 'warning',
-    message: `${name} is set and is no setting: it has no effect, and may be meant for one.`,
-    hint: 'Mend its spelling or unset it: "app config get --json" names the variable of every setting.',
+    message: `${name} is set but is not a setting. It has no effect.`,
+    hint: 'Correct its spelling or unset it: "app config get --json" shows the variable of every setting.',
   }))
 
 async function settingsTrouble(directory: string, config: Config): Promise<FixableFinding[]> {
-  const troubles: FixableFinding[] = []
+  const found: FixableFinding[] = []
   for (const [id, locked] of Object.entries((await readLockFile(directory)).modules)) {
     const stored = await readPackage(storedModule(directory, locked)).catch(() => undefined)
     if (stored === undefined) continue // the check of the store reports it
@@ -63,15 +62,15 @@ async function settingsTrouble(directory: string, config: Config): Promise<Fixab
       moduleSettings(config, id, stored.settingsSchema)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
-      troubles.push({
+      found.push({
         id: 'settings-invalid',
         severity: locked.enabled ? 'error' : 'warning',
-        message: `The settings of ${id} are wrong: ${error.message}. It cannot be started with them.`,
+        message: `The settings of ${id} are invalid: ${error.message}. The module cannot start with them.`,
         hint: `Correct them with "app config set ${id}.…" or "app config unset ${id}.…".`,
       })
     }
   }
-  return troubles
+  return found
 }
 
 async function unused({ modules, directory }: Config): Promise<FixableFinding[]> {
@@ -83,8 +82,8 @@ async function unused({ modules, directory }: Config): Promise<FixableFinding[]>
           {
             id: 'settings-unused',
             severity: 'info',
-            message: `app.config.json has settings of ${id}, which is not installed. They wait until it is.`,
-            hint: 'Leave them, or remove them from the file.',
+            message: `app.config.json has settings of ${id}, which is not installed. They have no effect until you install it.`,
+            hint: 'Keep them, or remove them from the file.',
           },
         ],
   )

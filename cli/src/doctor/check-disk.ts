@@ -14,8 +14,8 @@ export async function checkDisk(directory: string): Promise<FixableFinding[]> {
     {
       id: 'storage-full',
       severity: 'error',
-      message: `The disk of ${file} has ${volume.free} bytes free, and the host needs ${kept}: it refuses writes (503 storage-full), and reads go on.`,
-      hint: `Make room (df -h ${file}): writes are taken again by themselves. How much has to be free is a setting, "storage.minFreeBytes".`,
+      message: `The disk of ${file} has ${volume.free} bytes free, and the host needs ${kept}: it refuses writes (503 storage-full), and reads still work.`,
+      hint: `Free disk space (df -h ${file}): the host then accepts writes again. The setting "storage.minFreeBytes" is the limit.`,
     },
   ]
 }

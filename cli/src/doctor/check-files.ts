@@ -12,7 +12,6 @@ import {
 import { lostIdentity } from '../data/lost-identity.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Checks the secret and the control socket. */
 export async function checkFiles(directory: string): Promise<FixableFinding[]> {
   return [...(await secretTrouble(directory)), ...(await socketTrouble(directory))]
 }
@@ -28,8 +27,8 @@ async function secretTrouble(directory: string): Promise<FixableFinding[]> {
       {
         id: 'secret-missing',
         severity: 'warning',
-        message: `${file} is missing, as in a fresh clone. Without it the application signs no tokens and accepts none of its own.`,
-        hint: 'Copy it from where the application runs, set APP_SECRET, or let "app start" make a new one: tokens signed with the former are refused then.',
+        message: `${file} is missing, as in a fresh clone. Without it, the application cannot sign or accept its own tokens.`,
+        hint: 'Copy it from the machine that runs the application, set APP_SECRET, or let "app start" create a new one, which makes all previous tokens invalid.',
       },
     ]
   }
@@ -38,11 +37,11 @@ async function secretTrouble(directory: string): Promise<FixableFinding[]> {
     {
       id: 'secret-mode',
       severity: 'error',
-      message: `${file} can be read by others (mode ${mode.toString(8)}). Who reads it can sign tokens for any caller.`,
-      hint: `Run chmod 600 on it, and replace it if somebody may have read it.`,
-      async mend() {
+      message: `${file} can be read by others (mode ${mode.toString(8)}). A reader of it can sign tokens for any caller.`,
+      hint: `Run chmod 600 on it, and replace it if another user may have read it.`,
+      async fix() {
         await chmod(file, 0o600)
-        return 'Its mode is 600 now. Replace it if somebody may have read it.'
+        return 'Its mode is 600 now. Replace it if another user may have read it.'
       },
     },
   ]
@@ -70,9 +69,9 @@ async function socketTrouble(directory: string): Promise<FixableFinding[]> {
     {
       id: 'control-socket',
       severity: 'warning',
-      message: `${socket} was left by a host that was killed. It does no harm: the next start replaces it.`,
+      message: `A killed host left ${socket}. It does no harm: the next start replaces it.`,
       hint: 'Start the application, or run "app doctor --fix".',
-      async mend() {
+      async fix() {
         await rm(socket, { force: true })
         return 'Removed.'
       },

@@ -10,22 +10,18 @@ import type { FixableFinding } from './finding.ts'
 /** With less free space, installations and commits soon fail. In bytes. */
 const LITTLE = 1024 * 1024
 
-/** Whether the folders of the application are folders, writable, and not full. */
 export async function checkFolders(directory: string): Promise<FixableFinding[]> {
-  const troubles: FixableFinding[] = []
+  const found: FixableFinding[] = []
   for (const folder of [...writtenFolders(directory), ...(await databaseFolder(directory))]) {
-    const trouble = await troubleOf(async () => {
+    const findings = await findingsOf(async () => {
       await assertUsable(folder)
       if (existsSync(folder)) await assertRoom(folder)
     })
-    troubles.push(...trouble)
+    found.push(...findings)
     // A problem of this folder is also a problem of the folders inside it.
-    if (folder === directory && trouble.length > 0) return troubles
+    if (folder === directory && findings.length > 0) return found
   }
-  return [
-    ...troubles,
-    ...(troubles.length === 0 ? await troubleOf(() => assertCommandLockFile(directory)) : []),
-  ]
+  return [...found, ...(found.length === 0 ? await findingsOf(() => assertCommandLockFile(directory)) : [])]
 }
 
 /** Another check reports a wrong configuration. */
@@ -39,7 +35,7 @@ async function assertRoom(folder: string): Promise<void> {
   if (bavail * bsize < LITTLE) throw systemError('ENOSPC', folder)
 }
 
-async function troubleOf(look: () => Promise<void>): Promise<FixableFinding[]> {
+async function findingsOf(look: () => Promise<void>): Promise<FixableFinding[]> {
   try {
     await look()
     return []

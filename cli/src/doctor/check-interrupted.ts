@@ -6,10 +6,7 @@ import { completeInterrupted } from '../install/apply/apply-change.ts'
 import { findLeftovers, removeLeftovers } from '../store/staging.ts'
 import type { FixableFinding } from './finding.ts'
 
-/**
- * Finds the leftovers of killed commands. The next command that changes the application handles
- * them too.
- */
+/** Finds the leftovers of killed commands. The next change of the application handles them too. */
 export async function checkInterrupted(directory: string): Promise<FixableFinding[]> {
   return [
     ...(await restorationTrouble(directory)),
@@ -29,9 +26,9 @@ async function restorationTrouble(directory: string): Promise<FixableFinding[]> 
     {
       id: 'restoration-interrupted',
       severity: 'error',
-      message: `"app ${command}" was interrupted. Data and lock do not belong together until it is completed.`,
-      hint: 'Stop the host, if one runs, and run "app doctor --fix", which completes it.',
-      async mend() {
+      message: `"app ${command}" was interrupted. Data and lock file do not match until it is completed.`,
+      hint: 'Stop the host, then run "app doctor --fix" to complete it.',
+      async fix() {
         await completeRestoration(directory)
         return `Completed "app ${command}".`
       },
@@ -47,16 +44,16 @@ async function journalTrouble(directory: string): Promise<FixableFinding[]> {
     {
       id: 'interrupted',
       severity: 'warning',
-      message: `"app ${command}" was interrupted. The application runs as before it or as after it, and the schema may be ahead.`,
-      hint: 'Repeat it, or run "app doctor --fix": either completes it.',
-      async mend() {
+      message: `"app ${command}" was interrupted. The application runs in the state before or after it, and the schema may be newer.`,
+      hint: 'Run it again, or run "app doctor --fix". Both complete it.',
+      async fix() {
         try {
           const archive = (await completeInterrupted(directory))?.archive
-          const way = archive ? ` To bring back what it dropped: ${restoreCommand(directory, archive)}` : ''
+          const way = archive ? ` To restore the dropped data: ${restoreCommand(directory, archive)}` : ''
           return `Completed "app ${command}".${way}`
         } catch (error) {
           if ((await readJournal(directory)) !== undefined) throw error
-          return `It could not be completed, and was taken back. ${(error as Error).message}`
+          return `It could not be completed and was reverted. ${(error as Error).message}`
         }
       },
     },
@@ -70,9 +67,9 @@ async function leftoverTrouble(directory: string): Promise<FixableFinding[]> {
     {
       id: 'leftovers',
       severity: 'warning',
-      message: `A command that was interrupted has left ${leftovers.map((path) => relative(directory, path)).join(', ')}. They take space and do nothing.`,
+      message: `An interrupted command left ${leftovers.map((path) => relative(directory, path)).join(', ')}. They only use disk space.`,
       hint: 'The next command that changes the application removes them, as does "app doctor --fix".',
-      async mend() {
+      async fix() {
         await removeLeftovers(directory)
         return 'Removed.'
       },

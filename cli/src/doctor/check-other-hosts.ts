@@ -9,8 +9,8 @@ export async function checkOtherHosts(directory: string): Promise<FixableFinding
     {
       id: 'hosts-differ',
       severity: 'warning',
-      message: `Hosts of this database serve something else than the one here, so an answer depends on who gives it. ${hosts.map(describeHost).join('; ')}.`,
-      hint: 'Finish the roll-out: give the same command there, or start the same image.',
+      message: `Hosts on this database serve different modules, so responses depend on the host. ${hosts.map(describeHost).join('; ')}.`,
+      hint: 'Finish the roll-out: run the same command there, or start the same image.',
     },
   ]
 }

@@ -7,7 +7,6 @@ import { readRestoration } from '../data/restore-journal.ts'
 import { asFailure } from '../terminal/explain.ts'
 import type { FixableFinding } from './finding.ts'
 
-/** Whether the records of commands in `.app/` can be read. */
 export async function checkRecords(directory: string): Promise<FixableFinding[]> {
   const journal = await failureOf(readJournal(directory))
   const restoration = await failureOf(readRestoration(directory))
@@ -31,31 +30,29 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 
 function journalTrouble(file: string, error: unknown): FixableFinding {
   const what =
-    'It says which change a killed command has left, and no command changes anything until it is gone.'
-  const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable, and the application goes on as modules.lock.json says.`
-  return { ...unreadable(error, 'error', what, hint), ...settingAside(error) }
+    'It records the unfinished change of a killed command. No command changes anything while it is there.'
+  const hint = `Restore it from a backup of the folder, or run "app doctor --fix": it renames the file to ${file}.unreadable, and modules.lock.json applies.`
+  return { ...unreadable(error, 'error', what, hint), ...renamingAside(error) }
 }
 
-/**
- * This journal is not moved aside: without it, the files beside their places cannot be assigned.
- */
+/** Without this journal, the files beside their places cannot be assigned, so it stays. */
 function restorationTrouble(file: string, error: unknown): FixableFinding {
-  const what = 'It says which restoration a killed command has left: data and lock may not belong together.'
+  const what = 'It records the unfinished restore of a killed command: data and lock file may not match.'
   const hint = `Move it away (mv ${file} ${file}.unreadable) and restore the same archive again, with the host stopped: app restore <file>`
   return unreadable(error, 'error', what, hint)
 }
 
 function generationTrouble(file: string, generation: number, error: unknown): FixableFinding {
-  const what = `Generation ${generation} cannot be gone back to, and the store keeps all packages meanwhile.`
-  const hint = `Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ${file}.unreadable.`
-  return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
+  const what = `The application cannot go back to generation ${generation}, and the store keeps all packages until this is fixed.`
+  const hint = `Restore it from a backup of the folder, or run "app doctor --fix": it renames the file to ${file}.unreadable.`
+  return { ...unreadable(error, 'warning', what, hint), ...renamingAside(error) }
 }
 
 function auditTrouble(error: unknown): FixableFinding {
-  const what = 'It is a record for the audit trail that is not in the database yet.'
+  const what = 'It is a record of the audit trail that is not in the database yet.'
   const hint =
-    'Put it back from a backup of the folder, or run "app doctor --fix": it keeps the file as ….unreadable.'
-  return { ...unreadable(error, 'warning', what, hint), ...settingAside(error) }
+    'Restore it from a backup of the folder, or run "app doctor --fix": it renames the file to ….unreadable.'
+  return { ...unreadable(error, 'warning', what, hint), ...renamingAside(error) }
 }
 
 const unreadable = (
@@ -71,16 +68,16 @@ const unreadable = (
 })
 
 /** Moves a broken file aside, but not one that this user may not read. */
-function settingAside(error: unknown): Pick<FixableFinding, 'mend'> {
+function renamingAside(error: unknown): Pick<FixableFinding, 'fix'> {
   const { file, path, code } = error as UnreadableFileError & NodeJS.ErrnoException
   const broken = error instanceof UnreadableFileError ? file : code === 'EISDIR' ? path : undefined
   if (broken === undefined) return {}
   return {
-    async mend() {
+    async fix() {
       const aside = unusedPath(`${broken}.unreadable`)
       await rename(broken, aside)
       await syncPath(dirname(aside))
-      return `Set aside as ${aside}.`
+      return `Renamed to ${aside}.`
     },
   }
 }

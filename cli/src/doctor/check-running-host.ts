@@ -13,10 +13,7 @@ import { hostPackageOf } from '../store/host-package.ts'
 import type { FixableFinding } from './finding.ts'
 import { retainedCode } from './retained-code.ts'
 
-/**
- * Compares what the running host serves with what it should serve. Without a running host there is
- * no finding.
- */
+/** Compares what the running host serves with what it should serve. */
 export async function checkRunningHost(directory: string): Promise<FixableFinding[]> {
   const state = await callRunningHost(directory, 'state')
   if (state === undefined) return []
@@ -42,8 +39,8 @@ const silentTrouble = ({ silentWorkers = [] }: ApplicationState): FixableFinding
   silentWorkers.map((pid) => ({
     id: 'worker-silent',
     severity: 'warning',
-    message: `Process ${pid} of those that serve does not answer. The others serve.`,
-    hint: `Its parent replaces it: 10 s after it was stopped, 40 s after its event loop has turned last. Or kill -9 ${pid}.`,
+    message: `Worker process ${pid} does not respond. The others serve.`,
+    hint: `Its parent replaces it 10 s after it was stopped, or after its event loop was blocked for 40 s. To replace it now: kill -9 ${pid}`,
   }))
 
 const restartTrouble = ({ pid, host }: ApplicationState, next: string): FixableFinding[] =>
@@ -69,7 +66,7 @@ async function databaseTrouble(
     {
       id: 'database-changed',
       severity: 'error',
-      message: `Process ${pid} goes on with the former database, and app.config.json names another. After "app migrate-data" it refuses writes.`,
+      message: `Process ${pid} still uses the previous database, and app.config.json names another. After "app migrate-data" it refuses writes.`,
       hint: 'Restart it.',
     },
   ]
@@ -90,7 +87,7 @@ async function settingsTrouble(
     {
       id: 'settings-pending',
       severity: 'warning',
-      message: `Process ${pid} goes on with the settings that it was started with: ${each.join(', ')}.`,
+      message: `Process ${pid} still uses the settings of its start: ${each.join(', ')}.`,
       hint: 'Restart it.',
     },
   ]
@@ -100,9 +97,9 @@ function behindTrouble(directory: string, served: number, locked: number): Fixab
   return {
     id: 'generation-behind',
     severity: 'error',
-    message: `The running host serves generation ${served}, and modules.lock.json has ${locked}. It serves other modules than it would after a restart.`,
-    hint: 'Look into its log for why it did not take the change up, mend that, then run "app doctor --fix".',
-    async mend() {
+    message: `The running host serves generation ${served}, and modules.lock.json has ${locked}. After a restart it would serve other modules.`,
+    hint: 'Look in its log for the reason, correct it, then run "app doctor --fix".',
+    async fix() {
       const config = await readConfig(directory)
       const enabled = Object.entries((await readLockFile(directory)).modules).filter(
         ([, module]) => module.enabled,
@@ -112,7 +109,7 @@ function behindTrouble(directory: string, served: number, locked: number): Fixab
         enabled.map(([id, module]) => ({ id, directory: storedModule(directory, module) })),
       )
       const activated = await callRunningHost(directory, 'activate')
-      if (activated === undefined) throw new Error('the host has gone.')
+      if (activated === undefined) throw new Error('the host has stopped.')
       return `It serves generation ${activated.generation} now.`
     },
   }
@@ -125,8 +122,8 @@ const failedTrouble = ({ modules }: ApplicationState): FixableFinding[] =>
           {
             id: 'module-failed',
             severity: 'error',
-            message: `${id} ${version} has failed: ${reason}. Its routes answer 503.`,
-            hint: `Mend that and restart the host, go back ("app module-rollback"), or switch it off ("app module-disable ${id}").`,
+            message: `${id} ${version} has failed: ${reason}. Its routes return 503.`,
+            hint: `Correct the cause and restart the host, go back ("app module-rollback"), or disable the module ("app module-disable ${id}").`,
           },
         ]
       : [],

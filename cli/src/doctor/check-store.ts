@@ -10,7 +10,7 @@ import {
   storedModule,
 } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
-import { activateRestored } from '../install/apply/take-up-restored.ts'
+import { activateRestored } from '../install/apply/activate-restored.ts'
 import { npmOptions } from '../install/fetch/npm-options.ts'
 import { restoreStore } from '../install/fetch/restore-store.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
@@ -20,43 +20,35 @@ import { readPackageJson } from '../store/package-json.ts'
 import { holds, removeLeftovers } from '../store/staging.ts'
 import type { FixableFinding } from './finding.ts'
 
-/**
- * Whether the store has, byte for byte, what the lock file names, and whether the packages fit
- * together.
- */
+/** Whether the store has what the lock file names, and whether the packages fit together. */
 export async function checkStore(directory: string): Promise<FixableFinding[]> {
   const lock = await readLockFile(directory)
-  const troubles: FixableFinding[] = []
+  const found: FixableFinding[] = []
   const sound: ModulePackage[] = []
   for (const [name, locked] of lockedPackages(lock)) {
-    const trouble = await packageTrouble(directory, name, locked)
-    if (trouble) troubles.push(trouble)
+    const finding = await checkPackage(directory, name, locked)
+    if (finding) found.push(finding)
     else if (locked.enabled) sound.push(await readPackage(storedModule(directory, locked)))
   }
-  return [
-    ...troubles,
-    ...sound.flatMap(rangeTrouble),
-    ...contractTrouble(sound),
-    ...(await unused(directory)),
-  ]
+  return [...found, ...sound.flatMap(rangeFindings), ...contractFindings(sound), ...(await unused(directory))]
 }
 
-async function packageTrouble(
+async function checkPackage(
   directory: string,
   name: string,
   locked: LockedPackage,
 ): Promise<FixableFinding | undefined> {
   const place = storedModule(directory, locked)
-  if (await holds(place, locked.tree)) return await differsTrouble(name, locked, place)
+  if (await holds(place, locked.tree)) return await differsFindings(name, locked, place)
   const isThere = existsSync(place)
   return {
     id: isThere ? 'package-damaged' : 'package-missing',
     severity: 'error',
     message: isThere
-      ? `${name} ${locked.version} in the store is not what was installed. The next start refuses to run it.`
+      ? `${name} ${locked.version} in the store was altered. The next start refuses to run it.`
       : `${name} ${locked.version} is not in the store. The next start cannot run it.`,
-    hint: 'Run "app module-install" without a name: it is fetched again, and accepted only if it is the same to the byte.',
-    async mend() {
+    hint: 'Run "app module-install" without a name: it downloads the package again and checks that it is the same.',
+    async fix() {
       const lock = await readLockFile(directory)
       try {
         const restored = await restoreStore(directory, lock, [name], await npmOptions(directory))
@@ -64,7 +56,7 @@ async function packageTrouble(
       } finally {
         await removeLeftovers(directory)
       }
-      return `Fetched again from ${locked.spec}.`
+      return `Downloaded again from ${locked.spec}.`
     },
   }
 }
@@ -72,7 +64,7 @@ async function packageTrouble(
 /**
  * The content may be right under a wrong name or version, if modules.lock.json was edited by hand.
  */
-async function differsTrouble(
+async function differsFindings(
   name: string,
   locked: LockedPackage,
   place: string,
@@ -87,7 +79,7 @@ async function differsTrouble(
   }
 }
 
-function rangeTrouble(found: ModulePackage): FixableFinding[] {
+function rangeFindings(found: ModulePackage): FixableFinding[] {
   try {
     checkHostRange(found)
     return []
@@ -98,19 +90,19 @@ function rangeTrouble(found: ModulePackage): FixableFinding[] {
       {
         id: 'host-range',
         severity: 'error',
-        message: `${error.message} Its routes answer 503 from the next start on.`,
-        hint: `Upgrade it ("app module-upgrade ${id}"), or switch it off ("app module-disable ${id}").`,
+        message: `${error.message} Its routes return 503 after the next start.`,
+        hint: `Upgrade it ("app module-upgrade ${id}"), or disable it ("app module-disable ${id}").`,
       },
     ]
   }
 }
 
-const contractTrouble = (active: readonly ModulePackage[]): FixableFinding[] =>
+const contractFindings = (active: readonly ModulePackage[]): FixableFinding[] =>
   missingContracts(active).map(({ module, contract, range }) => ({
     id: 'contract-missing',
     severity: 'error',
-    message: `${module} requires the contract "${contract}" (${range}), which no active module provides. Its routes answer 503.`,
-    hint: `Install or enable a module that provides it, or switch ${module} off ("app module-disable ${module}").`,
+    message: `${module} requires the contract "${contract}" (${range}), which no active module provides. Its routes return 503.`,
+    hint: `Install or enable a module that provides it, or disable ${module} ("app module-disable ${module}").`,
   }))
 
 async function unused(directory: string): Promise<FixableFinding[]> {
@@ -120,9 +112,9 @@ async function unused(directory: string): Promise<FixableFinding[]> {
     {
       id: 'store-unused',
       severity: 'warning',
-      message: `No generation that can be gone back to has ${folders.map((path) => basename(path)).join(', ')}: they only take space.`,
+      message: `No kept generation uses ${folders.map((path) => basename(path)).join(', ')}. They only use disk space.`,
       hint: 'The next change removes them, as does "app doctor --fix".',
-      async mend() {
+      async fix() {
         await pruneStore(directory, await readLockFile(directory))
         return 'Removed.'
       },

@@ -44,10 +44,10 @@ export interface DoctorReport {
 export async function examine(directory: string, { fix, busy }: DoctorReport): Promise<Finding[]> {
   const findings: Finding[] = []
   const run = async (check: Check) => {
-    for (const trouble of await troublesOf(check, directory)) {
-      const isKnown = findings.some(({ message }) => message === trouble.message)
-      if (isKnown || (busy !== undefined && underWay.includes(trouble.id))) continue
-      findings.push(await settled(trouble, fix))
+    for (const finding of await findingsOf(check, directory)) {
+      const isKnown = findings.some(({ message }) => message === finding.message)
+      if (isKnown || (busy !== undefined && underWay.includes(finding.id))) continue
+      findings.push(await fixed(finding, fix))
     }
   }
   await run(checkReadable)
@@ -57,7 +57,7 @@ export async function examine(directory: string, { fix, busy }: DoctorReport): P
   return findings
 }
 
-async function troublesOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
+async function findingsOf(check: Check, directory: string): Promise<readonly FixableFinding[]> {
   try {
     return await check(directory)
   } catch (error) {
@@ -71,18 +71,18 @@ const commandRunning = ({ message }: Failure): Finding => ({
   id: 'command-running',
   severity: 'info',
   message,
-  hint: 'What it has under way is left out here: run "app doctor" again when it is done.',
+  hint: 'The report does not cover its change. Run "app doctor" again later.',
   fixed: false,
 })
 
-async function settled({ mend, ...trouble }: FixableFinding, fix: boolean): Promise<Finding> {
-  if (!fix || mend === undefined) return { ...trouble, fixed: false }
+async function fixed({ fix, ...finding }: FixableFinding, isFixing: boolean): Promise<Finding> {
+  if (!isFixing || fix === undefined) return { ...finding, fixed: false }
   try {
-    return { ...trouble, hint: await mend(), fixed: true }
+    return { ...finding, hint: await fix(), fixed: true }
   } catch (error) {
     return {
-      ...trouble,
-      hint: `Mending it failed: ${asFailure(error).message} ${trouble.hint}`,
+      ...finding,
+      hint: `The fix failed: ${asFailure(error).message} ${finding.hint}`,
       fixed: false,
     }
   }
@@ -100,8 +100,8 @@ async function checkReadable(directory: string): Promise<FixableFinding[]> {
     }
     if (!(error instanceof LockFileError)) throw error
     const { hint } = await lostLockFile(error)
-    const message = `${error.message}. What is installed here is unknown.`
-    const mend = () => restoreLockFile(directory, error)
-    return [{ id: 'lock-lost', severity: 'error', message, hint, mend }]
+    const message = `${error.message}. The installed modules are unknown.`
+    const fix = () => restoreLockFile(directory, error)
+    return [{ id: 'lock-lost', severity: 'error', message, hint, fix }]
   }
 }

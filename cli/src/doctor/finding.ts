@@ -1,11 +1,7 @@
-/** A problem that the doctor found. */
 export interface Finding {
   /** Stable, for programs. */
   readonly id: string
-  /**
-   * `error`: something does not work; `warning`: it works, but needs attention; `info`: no action
-   * needed.
-   */
+  /** `warning`: it works, but needs attention; `info`: no action needed. */
   readonly severity: 'error' | 'warning' | 'info'
   /** The problem, and why it matters. */
   readonly message: string
@@ -16,13 +12,10 @@ export interface Finding {
   readonly fixed: boolean
 }
 
-/** A finding with a repair, if there is one without loss. */
 export interface FixableFinding extends Omit<Finding, 'fixed'> {
   /** @returns what was done */
-  readonly mend?: () => Promise<string>
+  readonly fix?: () => Promise<string>
 }
 
-/**
- * One check. A repair between two checks may change the application, so each check reads it again.
- */
+/** Each check reads the application again: a repair before it may have changed it. */
 export type Check = (directory: string) => Promise<readonly FixableFinding[]>

@@ -4,9 +4,7 @@ import type { FixableFinding } from './finding.ts'
 
 /** From this number of packages on, report them. */
 const MANY = 20
-/**
- * The memory of a replaced package, in MB, measured with api-cart (0.08) and api-purchase (0.11).
- */
+/** The memory of a replaced package, in MB, as measured (api-cart 0.08, api-purchase 0.11). */
 const MEGABYTES = 0.1
 
 export function retainedCode(state: ApplicationState): FixableFinding[] {
@@ -16,8 +14,8 @@ export function retainedCode(state: ApplicationState): FixableFinding[] {
     {
       id: 'code-retained',
       severity: 'info',
-      message: `The running host keeps the code of ${packages} packages of replaced versions, about ${Math.round(packages * MEGABYTES)} MB, more where they bring large dependencies.`,
-      hint: 'Restart it when it suits you: that frees them, and nothing else does.',
+      message: `The running host keeps the code of ${packages} replaced packages in memory, about ${Math.round(packages * MEGABYTES)} MB, more with large dependencies.`,
+      hint: 'Only a restart frees that memory.',
       packages,
     },
   ]

@@ -3,83 +3,83 @@ import { defineFailure } from './define-failure.ts'
 export const unexpected = defineFailure(
   'unexpected',
   'unexpected',
-  'Something unexpected happened: {reason}',
-  'Try again with --verbose to see where it comes from.',
+  'Unexpected error: {reason}',
+  'Run the command again with --verbose to see where the error comes from.',
 )
 
 export const endedEarly = defineFailure(
   'unexpected',
   'ended-early',
-  'The command ended before it was done: what it waited for never came.',
-  'Run it again: what it had begun is completed or taken back. If it ends so again, report it.',
+  'The command ended before it was done: something that it waited for never happened.',
+  'Run it again: it completes or reverts the change. If this happens again, report it.',
 )
 
 export const findingsLeft = defineFailure(
   'unexpected',
   'findings-left',
-  'Findings that need seeing to: {count}.',
-  'Do what each of them says; "app doctor --fix" mends what it can.',
+  'Findings that need attention: {count}.',
+  'Follow the advice below each finding. "app doctor --fix" fixes what it can.',
 )
 
 export const noApplication = defineFailure(
   'usage',
   'no-application',
-  'There is no application here: {where} app.config.json.',
-  'Make one with "app init", or name its folder with --dir.',
+  'This is not an application: {where} app.config.json.',
+  'Create one with "app init", or name its folder with --dir.',
 )
 
 export const lostConfig = defineFailure(
   'usage',
   'config-lost',
   'app.config.json is missing in {directory}, which holds an application. Nothing was changed.',
-  'Restore it from version control (git checkout app.config.json) or from a backup, which holds it: tar xzf <backup> app.config.json',
+  'Restore it from version control (git checkout app.config.json) or from a backup: tar xzf <backup> app.config.json',
 )
 
 export const notOwner = defineFailure(
   'refused',
   'not-owner',
-  '{path} belongs to another user ({owner}), and this is user {user}. Nothing was changed.',
-  'Run the command as the owner: "su <name>" first, or as root "setpriv --reuid={owner} --regid={group} --clear-groups app …". To make the application this user\'s, as root: chown -R {user} {directory}',
+  '{path} belongs to another user ({owner}); you are user {user}. Nothing was changed.',
+  'Run the command as the owner: "su <name>" first, or as root "setpriv --reuid={owner} --regid={group} --clear-groups app …". To give the application to this user, as root: chown -R {user} {directory}',
 )
 
 export const notConfirmed = defineFailure(
   'refused',
   'declined',
-  'Nothing was changed: it was not confirmed.',
-  'Answer y, or add --yes.',
+  'Nothing was changed: you did not confirm it.',
+  'Enter y, or add --yes.',
 )
 
 export const lossNotConfirmed = defineFailure(
   'refused',
   'declined',
-  'Nothing was changed: it was not confirmed. {loss}',
-  'If that may be lost, add --yes.',
+  'Nothing was changed: you did not confirm it. {loss}',
+  'To accept the loss, add --yes.',
 )
 
 export const noSecretToSignWith = defineFailure(
   'usage',
   'no-secret',
-  'There is no secret to sign with: neither {file} nor APP_SECRET is there.',
-  'Make one: app init {directory}',
+  'There is no secret to sign with: {file} is missing, and APP_SECRET is not set.',
+  'Create one: app init {directory}',
 )
 
 export const noSecretToBackUp = defineFailure(
   'notFound',
   'no-secret',
-  'There is no secret: {file} is missing.',
-  'Leave --with-secret out where the secret comes from APP_SECRET.',
+  'The secret is missing: there is no {file}.',
+  'If the secret comes from APP_SECRET, leave --with-secret out.',
 )
 
 export const secretLost = defineFailure(
   'usage',
   'secret-lost',
   '{problem}. Nothing was changed.',
-  'Restore {file}, set APP_SECRET, or begin with a new secret, which ends all tokens: app start --new-secret',
+  'Restore {file}, set APP_SECRET, or start with a new secret, which invalidates all tokens: app start --new-secret',
 )
 
 export const otherSecret = defineFailure(
   'usage',
   'other-secret',
   '{problem}. Nothing was changed.',
-  'Give the command the secret of the last start: APP_SECRET, or "envFile" in app.config.json. If the secret is to change: app start --new-secret',
+  'Use the secret of the last start: APP_SECRET, or "envFile" in app.config.json. To change the secret: app start --new-secret',
 )

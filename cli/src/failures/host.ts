@@ -3,8 +3,8 @@ import { defineFailure } from './define-failure.ts'
 export const alreadyRunning = defineFailure(
   'unexpected',
   'already-running',
-  'This application is running already: process {pid} serves {url}.',
-  'Use that one, or stop it first: kill {pid}',
+  'This application is already running: process {pid} serves {url}.',
+  'Use it, or stop it first: kill {pid}',
 )
 
 export const notRunning = defineFailure(
@@ -18,77 +18,77 @@ export const hostSilent = defineFailure(
   'unexpected',
   'host-silent',
   '{problem}',
-  'Wait for it, or end it and start it again: kill -9 {process}, then app start. What it has acknowledged is in the database.',
+  'Wait for it, or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
 )
 
 export const hostStopped = defineFailure(
   'unexpected',
   'host-silent',
   '{problem}',
-  'Wake it (kill -CONT {process}), or end it and start it again: kill -9 {process}, then app start. What it has acknowledged is in the database.',
+  'Continue it (kill -CONT {process}), or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
 )
 
 export const hostGone = defineFailure(
   'unexpected',
   'host-gone',
   '{problem}',
-  'See why in its log and start it again, then repeat the command: a change that had begun is completed or taken back first.',
+  'Look in its log for the reason and start it again. Then repeat the command: it first completes or reverts an interrupted change.',
 )
 
 export const requestRefused = defineFailure(
   'unexpected',
   'host-refused',
-  'The running host did not do it: {reason}.',
-  'Run the command again after that: it goes on where this one stopped.',
+  'The running host refused: {reason}.',
+  'Correct the cause, then run the command again: it continues where this one stopped.',
 )
 
 export const restartRefused = defineFailure(
   'refused',
   'not-restarted',
   'The host was not restarted: {reason}.',
-  'It serves as before. Correct what it says; a host without --workers is stopped and started again.',
+  'It serves as before. Correct the cause. Stop and start a host that runs without --workers.',
 )
 
 export const restartFailed = defineFailure(
   'unexpected',
   'not-restarted',
   'The host was not restarted: {reason}.',
-  'It serves as before. Correct what it says, then try again.',
+  'It serves as before. Correct the cause, then try again.',
 )
 
 export const takenBack = defineFailure(
   'activation',
   'taken-back',
-  'The change was live, and the host took it back: {reason}.',
-  'The former modules are back. Data and schema stay as the change has left them. Correct what it says, then try again.',
+  'The change was live, and the host reverted it: {reason}.',
+  'The previous modules run again. Data and schema stay as they are after the change. Correct the cause, then try again.',
 )
 
 export const needsPostgres = defineFailure(
   'refused',
   'one-process',
-  'Several processes need PostgreSQL: one SQLite file is served by one process.',
-  'Start it without --workers, or name a PostgreSQL in "database" or APP_DATABASE.',
+  '--workers needs PostgreSQL: only one process can serve an SQLite file.',
+  'Start it without --workers, or set "database" or APP_DATABASE to a PostgreSQL URL.',
 )
 
 export const workersFailed = defineFailure(
   'unexpected',
   'workers-failed',
-  'The host stopped, since its processes end again and again: {reason}',
-  'Look into its log for why, correct that, then start it again.',
+  'The host stopped because its processes keep ending: {reason}',
+  'Look in its log for the reason, correct it, then start it again.',
 )
 
 export const workersFailedAlike = defineFailure(
   'unexpected',
   'workers-failed',
-  'The host stopped, since its processes end again and again: {reason}',
+  'The host stopped because its processes keep ending: {reason}',
   '{advice}',
 )
 
 export const portInUse = defineFailure(
   'unexpected',
   'port-in-use',
-  'Port {port} of {address} is taken by another program.',
-  'Stop what listens there, or choose another one: app start --port 8080',
+  'Another program uses port {port} of {address}.',
+  'Stop that program, or choose another port: app start --port 8080',
 )
 
 export const cannotListen = defineFailure(
@@ -102,19 +102,19 @@ export const newerHost = defineFailure(
   'refused',
   'newer-host',
   'This host is too old for the application: {reason}',
-  'Run the newer host version; or restore a backup that was made before it.',
+  'Run the newer host version, or restore a backup from before it.',
 )
 
 export const hostOfAnotherUser = defineFailure(
   'refused',
   'host-of-another-user',
-  'The host {version} that modules.lock.json names belongs to another user ({user}), whose code is not run as you.',
-  'Run the command as that user. MORTISE_UNPINNED=1 in the environment runs it in the host that you have called.',
+  'The host {version} that modules.lock.json names belongs to another user ({user}). The command does not run their code as you.',
+  'Run the command as that user. With MORTISE_UNPINNED=1 in the environment, your own host version runs it.',
 )
 
 export const hostNotLoaded = defineFailure(
   'refused',
   'host-incomplete',
   'The host {version} that modules.lock.json names is missing in the store, or damaged: {reason}',
-  'Run "app module-install" without a name: it brings the store in line with the lock.',
+  'Run "app module-install" without a name: it restores the store from the lock file.',
 )

@@ -11,26 +11,26 @@ export const moduleFailed = defineFailure(
   'refused',
   'module-failed',
   'The module {module} cannot be used: {reason}',
-  'Correct what it says, or remove the module ("app module-remove").',
+  'Correct the cause, or remove the module ("app module-remove").',
 )
 
-export const noReactingModule = defineFailure(
+export const noEventHandler = defineFailure(
   'notFound',
   'no-such-module',
-  'No module "{name}" reacts to events, or has done so.',
-  'See those that do: app events',
+  'No module "{name}" handles events, now or earlier.',
+  'To list the modules that do: app events',
 )
 
 export const noFailedEvent = defineFailure(
   'notFound',
   'no-failed-reaction',
-  'No module has failed on an event {event}.',
-  'See those on which one has: app events',
+  'No handler failed on event {event}.',
+  'To list the failed events: app events',
 )
 
 export const noEventFailedBy = defineFailure(
   'notFound',
   'no-failed-reaction',
-  '{module} has not failed on an event {event}.',
-  'See those on which one has: app events',
+  'The handler of {module} did not fail on event {event}.',
+  'To list the failed events: app events',
 )

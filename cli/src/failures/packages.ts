@@ -3,7 +3,7 @@ import { defineFailure } from './define-failure.ts'
 export const invalidSpec = defineFailure(
   'usage',
   'invalid-spec',
-  '"{text}" is no module: {reason}.',
+  '"{text}" is not a module: {reason}.',
   'Write a name, a folder (./my-module), a .tgz file, @scope/name@range or npm:name@range.',
 )
 
@@ -11,69 +11,69 @@ export const fileOfPackage = defineFailure(
   'usage',
   'invalid-spec',
   '"{text}" is a file of a package, not the package.',
-  'Name the folder that it lies in: {folder}',
+  'Name its folder: {folder}',
 )
 
 export const refusedSource = defineFailure(
   'refused',
   'refused-source',
-  '"{text}" is refused: modules are not installed from git, from a URL or under another name.',
+  '"{text}" is refused: modules cannot be installed from git, from a URL or under another name.',
   'Publish the package, or pack it with "npm pack" and install the .tgz file.',
 )
 
 export const refusedPath = defineFailure(
   'refused',
   'refused-source',
-  '"{text}" is refused: modules are not installed from git, from a URL or under another name.',
-  'For the folder or file of that name write ./{text}.',
+  '"{text}" is refused: modules cannot be installed from git, from a URL or under another name.',
+  'If you mean a folder or file, write ./{text}.',
 )
 
 export const bareAlias = defineFailure(
   'refused',
   'refused-source',
-  'The alias "{name}" in app.config.json means "{target}", itself a bare name.',
-  'Write "npm:{target}" there, if you mean the package of that name on the registry.',
+  'The alias "{name}" in app.config.json means "{target}", which is also a bare name.',
+  'If you mean the package on the registry, write "npm:{target}" there.',
 )
 
 export const noSuchPath = defineFailure(
   'notFound',
   'no-such-file',
-  '"{text}" is not there: {path} does not exist.',
+  '"{text}" was not found: {path} does not exist.',
   'Check the path.',
 )
 
 export const noPackageInFolder = defineFailure(
   'notFound',
   'no-such-file',
-  '"{text}" is no package: {path} holds no package.json.',
-  'Name the folder that holds the package.json of the module.',
+  '"{text}" is not a package: {path} has no package.json.',
+  'Name the folder with the package.json of the module.',
 )
 
 export const noRegistryFolder = defineFailure(
   'notFound',
   'no-such-file',
-  'The registry "file:{folder}" of .npmrc is no folder.',
+  'The registry "file:{folder}" in .npmrc is not a folder.',
   'Correct the path: it is relative to the application folder.',
 )
 
 export const notBuilt = defineFailure(
   'notFound',
   'not-built',
-  'The package {name} is a folder of this checkout that is not built: {folder} has no dist.',
+  'The package {name} in this checkout is not built: {folder} has no dist.',
   'Run "npm run build" in the checkout, then try again.',
 )
 
 export const unknownModule = defineFailure(
   'notFound',
   'unknown-module',
-  'There is no module "{name}": it is not installed, no alias in app.config.json and not in the index.',
-  'Known are {known}. For a package of the npm registry write npm:{name}.',
+  'Unknown module "{name}": it is not installed, not an alias in app.config.json and not in the index.',
+  'Known modules: {known}. For a package on the npm registry, write npm:{name}.',
 )
 
 export const misspeltModule = defineFailure(
   'notFound',
   'unknown-module',
-  'There is no module "{name}": it is not installed, no alias in app.config.json and not in the index.',
+  'Unknown module "{name}": it is not installed, not an alias in app.config.json and not in the index.',
   'Did you mean {near}?',
 )
 
@@ -81,168 +81,168 @@ export const noSuchVersion = defineFailure(
   'notFound',
   'no-such-version',
   'The registry has no {target}.',
-  'Check the name and the range; a private registry belongs into .npmrc.',
+  'Check the name and the range. Set a private registry in .npmrc.',
 )
 
 export const otherVersion = defineFailure(
   'notFound',
   'no-such-version',
-  'There is no {name}@{range} at {target}: what is there is version {version}.',
-  'Ask for a version that is there.',
+  '{target} has {name} {version}, which is not in the range {range}.',
+  'Name a version that it has.',
 )
 
 export const unauthorized = defineFailure(
   'notFound',
   'unauthorized',
-  '{target} cannot be fetched: its registry does not accept the credentials ({reason}).',
+  '{target} cannot be downloaded: its registry does not accept the credentials ({reason}).',
   'Nothing was changed. Correct the token in .npmrc: //registry.example/:_authToken=…',
 )
 
 export const offline = defineFailure(
   'notFound',
   'offline',
-  '{target} cannot be had with --offline: the cache of npm does not have it.',
-  'Install a folder, a .tgz file or a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
+  "{target} is not available with --offline: npm's cache does not have it.",
+  'Install a folder, a .tgz file or a bundle, set a folder of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
 )
 
 export const dependenciesOffline = defineFailure(
   'notFound',
   'offline',
-  'The dependencies of {target} cannot be had with --offline: the cache of npm does not have them.',
-  'Nothing was changed. Install a bundle, name a directory of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
+  "The dependencies of {target} are not available with --offline: npm's cache does not have them.",
+  'Nothing was changed. Install a bundle, set a folder of tarballs in .npmrc (registry=file:./packages), or leave --offline out.',
 )
 
 export const unreachable = defineFailure(
   'notFound',
   'unreachable',
-  'The package {target} cannot be fetched: {reason}',
+  'The package {target} cannot be downloaded: {reason}',
   'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
 )
 
 export const dependenciesUnreachable = defineFailure(
   'notFound',
   'unreachable',
-  'The dependencies of {target} cannot be fetched: {reason}',
+  'The dependencies of {target} cannot be downloaded: {reason}',
   'Nothing was changed. Check the network and the registry in .npmrc, then try again.',
 )
 
 export const refusedDependency = defineFailure(
   'refused',
   'refused-dependency',
-  'The package {target} is refused: it depends on something that is not on a registry: {reason}',
-  'Nothing was changed. Dependencies come from a registry or are bundled, not from git, a URL or a file.',
+  'The package {target} is refused: it has a dependency that does not come from a registry: {reason}',
+  'Nothing was changed. Dependencies have to come from a registry or be bundled; git, URLs and files are not allowed.',
 )
 
 export const alteredDependency = defineFailure(
   'refused',
   'integrity',
-  'The package {target} is refused: one of its dependencies is not what its registry says: {reason}',
-  'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+  'The package {target} is refused: the integrity of a dependency differs from its registry: {reason}',
+  'Nothing was changed. Try again. If it fails again, the package was altered.',
 )
 
 export const alteredPackage = defineFailure(
   'refused',
   'integrity',
-  'The package {target} is refused: what came is not what its registry (or the lock) says: {reason}',
-  'Nothing was changed. Try again; if it stays so, somebody has altered the package.',
+  'The package {target} is refused: its integrity differs from its registry or the lock file: {reason}',
+  'Nothing was changed. Try again. If it fails again, the package was altered.',
 )
 
 export const otherPackageThanLocked = defineFailure(
   'refused',
   'integrity',
-  'The package {from} is not what modules.lock.json has: its integrity is {found}, not {expected}.',
-  'Put the former package back there, or install another version of it.',
+  'The package {from} differs from modules.lock.json: its integrity is {found}, not {expected}.',
+  'Restore the previous package there, or install another version of it.',
 )
 
 export const otherFolderThanLocked = defineFailure(
   'refused',
   'integrity',
-  'The package {from} is not what modules.lock.json has: its integrity is {found}, not {expected}.',
-  'Put the former files back there, or install these on purpose: app module-install {target}',
+  'The package {from} differs from modules.lock.json: its integrity is {found}, not {expected}.',
+  'Restore the previous files there, or accept the new ones: app module-install {target}',
 )
 
 export const otherBytes = defineFailure(
   'refused',
   'integrity',
-  'The package {target} is refused: it is not the {target} that {where} has. Its integrity is {found}, not {expected}.',
-  'Nothing was changed. One version has one content: raise the version of the package if it is yours, else ask its author why it differs.',
+  'The package {target} is refused: it differs from the {target} in {where}. Its integrity is {found}, not {expected}.',
+  'Nothing was changed. A version never changes its content. If the package is yours, raise its version; if not, ask its author why it differs.',
 )
 
 export const otherName = defineFailure(
   'refused',
   'integrity',
-  'The package {target} is refused: it calls itself {name}, not {expected}.',
-  'Nothing was changed. Tell the author of the module.',
+  'The package {target} is refused: its name is {name}, not {expected}.',
+  'Nothing was changed. Report it to the author of the module.',
 )
 
 export const noIntegrity = defineFailure(
   'refused',
   'integrity',
-  'The package {target} is refused: its registry publishes no SHA-512 integrity of it, so it cannot be verified.',
+  'The package {target} is refused: its registry publishes no SHA-512 integrity for it, so it cannot be verified.',
   'Use a registry that publishes one, or install a .tgz file that you trust.',
 )
 
 export const otherFilesInBundle = defineFailure(
   'refused',
   'integrity',
-  'The bundle {file} is refused: its files are not those that the lock of the bundle names.',
-  'Nothing was changed. Make the bundle again where it comes from: app bundle <file>',
+  'The bundle {file} is refused: its files differ from its lock file.',
+  'Nothing was changed. Create the bundle again on the machine where you made it: app bundle <file>',
 )
 
 export const wrongSignature = defineFailure(
   'refused',
   'signature',
   'The package {target} is refused: its signature or provenance is wrong: {reason}',
-  'Nothing was changed. Somebody may have altered the package: ask its author.',
+  'Nothing was changed. The package may have been altered: ask its author.',
 )
 
 export const signatureGone = defineFailure(
   'refused',
   'signature',
-  'The package {target} is refused: it has no {lost}, and {installed}, which is installed, has one.',
-  'Ask its author before anything else. To accept it all the same, pack it and install the .tgz file.',
+  'The package {target} is refused: it has no {lost}, and the installed {installed} has one.',
+  'Ask its author first. To accept it anyway, pack it and install the .tgz file.',
 )
 
 export const unsafePackage = defineFailure(
   'refused',
   'unsafe-package',
   'The package {target} is refused: {reason}.',
-  'Nothing was changed. Correct the package if it is yours, or tell its author.',
+  'Nothing was changed. If the package is yours, correct it; if not, report it to its author.',
 )
 
 export const unsafeAnswer = defineFailure(
   'refused',
   'unsafe-package',
   'The package {target} is refused: {reason}.',
-  'Nothing was changed. Tell the operator of the registry.',
+  'Nothing was changed. Report it to the operator of the registry.',
 )
 
 export const packageTooLarge = defineFailure(
   'refused',
   'unsafe-package',
   'The package {target} is refused: its tarball is larger than {most} MiB.',
-  'Nothing was changed. If the package is yours, name in its "files" only what it needs; else tell its author.',
+  'Nothing was changed. If the package is yours, list only the files it needs in "files"; if not, report it to its author.',
 )
 
 export const unsafeBundle = defineFailure(
   'refused',
   'unsafe-package',
   'The bundle {file} is refused: {reason}.',
-  'Nothing was changed. Make the bundle again where it comes from: app bundle <file>',
+  'Nothing was changed. Create the bundle again on the machine where you made it: app bundle <file>',
 )
 
 export const backupIsNoPackage = defineFailure(
   'refused',
   'unsafe-package',
-  '{file} cannot be installed: it is a backup, or the archive of a module that was purged, and no package.',
-  'Nothing was changed. Put it back: app restore {file}',
+  '{file} cannot be installed: it is a backup or the archive of a purged module, not a package.',
+  'Nothing was changed. Restore it: app restore {file}',
 )
 
 export const noManifest = defineFailure(
   'refused',
   'invalid-manifest',
   'The package {reason}',
-  'Nothing was changed. Modules are packages that have one: {indexed}, a folder or .tgz file of yours, or packages of a registry that were written for Mortise.',
+  'Nothing was changed. A module has a manifest. Install {indexed}, a folder or .tgz file of yours, or a package that was written for Mortise.',
 )
 
 export const noManifestOfYours = defineFailure(
@@ -256,47 +256,47 @@ export const wrongManifest = defineFailure(
   'refused',
   'invalid-manifest',
   'The package {target} is refused: {reason}',
-  'Nothing was changed. Tell the author of the module.',
+  'Nothing was changed. Report it to the author of the module.',
 )
 
 export const wrongManifestOfYours = defineFailure(
   'refused',
   'invalid-manifest',
   'The package {target} is refused: {reason}',
-  'Correct it there, then try again.',
+  'Correct package.json, then try again.',
 )
 
 export const noEntry = defineFailure(
   'refused',
   'no-entry',
   'The module {id} is refused: {reason}.',
-  'Nothing was changed. Tell the author of the module.',
+  'Nothing was changed. Report it to the author of the module.',
 )
 
 export const entryNotPacked = defineFailure(
   'refused',
   'no-entry',
   'The module {id} is refused: {reason}.',
-  'It is in the folder, but not packed: name it in "files" of package.json.',
+  'The file is in the folder, but not packed: add it to "files" in package.json.',
 )
 
 export const entryNotBuilt = defineFailure(
   'refused',
   'no-entry',
   'The module {id} is refused: {reason}.',
-  'Build it first, and check "files" in its package.json.',
+  'Build the module first, and check "files" in its package.json.',
 )
 
 export const noHost = defineFailure(
   'refused',
   'no-host',
   'The package {target} is refused: {reason}.',
-  'Nothing was changed. Name a version of the host, or a folder or .tgz file that holds one.',
+  'Nothing was changed. Name a version of the host, or a folder or .tgz file with a host.',
 )
 
 export const manifestDiffers = defineFailure(
   'refused',
   'manifest-differs',
-  'The manifest is not what the code says: {where}.',
-  'Run "app module-manifest" with the same paths, and commit what it writes.',
+  'The manifest differs from the code: {where}.',
+  'Run "app module-manifest" with the same paths, and commit the result.',
 )

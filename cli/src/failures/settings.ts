@@ -3,70 +3,70 @@ import { defineFailure } from './define-failure.ts'
 export const invalidConfig = defineFailure(
   'usage',
   'invalid-config',
-  'The configuration is wrong: {reason}',
+  'The configuration is invalid: {reason}',
   'Correct it, then try again.',
 )
 
 export const settingRefused = defineFailure(
   'usage',
   'invalid-setting',
-  'app.config.json would be wrong: {problems}.',
-  'Nothing was changed. Give it such a value; "app config get" shows the present ones and the defaults.',
+  'app.config.json would be invalid: {problems}.',
+  'Nothing was changed. Use a valid value; "app config get" shows the current values and the defaults.',
 )
 
 export const settingNeeded = defineFailure(
   'usage',
   'invalid-setting',
-  'app.config.json would be wrong: {problems}.',
+  'app.config.json would be invalid: {problems}.',
   'Nothing was changed. Set it to another value instead.',
 )
 
 export const settingGroup = defineFailure(
   'usage',
   'setting-group',
-  '"{key}" is no single setting.',
+  '"{key}" is a group of settings.',
   'Name one: {settings}.',
 )
 
 export const emptySettingGroup = defineFailure(
   'usage',
   'setting-group',
-  '"{key}" is no single setting.',
-  'There is none to change.',
+  '"{key}" is a group of settings.',
+  'It has no settings to change.',
 )
 
 export const noSuchOwner = defineFailure(
   'notFound',
   'not-installed',
-  '"{key}" names nothing: "{name}" is neither an installed module nor a setting of the host.',
-  'See "app config get" for all settings.',
+  'Unknown setting "{key}": "{name}" is neither an installed module nor a setting of the host.',
+  'To list all settings: app config get',
 )
 
 export const misspeltOwner = defineFailure(
   'notFound',
   'not-installed',
-  '"{key}" names nothing: "{name}" is neither an installed module nor a setting of the host.',
+  'Unknown setting "{key}": "{name}" is neither an installed module nor a setting of the host.',
   'Did you mean {near}?',
 )
 
 export const noSettings = defineFailure(
   'usage',
   'unknown-setting',
-  '"{key}" is no setting of {owner}.',
-  '{owner} takes no settings.',
+  '"{key}" is not a setting of {owner}.',
+  '{owner} has no settings.',
 )
 
 export const unknownSetting = defineFailure(
   'usage',
   'unknown-setting',
-  '"{key}" is no setting of {owner}.',
-  'It has {settings}.',
+  '"{key}" is not a setting of {owner}.',
+  'Its settings: {settings}.',
 )
 
 export const misspeltSetting = defineFailure(
   'usage',
   'unknown-setting',
-  '"{key}" is no setting of {owner}.',
+  '"{key}" is not a setting of {owner}.',
   'Did you mean {near}?',
 )
 
@@ -74,19 +74,19 @@ export const envFileUnreadable = defineFailure(
   'usage',
   'env-file-unreadable',
   'The environment file {file}, which the setting "envFile" names, cannot be read: {reason}',
-  'Restore it, make it readable for this user, or correct "envFile".',
+  'Restore the file, make it readable for this user, or correct "envFile".',
 )
 
 export const otherDatabaseVariable = defineFailure(
   'usage',
   'other-environment',
   'APP_DATABASE is {own} here, and the running host uses {hosts}. Nothing was changed.',
-  'Unset APP_DATABASE: the command then uses that of the running host. Or restart the host with it.',
+  'Unset APP_DATABASE to use the database of the running host, or restart the host with this one.',
 )
 
 export const otherSecretVariable = defineFailure(
   'usage',
   'other-environment',
-  'APP_SECRET is set here, and is not the secret of the running host. Nothing was changed.',
-  'Unset APP_SECRET: the command then uses that of the running host. Or restart the host with it.',
+  'APP_SECRET differs from the secret of the running host. Nothing was changed.',
+  'Unset APP_SECRET to use the secret of the running host, or restart the host with this one.',
 )

@@ -4,7 +4,7 @@ export const wrongUsage = defineFailure(
   'usage',
   'usage',
   '{problem}',
-  'See "app --help", or the --help of the command.',
+  'See "app --help", or --help of the command.',
 )
 
 export const missingCommand = defineFailure(
@@ -17,56 +17,56 @@ export const missingCommand = defineFailure(
 export const noNumber = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no number for {option}.',
-  'Give an integer from 1 on.',
+  '"{text}" is not a number for {option}.',
+  'Use an integer of 1 or more.',
 )
 
 export const noSecondsToWait = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no number of seconds.',
+  '"{text}" is not a number of seconds.',
   'Write --wait, or --wait 30.',
 )
 
 export const noSecondsToSettle = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no number of seconds for --settle.',
-  'Give an integer from 0 to {longest}.',
+  '"{text}" is not a number of seconds for --settle.',
+  'Use an integer from 0 to {longest}.',
 )
 
 export const noPort = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no port.',
-  'Give a number from 0 to 65535.',
+  '"{text}" is not a port.',
+  'Use a number from 0 to 65535.',
 )
 
 export const noWorkers = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no number of processes.',
-  'Give a number from 1 to 999; one per core is enough.',
+  '"{text}" is not a number of processes.',
+  'Use a number from 1 to 999; one per core is enough.',
 )
 
 export const noGenerationNumber = defineFailure(
   'usage',
   'usage',
-  '"{text}" is no generation.',
-  'Give a number of "app module-history".',
+  '"{text}" is not a generation.',
+  'Use a number from "app module-history".',
 )
 
 export const namedTwice = defineFailure(
   'usage',
   'usage',
-  'The {what} is named twice: {first} and {second}.',
-  'Name it once.',
+  'The {what} is given twice: {first} and {second}.',
+  'Give it once.',
 )
 
 export const wrongConfigCall = defineFailure(
   'usage',
   'usage',
-  'This is not how "app config" is called.',
+  'Wrong arguments of "app config".',
   'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
 )
 

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { type Lock, lockedPackages, lockFilePath, readLockFile, storedModule, syncPath } from '@mortise/host'
+import {
+  type LockFile,
+  lockedPackages,
+  lockFilePath,
+  readLockFile,
+  storedModule,
+  syncPath,
+} from '@mortise/host'
 import ssri from 'ssri'
 import { create } from 'tar'
 import { assertFolder } from '../data/write-archive.ts'
@@ -66,7 +73,7 @@ export async function bundleApplication(directory: string, file: string): Promis
 }
 
 /** Every file of the bundle: its path in the application to its path in the bundle. */
-async function namesOf(directory: string, lock: Lock): Promise<Map<string, string>> {
+async function namesOf(directory: string, lock: LockFile): Promise<Map<string, string>> {
   const packages = lockedPackages(lock)
   if (packages.size === 0) {
     throw nothingToBundle()

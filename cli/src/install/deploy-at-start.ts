@@ -1,5 +1,5 @@
-import { callRunningHost, type Generation, type Lock, lockedPackages, readLockFile } from '@mortise/host'
-import { inForce, isExternalChange } from '../changes/current-generation.ts'
+import { callRunningHost, type Generation, type LockFile, lockedPackages, readLockFile } from '@mortise/host'
+import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
 import { Failure } from '../failures/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { applyExternalChange } from './apply/apply-change.ts'
@@ -30,15 +30,13 @@ export async function deployAtStart(directory: string, terminal: Terminal): Prom
 }
 
 interface FromOutside {
-  readonly lock: Lock
+  readonly lock: LockFile
   readonly present: Generation
 }
 
-/**
- * Undefined if the lock file is in force, or nothing is, as in a fresh clone without data to lose.
- */
+/** Undefined if the lock file is in force, or nothing is, as in a fresh clone. */
 async function fromOutside(directory: string): Promise<FromOutside | undefined> {
-  const [lock, present] = [await readLockFile(directory), await inForce(directory)]
+  const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
   return present !== undefined && isExternalChange(lock, present) ? { lock, present } : undefined
 }
 

@@ -23,7 +23,6 @@ export interface ModuleDescription extends Plan {
 /**
  * Describes an installed module by id or package name, or fetches and describes the package of a
  * spec. A bare name that is not installed gives no description.
- * @throws {Failure}
  */
 export async function describeModule(
   directory: string,
@@ -54,7 +53,6 @@ export async function describeModule(
 /**
  * Describes the package of a spec without an application. Paths in the spec are relative to the
  * working directory.
- * @throws {Failure}
  */
 export async function describeElsewhere(text: string, terminal: Terminal): Promise<ModuleDescription> {
   const cwd = process.cwd()

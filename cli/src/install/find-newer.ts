@@ -7,24 +7,17 @@ import { type NpmOptions, npmOptions } from './fetch/npm-options.ts'
 import type { Source } from './resolve/source.ts'
 import { upgradeSource } from './resolve/upgrade-source.ts'
 
-/** The versions of a module at its source. */
 export interface Newer {
-  /**
-   * The version that `module-upgrade` would install: the newest in range, or the present one of a
-   * folder or file.
-   */
+  /** What `module-upgrade` would install; for a folder or file, the version there. */
   readonly wanted: string | null
   /** The registry's `latest` version, whatever the range. */
   readonly latest: string | null
   /** Whether `module-upgrade` would change anything, even if only files of the same version. */
   readonly outdated: boolean
-  /** Why the source cannot be reached. */
   readonly unreachable: string | null
 }
 
-/**
- * Checks the source of every installed module, by module. An unreachable source is not a failure.
- */
+/** Checks the source of every installed module. An unreachable one is not a failure. */
 export async function findNewer(directory: string): Promise<ReadonlyMap<string, Newer>> {
   const lock = await readLockFile(directory)
   const { aliases } = await readConfig(directory)

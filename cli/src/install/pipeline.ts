@@ -9,15 +9,15 @@ import { interrupted } from '../failures/index.ts'
 import { removeLeftovers } from '../store/staging.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type Applied, apply, nothingApplied } from './apply/apply.ts'
-import { completeOrSay } from './apply/complete-or-say.ts'
+import { completeOrReport } from './apply/complete-or-report.ts'
 import { consent } from './consent/consent.ts'
 import { fetch, nothingFetched } from './fetch/fetch.ts'
 import type { Input, Kind } from './input.ts'
 import { plan } from './plan/plan.ts'
-import { probe } from './probe/probe.ts'
+import { probe } from './probe/run-probe.ts'
 import { pruneStore } from './prune/prune-store.ts'
+import { reportExternalChange } from './resolve/report-external-change.ts'
 import { resolve } from './resolve/resolve.ts'
-import { sayWhatStays } from './resolve/say-what-stays.ts'
 import { nothingArrives, verify } from './verify/verify.ts'
 
 // Every change of the installed modules goes through the same phases: resolve → fetch → verify →
@@ -25,10 +25,7 @@ import { nothingArrives, verify } from './verify/verify.ts'
 
 type Phase = 'fetch' | 'verify' | 'consent' | 'probe'
 
-/**
- * The phases that do not apply: these changes add nothing, or only what was checked and probed at
- * its installation.
- */
+/** These changes add nothing, or only what was checked and probed at its installation. */
 const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   install: [],
   upgrade: [],
@@ -39,10 +36,7 @@ const skipped: Readonly<Record<Kind, readonly Phase[]>> = {
   rollback: ['verify', 'probe'],
 }
 
-/**
- * Changes the installed modules, completely or not at all. A dry run ends with the plan.
- * @throws {Failure}
- */
+/** Changes the installed modules, completely or not at all. A dry run ends with the plan. */
 export async function changeModules(input: Input): Promise<Applied> {
   const { directory, command, terminal, dryRun } = input
   return dryRun
@@ -53,7 +47,7 @@ export async function changeModules(input: Input): Promise<Applied> {
 async function runPhases(input: Input, staging: string): Promise<Applied> {
   const applies = (phase: Phase) => !skipped[input.kind].includes(phase)
   const resolved = await resolve(input, staging)
-  return await sayWhatStays(resolved, async () => {
+  return await reportExternalChange(resolved, async () => {
     const fetched = applies('fetch') ? await fetch(resolved) : { ...resolved, ...nothingFetched }
     const verified = applies('verify') ? await verify(fetched) : { ...fetched, ...nothingArrives }
     const planned = await plan(verified)
@@ -79,12 +73,12 @@ export async function changeApplication<Result>(
   return await withCommandLock(directory, command, async () => {
     const leftovers = await removeLeftovers(directory)
     if (leftovers > 0) {
-      terminal.note(`Removed what a command that was interrupted had left in staging (${leftovers}).`)
+      terminal.note(`Removed files of an interrupted command from staging (${leftovers}).`)
     }
     const restored = await completeRestoration(directory)
-    if (restored !== undefined) terminal.note(`Completed "${restored}", which had been interrupted.`)
+    if (restored !== undefined) terminal.note(`Completed "${restored}", which was interrupted.`)
     await completeRevert(directory)
-    await completeOrSay(directory, terminal)
+    await completeOrReport(directory, terminal)
     try {
       const result = await namingFullFolder(directory, work)
       // Removes packages of older generations, and of a command that was killed before its journal.
@@ -97,11 +91,7 @@ export async function changeApplication<Result>(
   })
 }
 
-/**
- * Plans a change in a temporary folder, while no command changes the application. It completes and
- * removes nothing.
- * @throws {Failure} if an interrupted change must be completed first
- */
+/** @throws {Failure} if an interrupted change must be completed first */
 async function planChange<Result>(
   directory: string,
   command: string,

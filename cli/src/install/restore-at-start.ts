@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ApplicationState, lockedPackages, readLockFile, storedModule } from '@mortise/host'
+import { type ApplicationState, readLockFile } from '@mortise/host'
 import { calledFolder } from '../application/pinned-host.ts'
 import { exitCodes } from '../failures/index.ts'
+import { absentPackages } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { activateRestored } from './apply/take-up-restored.ts'
+import { activateRestored } from './apply/activate-restored.ts'
 import { missingInStore } from './fetch/restore-store.ts'
 
 /** The pause between attempts while another command runs, in milliseconds. */
@@ -29,13 +29,13 @@ export async function restoreAtStart(
   const missing = await missingPackages(directory, failed)
   if (missing.length === 0) return
   terminal.note(
-    `Fetching what the store does not have: ${missing.join(', ')}. Their routes answer 503 until then.`,
+    `Downloading packages that the store lacks: ${missing.join(', ')}. Their routes return 503 until then.`,
   )
   for (;;) {
     const { exitCode, said } = await bringInLine(directory, signal)
     if (signal.aborted) return
     if (exitCode === exitCodes.busy) await pause(BUSY_PAUSE, undefined, { signal }).catch(() => {})
-    else if (exitCode === 0) return terminal.note('The store is in line with the lock again.')
+    else if (exitCode === 0) return terminal.note('The store matches the lock file again.')
     else {
       // Other packages may be present.
       await activateRestored(directory, missing)
@@ -44,17 +44,11 @@ export async function restoreAtStart(
   }
 }
 
-/**
- * Checks failed modules byte for byte. The host has read the others, so for them only their
- * presence counts.
- */
+/** The host has read the modules that serve, so only for failed ones every byte counts. */
 async function missingPackages(directory: string, failed: readonly string[]): Promise<string[]> {
   const lock = await readLockFile(directory)
-  const absent = [...lockedPackages(lock)].flatMap(([name, locked]) =>
-    existsSync(storedModule(directory, locked)) ? [] : [name],
-  )
   const damaged = await missingInStore(directory, lock, failed)
-  return [...new Set([...absent, ...damaged])]
+  return [...new Set([...absentPackages(directory, lock), ...damaged])]
 }
 
 async function bringInLine(directory: string, signal: AbortSignal) {
@@ -72,8 +66,8 @@ async function bringInLine(directory: string, signal: AbortSignal) {
 function failureIn(output: string): string {
   try {
     const { message, hint } = JSON.parse(output).error
-    return `Not all of the store could be restored: ${message} ${hint}`
+    return `Some packages could not be restored: ${message} ${hint}`
   } catch {
-    return 'Not all of the store could be restored. See why: app module-install'
+    return 'Some packages could not be restored. To see the reason: app module-install'
   }
 }

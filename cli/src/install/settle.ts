@@ -12,16 +12,13 @@ import type { Switched } from './apply/apply-change.ts'
 /** The option of every command that can wait for its change to settle. */
 export const settleOption = [
   '--settle <seconds>',
-  'wait until the change has settled; the running host watches each for 10 s, or for as long as you wait',
+  'wait until the change has settled; the running host watches each change for 10 s, or longer if you wait longer',
 ] as const
 
 /** The longest wait, in seconds. */
 const LONGEST = 3600
 
-/**
- * @returns undefined if the command does not wait
- * @throws {Failure} usage
- */
+/** @returns undefined if the command does not wait */
 export function secondsToSettle(text: string | boolean | undefined): number | undefined {
   if (text === undefined) return undefined
   const seconds = Number(text)
@@ -51,7 +48,7 @@ export async function waitUntilSettled(
   // Also if the change made the host exit.
   const { known } = await readGenerations(directory)
   const back = known.find(({ takesBack }) => takesBack === switched.generation)
-  if (back) throw takenBack({ reason: back.reason ?? 'the running host did not hold up' })
+  if (back) throw takenBack({ reason: back.reason ?? 'the running host failed' })
   if (answer.status === 'rejected' && !(answer.reason instanceof HostRefusedError)) throw answer.reason
   if (answer.status === 'rejected' || answer.value === undefined)
     throw new HostEndedError('the running host ended while it watched the change')
@@ -60,4 +57,4 @@ export async function waitUntilSettled(
 
 /** For people; empty without a wait. */
 export const settledText = (settled: boolean | undefined): string[] =>
-  settled === undefined ? [] : [settled ? 'The change has settled.' : 'The host goes on watching the change.']
+  settled === undefined ? [] : [settled ? 'The change has settled.' : 'The host still watches the change.']

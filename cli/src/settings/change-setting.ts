@@ -35,7 +35,7 @@ export interface ChangedSetting {
  * Changes one setting in app.config.json.
  *
  * A module's setting is a change like any other: it is checked against the module's schema, probed,
- * and put in force as a new generation by the running host. On failure the former value returns.
+ * and put in force as a new generation by the running host. On failure the previous value returns.
  * While the file has other invalid settings, the change waits for them. A host setting takes effect
  * at the next start. Call this with the command lock.
  *
@@ -43,21 +43,21 @@ export interface ChangedSetting {
  */
 export async function changeSetting(request: SettingRequest): Promise<ChangedSetting> {
   const { directory, value, terminal } = request
-  const former = await readConfigText(directory)
-  const { owner, setting } = await findOne(directory, request, former)
+  const previous = await readConfigText(directory)
+  const { owner, setting } = await findOne(directory, request, previous)
   const edited =
-    value === undefined ? unsetInJson(former.text, setting.path) : set(former, setting, value, owner)
+    value === undefined ? unsetInJson(previous.text, setting.path) : set(previous, setting, value, owner)
   const next = { text: edited, json: parseConfig(edited, configFile(directory)) }
-  if (isDeepStrictEqual(next.json, former.json))
+  if (isDeepStrictEqual(next.json, previous.json))
     return { owner, setting, changed: false, switched: undefined }
 
-  const { caused, others } = settingProblems(owner, setting, former.json, next.json)
+  const { caused, others } = settingProblems(owner, setting, previous.json, next.json)
   if (caused.length > 0) throw wrongSetting(caused, value)
   const left = [...others, ...(await problemsOfOthers(directory, owner, next))]
-  for (const clause of left) terminal.note(`Still wrong in app.config.json: ${clause}`)
+  for (const clause of left) terminal.note(`Still invalid in app.config.json: ${clause}`)
   if (owner.module === undefined || left.length > 0) {
-    const config = { former: former.text, next: next.text }
-    await applyConfig(directory, config, recordOf(request, owner, setting, [former.json, next.json]))
+    const config = { former: previous.text, next: next.text }
+    await applyConfig(directory, config, recordOf(request, owner, setting, [previous.json, next.json]))
     return { owner, setting, changed: true, switched: undefined }
   }
   await terminal.during('Probing', () => tryOut(directory, owner.module as string, next))
@@ -66,24 +66,21 @@ export async function changeSetting(request: SettingRequest): Promise<ChangedSet
     applyChange({
       directory,
       command: request.command,
-      former: lock,
+      previous: lock,
       modules: lock.modules,
-      config: { former: former.text, next: next.text },
+      config: { former: previous.text, next: next.text },
       object: setting.key,
     }),
   )
   return { owner, setting, changed: true, switched }
 }
 
-/**
- * Contains the values of a host setting, except secrets. Values of module settings are never
- * recorded.
- */
+/** The values of a host setting, except secrets. Values of module settings are not recorded. */
 function recordOf(
   { command }: SettingRequest,
   { module, schema }: SettingsOwner,
   setting: Setting,
-  texts: readonly [former: unknown, next: unknown],
+  texts: readonly [previous: unknown, next: unknown],
 ): BegunRecord {
   const [from = null, to = null] = texts.map((json) => shown(valueAt(json, setting.path), setting.schema))
   const isOfHost = module === undefined && schema !== undefined

@@ -1,6 +1,6 @@
 import {
   configSchema,
-  type Lock,
+  type LockFile,
   nearest,
   readLockFile,
   readPackage,
@@ -18,7 +18,6 @@ import {
 import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 
-/** The settings that a key names, and their owner. */
 export interface FoundSettings {
   readonly owner: SettingsOwner
   readonly settings: readonly Setting[]
@@ -57,9 +56,7 @@ export async function findSettings(directory: string, key: string): Promise<Foun
 
 export const hostSettings = (): Setting[] => settingsBelow(host, []) ?? []
 
-/**
- * All settings of the host and the installed modules. A module missing from the store shows none.
- */
+/** All settings. A module missing from the store shows none. */
 export async function allSettings(directory: string): Promise<Setting[]> {
   const { modules } = await readLockFile(directory)
   const owners = await Promise.all(
@@ -72,7 +69,7 @@ export async function allSettings(directory: string): Promise<Setting[]> {
 }
 
 /** Package names may contain dots, so the longest installed prefix of the key is the module. */
-async function findModule(directory: string, lock: Lock, parts: readonly string[], key: string) {
+async function findModule(directory: string, lock: LockFile, parts: readonly string[], key: string) {
   for (let length = parts.length; length > 0; length--) {
     const id = installedId(lock, parts.slice(0, length).join('.'))
     const locked = id === undefined ? undefined : lock.modules[id]

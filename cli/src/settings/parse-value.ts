@@ -1,9 +1,6 @@
 import type { Schema } from './setting.ts'
 
-/**
- * The possible meanings of a value on the command line, the likeliest first: a string if the schema
- * says so, otherwise JSON, and text if it is not valid JSON.
- */
+/** The possible meanings of a value, the likeliest first: as the schema says, JSON, text. */
 export function parseValue(text: string, schema: Schema): readonly [unknown, ...unknown[]] {
   if (schema.type === 'string') return [text]
   try {

@@ -2,10 +2,7 @@ import { callRunningHost, type PendingSetting } from '@mortise/host'
 import { hostSettings } from './find-settings.ts'
 import { shown } from './setting.ts'
 
-/**
- * The settings that take effect at the next start of the running host, without secrets; null stands
- * for no value. Empty if no host runs, or the file is invalid.
- */
+/** What takes effect at the next start, without secrets. Empty if no host runs. */
 export async function pendingSettings(directory: string): Promise<PendingSetting[]> {
   // An older host does not know this call.
   const answer = await callRunningHost(directory, 'settings').catch(() => undefined)

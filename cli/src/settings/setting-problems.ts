@@ -10,10 +10,7 @@ import type { Setting, SettingsOwner } from './setting.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/**
- * The problems of `after` that `before` does not have, and all problems of the changed setting
- * itself. So the other invalid settings do not block a correction.
- */
+/** The problems that `before` does not have, and all of the changed setting. */
 export function settingProblems(
   owner: SettingsOwner,
   setting: Setting,

@@ -10,7 +10,6 @@ export interface Setting {
   readonly schema: Schema
 }
 
-/** The settings of the host, or of one module. */
 export interface SettingsOwner {
   /** Undefined for the host. */
   readonly module: string | undefined
@@ -20,10 +19,7 @@ export interface SettingsOwner {
   readonly schema: Schema | undefined
 }
 
-/**
- * The settings below `path` of an owner, including those in groups. Undefined if its schema has
- * nothing there.
- */
+/** The settings below `path`, including groups. Undefined if the schema has nothing there. */
 export function settingsBelow(owner: SettingsOwner, path: readonly string[]): Setting[] | undefined {
   const { schema } = owner
   if (schema === undefined) return path.length === 0 ? [] : undefined

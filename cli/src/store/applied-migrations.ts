@@ -5,7 +5,7 @@ import {
   callApplication,
   type DatabaseSchema,
   hostMigrations,
-  type Lock,
+  type LockFile,
 } from '@mortise/host'
 import { hostPackageOf, migrationsOf } from './host-package.ts'
 import { readInstalled } from './installed-packages.ts'
@@ -21,7 +21,10 @@ export async function readLedger(directory: string): Promise<Ledger> {
 export type MigrationNames = ReadonlyMap<string, ReadonlySet<string>>
 
 /** @throws {Failure} if the store lacks them */
-export async function migrationNames(directory: string, modules: Lock['modules']): Promise<MigrationNames> {
+export async function migrationNames(
+  directory: string,
+  modules: LockFile['modules'],
+): Promise<MigrationNames> {
   const names = new Map<string, ReadonlySet<string>>()
   for (const [id, locked] of Object.entries(modules)) {
     const { directory: folder, manifest } = await readInstalled(id, locked, directory)
@@ -34,7 +37,7 @@ export async function migrationNames(directory: string, modules: Lock['modules']
  * The same, with the migrations of the host that `lock` pins.
  * @throws {Failure} if the store lacks them
  */
-export async function lockMigrationNames(directory: string, lock: Lock): Promise<MigrationNames> {
+export async function lockMigrationNames(directory: string, lock: LockFile): Promise<MigrationNames> {
   const modules = await migrationNames(directory, lock.modules)
   const own = await namesIn(migrationsOf(hostPackageOf(lock, directory)))
   return new Map([[hostMigrations.module, own], ...modules])

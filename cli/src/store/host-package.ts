@@ -2,18 +2,14 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { hostVersion, type Lock, readLockFile, storedModule } from '@mortise/host'
+import { hostVersion, type LockFile, readLockFile, storedModule } from '@mortise/host'
 import { calledFolder, ownFolder } from '../application/pinned-host.ts'
 import { hostAltered, hostMissing } from '../failures/index.ts'
 import { holds } from './staging.ts'
 
-/**
- * The package to install and pin as the host: the command, which depends on the host of the same
- * version.
- */
+/** The package to pin as the host: the command, which depends on the host of its version. */
 export const hostPackageName = '@mortise/cli'
 
-/** A host as described by its files, without running it. */
 export interface HostPackage {
   readonly version: string
   /** The folder of the command, with `bin.js`. */
@@ -24,7 +20,7 @@ export interface HostPackage {
 export const ownHost: HostPackage = { version: hostVersion, directory: ownFolder }
 
 /** The host that runs the application with `lock`: the pinned one, or the one called as `app`. */
-export function hostPackageOf({ host }: Lock, application: string): HostPackage {
+export function hostPackageOf({ host }: LockFile, application: string): HostPackage {
   if (host) return { version: host.version, directory: storedModule(application, host) }
   const directory = calledFolder()
   return { version: versionInside(directory) ?? hostVersion, directory }
@@ -33,13 +29,11 @@ export function hostPackageOf({ host }: Lock, application: string): HostPackage 
 /** The version of @mortise/host that the command in `directory` depends on, or undefined. */
 export const versionInside = (directory: string) => versionIn(directory, '@mortise/host')
 
-/** The version of a package that a host provides to modules, or undefined. */
 export function providedVersion({ directory }: HostPackage, name: string): string | undefined {
   const host = packageFrom(directory, '@mortise/host')
   return host && versionIn(host, name)
 }
 
-/** The folder of a host's own migrations. */
 export const migrationsOf = ({ directory }: HostPackage) =>
   join(packageFrom(directory, '@mortise/host') ?? directory, 'migrations')
 
@@ -62,16 +56,13 @@ function packageFrom(folder: string, name: string): string | undefined {
  * The pinned host, or this one.
  * @throws {Failure} if it is missing: without it nothing can be checked
  */
-export function requireHost(lock: Lock, directory: string): HostPackage {
+export function requireHost(lock: LockFile, directory: string): HostPackage {
   const host = hostPackageOf(lock, directory)
   if (existsSync(host.directory)) return host
   throw hostMissing({ version: host.version })
 }
 
-/**
- * Checks that the pinned host, if it runs this code, is byte for byte what was installed.
- * @throws {Failure}
- */
+/** Checks that the pinned host, if it runs this code, is byte for byte what was installed. */
 export async function assertIntact(directory: string): Promise<void> {
   const { host } = await readLockFile(directory)
   if (host === undefined) return

@@ -1,21 +1,26 @@
-import { type Lock, type LockedModule, type ModulePackage, readPackage, storedModule } from '@mortise/host'
+import { existsSync } from 'node:fs'
+import {
+  type LockedModule,
+  type LockFile,
+  lockedPackages,
+  type ModulePackage,
+  readPackage,
+  storedModule,
+} from '@mortise/host'
 import { nothingInstalled, notInstalled, storeIncomplete } from '../failures/index.ts'
 
-/**
- * The number of generations, including the present one, whose packages and snapshots stay. It is
- * the reach of a rollback.
- */
+/** The generations whose packages and snapshots stay: the reach of a rollback. */
 export const KEPT = 5
 
 /**
  * The lock file's entry of a module. Packages choose their ids freely: `constructor` is possible.
  */
-export function lockedModule(lock: Lock, id: string): LockedModule | undefined {
+export function lockedModule(lock: LockFile, id: string): LockedModule | undefined {
   return Object.hasOwn(lock.modules, id) ? lock.modules[id] : undefined
 }
 
 /** The id of the installed module with this id or package name. */
-export function installedId(lock: Lock, name: string): string | undefined {
+export function installedId(lock: LockFile, name: string): string | undefined {
   if (Object.hasOwn(lock.modules, name)) return name
   return Object.keys(lock.modules).find((id) => lock.modules[id]?.package === name)
 }
@@ -24,7 +29,7 @@ export function installedId(lock: Lock, name: string): string | undefined {
  * The id of the installed module with this id or package name.
  * @throws {Failure} not found
  */
-export function requireInstalled(lock: Lock, name: string): string {
+export function requireInstalled(lock: LockFile, name: string): string {
   const id = installedId(lock, name)
   if (id !== undefined) return id
   const installed = Object.keys(lock.modules)
@@ -33,10 +38,7 @@ export function requireInstalled(lock: Lock, name: string): string {
     : nothingInstalled({ name })
 }
 
-/**
- * Reads an installed package from the store.
- * @throws {Failure} if the store lacks it
- */
+/** @throws {Failure} if the store lacks it */
 export async function readInstalled(
   id: string,
   locked: LockedModule,
@@ -48,3 +50,8 @@ export async function readInstalled(
     throw storeIncomplete({ name: `the module ${id}`, reason: (error as Error).message, cause: error })
   }
 }
+
+export const absentPackages = (directory: string, lock: LockFile): string[] =>
+  [...lockedPackages(lock)].flatMap(([name, locked]) =>
+    existsSync(storedModule(directory, locked)) ? [] : [name],
+  )

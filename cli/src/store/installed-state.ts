@@ -1,22 +1,19 @@
 import {
   type ApplicationState,
   callRunningHost,
-  type Lock,
+  type LockFile,
   readLockFile,
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { inForce, isExternalChange } from '../changes/current-generation.ts'
+import { currentGeneration, isExternalChange } from '../changes/current-generation.ts'
 
-/**
- * The state of an installed module in the running host, or its expected state at the next start.
- */
+/** The state in the running host, or the expected one at the next start. */
 export interface InstalledState {
   readonly id: string
   readonly package: string
   readonly version: string
   readonly state: 'active' | 'disabled' | 'failed'
-  /** The reason of the failure. */
   readonly reason: string | null
   readonly routes: readonly string[]
 }
@@ -25,10 +22,7 @@ export interface InstalledStates {
   /** The URL of the running host; null if none runs. */
   readonly url: string | null
   readonly generation: number
-  /**
-   * The number of packages that the running host keeps in memory but no longer serves; null if none
-   * runs.
-   */
+  /** Packages that the running host keeps in memory but no longer serves; null without a host. */
   readonly retainedPackages: number | null
   readonly modules: readonly InstalledState[]
 }
@@ -63,8 +57,8 @@ export async function installedStates(directory: string): Promise<InstalledState
 }
 
 /** The number of `lock` in the history, or its own number if it is not recorded. */
-async function presentGeneration(directory: string, lock: Lock): Promise<number> {
-  const present = await inForce(directory)
+async function presentGeneration(directory: string, lock: LockFile): Promise<number> {
+  const present = await currentGeneration(directory)
   return present === undefined || isExternalChange(lock, present) ? lock.generation : present.generation
 }
 
@@ -74,10 +68,7 @@ export async function isServed(directory: string): Promise<boolean> {
   return (await callRunningHost(directory, 'state'))?.generation === generation
 }
 
-/**
- * The number of packages in a running host's memory that it no longer serves. Loaded code cannot be
- * unloaded.
- */
+/** The number of loaded packages that no module serves. Loaded code cannot be unloaded. */
 export function retainedPackages({ loadedPackages, modules }: ApplicationState): number {
   return loadedPackages - modules.filter(({ state }) => state === 'active').length
 }

@@ -20,8 +20,5 @@ export async function readPackageJson(directory: string): Promise<PackageJson> {
   return parseJson(await readText(file), (reason) => new ManifestError(`${file} ${reason}`)) as PackageJson
 }
 
-/**
- * npm's choice of dependencies, as in `packages` of a package-lock.json, without the root entry and
- * the addresses.
- */
+/** npm's choice of dependencies, as in `packages` of a package-lock.json. */
 export type PinnedDependencies = NonNullable<LockedModule['dependencies']>

@@ -1,4 +1,4 @@
-import { type Lock, type LockedPackage, lockedPackages, readGenerations } from '@mortise/host'
+import { type LockedPackage, type LockFile, lockedPackages, readGenerations } from '@mortise/host'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
 import { type Failure, otherBytes } from '../failures/index.ts'
 import type { PinnedDependencies } from './package-json.ts'
@@ -7,11 +7,9 @@ import type { PinnedDependencies } from './package-json.ts'
 // `x@1.0.0` ever replaces it, from any source. The one exception is a folder in which an author
 // works.
 
-/** A version of a package with its content hash. */
 export interface Bytes {
   readonly package: string
   readonly version: string
-  /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
   readonly source: { readonly kind: 'registry' | 'folder' | 'tarball'; readonly indexed: boolean }
   readonly dependencies?: PinnedDependencies | undefined
@@ -33,23 +31,19 @@ export async function checkSameBytes(directory: string, fresh: readonly Bytes[])
   if (fresh.length === 0) return
   const recorded = await recordedBytes(directory)
   for (const bytes of fresh) {
-    const other = recorded.find((former) => differ(bytes, former) && !isWorkedOn(bytes, former))
+    const other = recorded.find((previous) => differ(bytes, previous) && !isWorkedOn(bytes, previous))
     if (other) throw bytesDiffer(bytes, other)
     for (const dependency of bytesOf(bytes.dependencies)) {
-      const other = recorded.find((former) => differ(dependency, former))
+      const other = recorded.find((previous) => differ(dependency, previous))
       if (other) throw bytesDiffer(dependency, other)
     }
   }
 }
 
-/**
- * The same check for a lock file from a pull or a backup. What was installed here before stays
- * valid.
- * @throws {Failure} `integrity`
- */
+/** What was installed here before stays valid. @throws {Failure} `integrity` */
 export async function checkLockedBytes(
   directory: string,
-  lock: Lock,
+  lock: LockFile,
   names: readonly string[] = [...lockedPackages(lock).keys()],
 ): Promise<void> {
   if (names.length === 0) return
@@ -94,7 +88,7 @@ async function recordedBytes(directory: string): Promise<RecordedBytes[]> {
     )
 }
 
-async function pastLocks(directory: string): Promise<{ where: string; lock: Lock }[]> {
+async function pastLocks(directory: string): Promise<{ where: string; lock: LockFile }[]> {
   const { known } = await readGenerations(directory)
   return known.map(({ generation, lock }) => ({ where: `generation ${generation}`, lock }))
 }
@@ -107,7 +101,12 @@ function bytesOf(dependencies: PinnedDependencies = {}): Omit<Bytes, 'source'>[]
   })
 }
 
-function bytesDiffer(fresh: Omit<Bytes, 'source'>, former: RecordedBytes): Failure {
+function bytesDiffer(fresh: Omit<Bytes, 'source'>, previous: RecordedBytes): Failure {
   const what = `${fresh.package}@${fresh.version}`
-  return otherBytes({ target: what, where: former.where, found: fresh.integrity, expected: former.integrity })
+  return otherBytes({
+    target: what,
+    where: previous.where,
+    found: fresh.integrity,
+    expected: previous.integrity,
+  })
 }

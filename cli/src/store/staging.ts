@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import {
   acquireFileLock,
   configFile,
   hashTree,
+  inLockedFolder,
   lockFilePath,
   makeFolder,
   storeDirectory,
@@ -28,11 +28,10 @@ export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 /** npm's cache until the command ends, if the user's cache is not writable. */
 export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
 
-/** Creates a folder for preparing a package. */
-export async function makeStaging(directory: string): Promise<string> {
+export async function makeStaging(directory: string, mode = 0o755): Promise<string> {
   const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
   await makeFolder(storeDirectory(directory))
-  await mkdir(folder, { mode: 0o755 })
+  await mkdir(folder, { mode })
   return folder
 }
 
@@ -78,17 +77,7 @@ export async function whileBackingUp<Result>(
   const own = join(directory, '.app')
   await assertUsable(own)
   await makeFolder(own, 0o700)
-  const folder = join(own, `${backupPrefix}${randomBytes(8).toString('hex')}`)
-  // Both calls are synchronous, because a folder without the lock counts as abandoned.
-  mkdirSync(folder, { mode: 0o700 })
-  let lock: ReturnType<typeof acquireFileLock>
-  try {
-    lock = acquireFileLock(join(folder, 'lock'))
-    return await work(folder)
-  } finally {
-    lock?.release()
-    await rm(folder, { recursive: true, force: true })
-  }
+  return await inLockedFolder(own, backupPrefix, work)
 }
 
 /** The folders of backups, and temporary folders, whose process has died. */
@@ -145,10 +134,7 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
   return { tree: await hashTree(staging), files, bytes }
 }
 
-/**
- * Moves a sealed package to its place in the store. Keeps an undamaged package that is already
- * there.
- */
+/** Keeps an undamaged package that is already there. */
 export async function moveToStore(staging: string, place: string, tree: string): Promise<void> {
   // The existing folder may lack the sync of its name: an earlier attempt may have ended right
   // after the move.
@@ -173,7 +159,6 @@ export async function holds(place: string, tree: string): Promise<boolean> {
   }
 }
 
-/** The number of files in a folder, and their bytes. */
 export async function measure(folder: string): Promise<Omit<FinalizedPackage, 'tree'>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
@@ -191,7 +176,6 @@ async function namesIn(folder: string, matches: (name: string) => boolean): Prom
   }
 }
 
-/** The failure for a package above `largestTree`. */
 export const treeTooLarge = (what: string) =>
   tooMuch(what, 'it is too large with its dependencies (100,000 files, 1 GiB)')
 

@@ -10,7 +10,7 @@ import {
 
 /**
  * The migrations of the host and of every package in the store, installed or not, because the
- * database may have migrations of a former version.
+ * database may have migrations of a previous version.
  */
 export async function storedMigrations(directory: string): Promise<MigrationSet[]> {
   const store = storeDirectory(directory)

@@ -1,20 +1,13 @@
 import type { Terminal } from './terminal.ts'
 
-/** One subcommand of `app`. */
 export interface Command {
   readonly name: string
   readonly summary: string
   /** Positional arguments in commander's syntax: `<spec...>`. */
   readonly arguments?: string
-  /**
-   * The command's own options: flags and description. All commands have --json, --dir, --verbose
-   * and --help.
-   */
+  /** The command's own options. All commands have --json, --dir, --verbose and --help. */
   readonly options?: readonly (readonly [flags: string, description: string])[]
-  /**
-   * Whether it changes the application or prepares a package in it. It then takes the command lock
-   * and has --wait.
-   */
+  /** Whether it changes the application. It then takes the command lock and has --wait. */
   readonly changes?: boolean
   /** The meaning of --dir, if that is not the application. */
   readonly directory?: string
@@ -23,23 +16,19 @@ export interface Command {
    * Whether it runs without the environment file, and prints a note about that, because it corrects
    * the setting.
    */
-  readonly mendsEnvironment?: boolean
+  readonly repairsEnvironment?: boolean
   /** Whether it keeps its own environment, whatever database and secret the running host has. */
   readonly ownEnvironment?: boolean
   /** Whether it runs without the pinned host, to repair or replace that host. */
-  readonly mendsHost?: boolean
+  readonly repairsHost?: boolean
   /** @throws {Failure} */
   run(call: Call): Promise<void>
 }
 
-/** One call of a command. */
 export interface Call {
   readonly arguments: readonly string[]
   readonly options: Readonly<Record<string, string | boolean | undefined>>
   readonly terminal: Terminal
-  /**
-   * The application folder: --dir, or the nearest one upwards.
-   * @throws {Failure} if there is none
-   */
+  /** --dir, or the nearest one upwards. @throws {Failure} if there is none */
   application(): Promise<string>
 }

@@ -2,11 +2,12 @@ import { notConfirmed } from '../failures/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The description of `--yes`. */
-export const YES = 'do not ask before data go; asked on a terminal only, since what was there is kept'
+export const YES =
+  'do not ask before data are removed or replaced; the question appears on a terminal only, and a copy is kept'
 
 /**
  * Asks on a terminal before data are dropped. Without a terminal it does not ask, because the
- * command keeps an archive or the former database. (`--restore-snapshot` concerns acknowledged
+ * command keeps an archive or the previous database. (`--restore-snapshot` concerns acknowledged
  * writes, so it requires `--yes` without a terminal.)
  * @throws {Failure} if the answer is not yes
  */

@@ -39,10 +39,7 @@ const explanations: Readonly<Record<string, FailureEntry<'path'>>> = {
   ENOENT: missingFile,
 }
 
-/**
- * Explains a file error of the operating system: path, reason and next step. Undefined for other
- * errors.
- */
+/** Explains a file error of the operating system; undefined for other errors. */
 export function explainSystemError(error: Error): Failure | undefined {
   const chain = [...causesOf(error)]
   const code = chain.map(knownCode).find((one) => one !== undefined)

@@ -54,9 +54,7 @@ const known = [
   [BrokenStorageError, storageFailed],
 ] as const
 
-/**
- * Turns any error into a Failure: the command's own, the host's, usage errors, and unexpected ones.
- */
+/** Turns any error into a Failure: the command's own, the host's, usage, and unexpected ones. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof CommanderError) return wrongUsage({ problem: problemOf(error) })

@@ -1,10 +1,7 @@
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type StopSignal = (typeof names)[number]
 
-/**
- * A second Ctrl-C within this many milliseconds is the same one: the process gets it from the
- * terminal and from its launcher.
- */
+/** A second Ctrl-C within this many milliseconds is the same one, sent by the launcher too. */
 const SAME_KEY = 1_000
 
 /**

@@ -9,10 +9,7 @@ export interface TerminalStreams {
   readonly stderr: Stream<Writable>
 }
 
-/**
- * The output of a command. With `json`, stdout gets only the one document; notes for people go to
- * stderr.
- */
+/** With `json`, stdout gets only the one document; notes for people go to stderr. */
 export class Terminal {
   readonly json: boolean
   readonly streams: TerminalStreams
@@ -32,7 +29,6 @@ export class Terminal {
     this.#answered = true
   }
 
-  /** A note on the progress, for people. */
   note(text: string): void {
     this.streams.stderr.write(`${printable(text)}\n`)
   }

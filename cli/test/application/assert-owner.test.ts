@@ -46,7 +46,7 @@ const calls = [
 ]
 
 t.test(
-  "root is refused by every command on another user's application, and leaves no trace",
+  'every command refuses root on the application of another user, and changes nothing',
   {
     skip: unlessRoot,
   },
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a new application in a folder of another user is refused too', { skip: unlessRoot }, async (t) => {
+t.test('init refuses a folder of another user', { skip: unlessRoot }, async (t) => {
   const folder = join(await realpath(t.testdir({})), 'theirs')
   await mkdir(folder)
   await chown(folder, nobody, nobody)
@@ -80,13 +80,13 @@ t.test('a new application in a folder of another user is refused too', { skip: u
   t.strictSame(await readdir(folder), [])
 })
 
-t.test('a folder .app of another user is enough', { skip: unlessRoot }, async (t) => {
+t.test('commands refuse an application if another user owns .app', { skip: unlessRoot }, async (t) => {
   const { directory, run } = await testApplication(t)
   await chown(join(directory, '.app'), nobody, nobody)
   t.match(await run('doctor'), { exitCode: 4, json: { error: { message: /\.app belongs to/ } } })
 })
 
-t.test('a user who does not see into the folder is told whose it is', { skip: unlessRoot }, async (t) => {
+t.test('a user without access to the folder learns its owner', { skip: unlessRoot }, async (t) => {
   const { directory } = await testApplication(t)
   await chmod(directory, 0o700)
   const check = `
@@ -99,7 +99,7 @@ t.test('a user who does not see into the folder is told whose it is', { skip: un
   t.match(stdout, /^(not-owner 4|EACCES)/)
 })
 
-t.test('the owner is not in the way', async (t) => {
+t.test('the owner can run commands', async (t) => {
   const { directory } = await testApplication(t)
   t.doesNotThrow(() => assertOwner(directory))
   const { uid } = await stat(directory)

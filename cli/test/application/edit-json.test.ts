@@ -13,12 +13,12 @@ const config = `{
 }
 `
 
-t.test('a value is replaced where it stands, and nothing else changes', async (t) => {
+t.test('set replaces a value in place and changes nothing else', async (t) => {
   t.equal(setInJson(config, ['server', 'port'], 80), config.replace('8080', '80'))
   t.equal(setInJson(config, ['modules', 'note', 'keepFor'], '7d'), config.replace('30d', '7d'))
 })
 
-t.test('a new member stands as its neighbours do: beside them, or on a line of its own', async (t) => {
+t.test('a new member follows the layout of its neighbours', async (t) => {
   t.equal(
     setInJson(config, ['server', 'maxConnections'], 5),
     config.replace('"host": "::" }', '"host": "::", "maxConnections": 5 }'),
@@ -29,7 +29,7 @@ t.test('a new member stands as its neighbours do: beside them, or on a line of i
   )
 })
 
-t.test('objects on the way are made, in the indentation of the file', async (t) => {
+t.test('set creates missing objects with the indentation of the file', async (t) => {
   t.equal(
     setInJson('{\n\t"name": "a"\n}\n', ['modules', 'note', 'n'], [1]),
     '{\n\t"name": "a",\n\t"modules": {\n\t\t"note": {\n\t\t\t"n": [\n\t\t\t\t1\n\t\t\t]\n\t\t}\n\t}\n}\n',
@@ -42,7 +42,7 @@ t.test('objects on the way are made, in the indentation of the file', async (t) 
   t.equal(setInJson('{"a":1}', ['b'], { c: 2 }), '{"a":1, "b": {"c":2}}')
 })
 
-t.test('unset takes the member, its comma and the objects that it leaves empty', async (t) => {
+t.test('unset removes the member, its comma and empty objects', async (t) => {
   t.equal(
     unsetInJson(config, ['modules', 'note', 'keepFor']),
     config.replace(/,\n {2}"modules": \{[\s\S]*\}\n\}/, '\n}'),
@@ -53,11 +53,11 @@ t.test('unset takes the member, its comma and the objects that it leaves empty',
   t.equal(unsetInJson(config, ['modules', 'other', 'x']), config)
 })
 
-t.test('of a key that is there twice the last one counts, as for JSON.parse', async (t) => {
+t.test('the last of two equal keys counts, as in JSON.parse', async (t) => {
   t.equal(setInJson('{"a":1,"a":2}', ['a'], 3), '{"a":1,"a":3}')
 })
 
-t.test('whatever the document: what is set is there, what is unset is not, and all else stays', async (t) => {
+t.test('in any document, set and unset change only their member', async (t) => {
   // None ends in a backslash: once JSON.parse of V8 13.6 has met such a key, it takes others for it.
   const key = fc.constantFrom('a', 'b', '"', 'é{', '}', ',', ':', '1', 'toString')
   const documents = fc.letrec((tie) => ({

@@ -6,7 +6,7 @@ import { withCommandLock } from '../../src/changes/command-lock.ts'
 import { testApplication } from '../run-app.ts'
 import { startApp } from '../run-process.ts'
 
-t.test('--wait waits for another command; after its time the exit code is 6', async (t) => {
+t.test('--wait waits for another command; after the timeout the exit code is 6', async (t) => {
   const { directory, run } = await testApplication(t)
   const done: string[] = []
   let waiting: Promise<unknown> | undefined
@@ -24,7 +24,7 @@ t.test('--wait waits for another command; after its time the exit code is 6', as
   t.equal((await run('config', 'get', 'server.port')).json.value, 3002)
 })
 
-t.test('--wait takes nothing but a number of seconds', async (t) => {
+t.test('--wait accepts only a number of seconds', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('module-disable', '--wait', 'hello'), {
     exitCode: 3,
@@ -34,7 +34,7 @@ t.test('--wait takes nothing but a number of seconds', async (t) => {
   t.match(await run('module-list', '--wait'), { exitCode: 2 }, 'it takes no lock')
 })
 
-t.test('a command that a signal ends says what it leaves', async (t) => {
+t.test('a command that a signal ends says what it leaves behind', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const hangs = join(root, 'hangs')
   await writeFile(hangs, '')
@@ -56,7 +56,7 @@ t.test('a command that a signal ends says what it leaves', async (t) => {
   const node = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
   const interrupted = startApp(t, ['module-disable', 'x', '--dir', directory], node)
   t.equal(await interrupted.ended, 'SIGINT')
-  t.match(interrupted.stderr, /Interrupted\. The application is as it was/)
+  t.match(interrupted.stderr, /Interrupted\. The application did not change/)
   t.notOk(existsSync(join(directory, '.app', 'lock.owner')))
 
   const journal = join(directory, '.app', 'journal.json')

@@ -3,7 +3,7 @@ import { acquireFileLock, readConfig } from '@mortise/host'
 import t from 'tap'
 import { testApplication } from '../run-app.ts'
 
-t.test('where another command has the database: busy, and by whom', async (t) => {
+t.test('a database that another command uses is busy, and the message names the command', async (t) => {
   const { directory, run } = await testApplication(t)
   const { databaseFile } = await readConfig(directory)
   const database = acquireFileLock(`${databaseFile}.lock`)
@@ -11,7 +11,7 @@ t.test('where another command has the database: busy, and by whom', async (t) =>
   for (const command of ['start', 'openapi']) {
     const { exitCode, json } = await run(command)
     t.equal(exitCode, 1)
-    t.match(json.error, { code: 'database-in-use', message: /another process/ })
+    t.match(json.error, { code: 'database-in-use', message: /Another process/ })
   }
   const command = acquireFileLock(join(directory, '.app', 'lock'))
   t.teardown(() => command?.release())

@@ -41,7 +41,7 @@ for (const [what, lose] of [
   ['missing', (file: string) => rm(file)],
   ['truncated', (file: string) => truncate(file, 40)],
 ] as const) {
-  t.test(`every command refuses an application whose lock is ${what}, and changes nothing`, async (t) => {
+  t.test(`every command refuses a lock file that is ${what}, and changes nothing`, async (t) => {
     const { directory, run } = await withHello(t)
     await lose(lockFilePath(directory))
     const before = await kept(directory)
@@ -53,7 +53,7 @@ for (const [what, lose] of [
     t.strictSame(await kept(directory), before)
   })
 
-  t.test(`a lock that is ${what} is restored byte for byte`, async (t) => {
+  t.test(`doctor restores a lock file that is ${what}, byte for byte`, async (t) => {
     const { directory, run } = await withHello(t)
     const former = await readFile(lockFilePath(directory), 'utf8')
     for (const words of [['doctor', '--fix'], ['module-rollback']]) {
@@ -65,7 +65,7 @@ for (const [what, lose] of [
   })
 }
 
-t.test('an application with nothing installed says so in its lock', async (t) => {
+t.test('an application without modules has an empty lock file', async (t) => {
   const { directory, run } = await testApplication(t)
   t.match(JSON.parse(await readFile(lockFilePath(directory), 'utf8')), { generation: 0, modules: {} })
   await rm(lockFilePath(directory))
@@ -74,7 +74,7 @@ t.test('an application with nothing installed says so in its lock', async (t) =>
   t.equal((await run('module-list')).exitCode, 0)
 })
 
-t.test('packages and snapshots stay while a record of a generation is missing', async (t) => {
+t.test('packages and snapshots stay while the record of a generation is missing', async (t) => {
   const { directory, run } = await withHello(t)
   await rm(join(directory, '.app', 'generations', '0.json'))
   const [stored] = (await readdir(storeDirectory(directory))).filter((name) => name.includes('hello'))
@@ -82,7 +82,7 @@ t.test('packages and snapshots stay while a record of a generation is missing', 
   t.ok(existsSync(join(storeDirectory(directory), stored as string)))
 })
 
-t.test('a running host goes on serving what it has when its lock is lost', async (t: Test) => {
+t.test('a running host continues to serve when its lock file is lost', async (t: Test) => {
   const { directory, run } = await withHello(t)
   const host = await runningHost(t, directory)
   await rm(lockFilePath(directory))

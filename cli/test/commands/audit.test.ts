@@ -27,7 +27,7 @@ async function recorded(run: (...argv: string[]) => Promise<Outcome>): Promise<A
 const named = (records: readonly AuditRecord[]) =>
   records.map(({ action, object, outcome }) => `${action} ${object} ${outcome}`)
 
-testOnEngines('what operators do is on record, and stays there', async (t, { root, directory, run }) => {
+testOnEngines('the audit trail keeps the actions of operators', async (t, { root, directory, run }) => {
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const note = await sampleTarball(join(root, 'note.tgz'), {
     id: 'note',
@@ -73,7 +73,7 @@ testOnEngines('what operators do is on record, and stays there', async (t, { roo
   ])
 })
 
-t.test('a change whose command was killed when the former lock was back is taken back', async (t) => {
+t.test('a change whose command was killed during the revert is reverted', async (t) => {
   const { directory, run } = await testApplication(t)
   const former = await readLockFile(directory)
   const next = { ...former, generation: 1 }
@@ -85,7 +85,7 @@ t.test('a change whose command was killed when the former lock was back is taken
   t.strictSame(named(await recorded(run)), ['module-install the application taken back'])
 })
 
-t.test('where no database is open or there, records wait and are shown; a start takes them in', async (t) => {
+t.test('without an open database, records wait and are listed; a start stores them', async (t) => {
   const { directory, run } = await testApplication(t)
   await run('token', 'ann')
   t.match(await recorded(run), [{ seq: null, actor, action: 'token', object: 'ann' }])
@@ -101,7 +101,7 @@ t.test('where no database is open or there, records wait and are shown; a start 
 })
 
 t.test(
-  'a token is minted where the database cannot be reached, and recorded later',
+  'without the database, app token mints a token and records it later',
   { skip: skipPostgres },
   async (t) => {
     const { directory, run } = await testApplication(t)
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('people get a line each, the newest first, and pages', async (t) => {
+t.test('the output has one line per record, the newest first, in pages', async (t) => {
   const { directory, run } = await testApplication(t)
   await runningHost(t, directory)
   for (const subject of ['ann', 'benjamin', 'cid']) await run('token', subject)
@@ -133,7 +133,9 @@ t.test('people get a line each, the newest first, and pages', async (t) => {
   )
   t.equal(stdout.trim().split('\n').length, 2)
   t.match((await run('audit', '--before', '2')).json.records, [{ seq: 1, object: 'ann' }])
-  t.match(await runApp('audit', '--before', '1', '--dir', directory), { stdout: 'Nothing is on record.\n' })
+  t.match(await runApp('audit', '--before', '1', '--dir', directory), {
+    stdout: 'The audit trail is empty.\n',
+  })
   for (const wrong of ['0', 'x', '1.5', '-1']) {
     t.match(await run('audit', '--limit', wrong), { exitCode: 2, json: { error: { code: 'usage' } } })
   }

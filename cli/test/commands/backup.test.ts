@@ -42,7 +42,7 @@ async function namesIn(file: string): Promise<string[]> {
   return names
 }
 
-t.test('what a running host has committed comes back elsewhere, its log included', async (t) => {
+t.test('a backup of a running host restores all committed data elsewhere, with the event log', async (t) => {
   const { root, directory, run, file } = await withEntries(t)
   const host = await runningHost(t, directory)
   await post(host.url, 3)
@@ -80,7 +80,7 @@ t.test('what a running host has committed comes back elsewhere, its log included
   t.match(await get(host, '/entry'), { body: { entries: 5, twins: 5 } }, 'the first goes on')
 })
 
-t.test('while it is written to, each transaction is in a backup whole or not at all', async (t) => {
+t.test('during writes, a backup has each transaction completely or not at all', async (t) => {
   const { root, directory, run, file } = await withEntries(t)
   const host = await runningHost(t, directory)
   let written = 0
@@ -106,7 +106,7 @@ t.test('while it is written to, each transaction is in a backup whole or not at 
   t.ok(body.entries >= before && body.entries <= before + written)
 })
 
-t.test('a stopped application is backed up too, and so is one that was never started', async (t) => {
+t.test('backup works on a stopped application and on one that never started', async (t) => {
   const { root, directory, run } = await testApplication(t)
   t.match(await run('backup', join(root, 'empty.tgz')), { exitCode: 0, json: { generation: 0 } })
   t.match(await run('restore', join(root, 'empty.tgz')), { exitCode: 0, json: { generation: 1 } })
@@ -114,7 +114,7 @@ t.test('a stopped application is backed up too, and so is one that was never sta
   t.equal((await get(host, '/health/ready')).status, 200)
 })
 
-t.test('the secret is in it only where that is asked for', async (t) => {
+t.test('a backup has the secret only with --with-secret', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = join(root, 'backup.tgz')
   const { json } = await run('backup', file, '--with-secret')
@@ -134,7 +134,7 @@ t.test('the secret is in it only where that is asked for', async (t) => {
   t.notOk(existsSync(join(root, 'two.tgz')))
 })
 
-t.test('nothing is overwritten, and no folder made', async (t) => {
+t.test('backup overwrites no file and creates no folder', async (t) => {
   const { root, run } = await testApplication(t)
   const file = join(root, 'mine')
   await writeFile(file, 'mine')
@@ -147,7 +147,7 @@ t.test('nothing is overwritten, and no folder made', async (t) => {
   t.match(await run('backup'), { exitCode: 2 })
 })
 
-t.test('what a backup to that file has left that was killed is removed by the next one', async (t) => {
+t.test('the next backup removes the remains of a killed backup to the same file', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = join(root, 'backup.tgz')
   const killed = startApp(t, ['backup', file, '--dir', directory], killBefore(2))
@@ -159,7 +159,7 @@ t.test('what a backup to that file has left that was killed is removed by the ne
   t.strictSame(await left(), ['backup.tgz', 'backup.tgz.tmp'])
 })
 
-t.test('a backup needs no lock, and keeps no other command from its work', async (t) => {
+t.test('a backup needs no lock and blocks no other command', async (t) => {
   const { root, directory, run, file } = await withEntries(t)
   await withCommandLock(directory, 'nothing', async () => {
     t.match(await run('backup', file), { exitCode: 0, json: { generation: 1 } })
@@ -172,7 +172,7 @@ t.test('a backup needs no lock, and keeps no other command from its work', async
   t.notOk((await readdir(join(directory, '.app'))).some((name) => name.startsWith('.backup-')))
 })
 
-t.test('what a killed backup has left in the application is removed by the next change', async (t) => {
+t.test('the next change removes the remains of a killed backup', async (t) => {
   const { directory, run } = await testApplication(t)
   const left = join(directory, '.app', '.backup-0123456789abcdef')
   await mkdir(left)

@@ -34,7 +34,7 @@ async function stagingAndProduction(t: Parameters<typeof testApplication>[0]) {
   return { staging, file, production: { directory, run } }
 }
 
-t.test('what is bundled is installed elsewhere without a network, to the byte', async (t) => {
+t.test('a bundle installs the same bytes elsewhere without a network', async (t) => {
   const { staging, file, production } = await stagingAndProduction(t)
   const bundled = await staging.run('bundle', file)
   t.match(bundled.json, {
@@ -60,7 +60,7 @@ t.test('what is bundled is installed elsewhere without a network, to the byte', 
   })
 })
 
-t.test('what the store lost is put back from the bundle', async (t) => {
+t.test('a bundle restores packages that the store lost', async (t) => {
   const { staging, file, production } = await stagingAndProduction(t)
   await staging.run('bundle', file)
   await production.run('module-install', file, '--offline')
@@ -70,7 +70,7 @@ t.test('what the store lost is put back from the bundle', async (t) => {
 })
 
 t.test(
-  'one generation makes one bundle: again is nothing to do, another file is not overwritten',
+  'a bundle of the same generation has nothing to do, and a bundle never overwrites another file',
   async (t) => {
     const { staging, file } = await stagingAndProduction(t)
     await staging.run('bundle', file)
@@ -84,14 +84,14 @@ t.test(
     for (const command of ['bundle', 'backup'])
       t.match(
         await staging.run(command, join(staging.root, 'none', 'shop.tgz')),
-        { exitCode: 3, json: { error: { code: 'no-folder', hint: /Make it first/ } } },
+        { exitCode: 3, json: { error: { code: 'no-folder', hint: /Create the folder first/ } } },
         `${command} into a folder that is not there`,
       )
     t.notOk((await readdir(staging.root)).some((name) => name.endsWith('.tmp')))
   },
 )
 
-t.test('nothing, and a store that was altered, are not bundled', async (t) => {
+t.test('bundle refuses an empty application and an altered store', async (t) => {
   const { staging, file, production } = await stagingAndProduction(t)
   t.match(await production.run('bundle', file), {
     exitCode: 3,
@@ -103,7 +103,7 @@ t.test('nothing, and a store that was altered, are not bundled', async (t) => {
   t.match(await staging.run('bundle', file), { exitCode: 4, json: { error: { code: 'store-incomplete' } } })
 })
 
-t.test('a bundle that is not what its lock says is refused whole', async (t) => {
+t.test('a bundle that differs from its lock file is refused', async (t) => {
   const { staging, production } = await stagingAndProduction(t)
   const lock = await readLockFile(staging.directory)
   const { other } = lock.modules
@@ -125,17 +125,25 @@ t.test('a bundle that is not what its lock says is refused whole', async (t) => 
     'a file more': [
       bundleOf({ other }, [{ path: 'bundle/modules/other/more.js', body: 'x' }]),
       'integrity',
-      /not those that the lock/,
+      /differ from its lock file/,
     ],
     'a module more': [
       bundleOf({ other }, [{ path: 'bundle/modules/more/index.js', body: 'x' }]),
       'unsafe-package',
-      /other packages than its lock/,
+      /packages differ from its lock file/,
     ],
-    'a module less': [bundleOf({ other, hello: lock.modules.hello }, []), 'unsafe-package', /other packages/],
-    'an id that is a path': [bundleOf({ '../other': other }, []), 'unsafe-package', /no id of a module/],
-    'another id': [bundleOf({ another: other }, []).subarray(), 'unsafe-package', /other packages/],
-    'a lock that is none': [bundleOf({ other: {} }, []), 'unsafe-package', /modules.lock.json is no lock/],
+    'a module less': [
+      bundleOf({ other, hello: lock.modules.hello }, []),
+      'unsafe-package',
+      /packages differ/,
+    ],
+    'an id that is a path': [bundleOf({ '../other': other }, []), 'unsafe-package', /not a module id/],
+    'another id': [bundleOf({ another: other }, []).subarray(), 'unsafe-package', /packages differ/],
+    'a lock that is none': [
+      bundleOf({ other: {} }, []),
+      'unsafe-package',
+      /modules.lock.json is not a lock file/,
+    ],
     'a path upwards': [
       bundleOf({ other }, [{ path: 'bundle/../../escape', body: 'x' }]),
       'unsafe-package',
@@ -159,7 +167,7 @@ t.test('a bundle that is not what its lock says is refused whole', async (t) => 
   t.equal((await production.run('module-install', file, '--offline')).exitCode, 0)
 })
 
-t.test('a bundle is no backup, and a backup no bundle', async (t) => {
+t.test('restore refuses a bundle, and module-install refuses a backup', async (t) => {
   const { root, run } = await testApplication(t)
   const [bundle, backup] = [join(root, 'shop.tgz'), join(root, 'backup.tgz')]
   t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)

@@ -47,7 +47,7 @@ async function withNote(t: Test) {
   return { ...application, text: () => readFile(configFile(application.directory), 'utf8') }
 }
 
-t.test('without a key every setting is shown, with its value and where that comes from', async (t) => {
+t.test('without a key, get shows every setting with its value and origin', async (t) => {
   const { run } = await withNote(t)
   const { exitCode, json } = await run('config', 'get')
   t.equal(exitCode, 0)
@@ -59,7 +59,7 @@ t.test('without a key every setting is shown, with its value and where that come
   t.match(of('auth.issuer'), { source: 'app.config.json' })
 })
 
-t.test('a key shows one setting, a module or a group several', async (t) => {
+t.test('a key shows one setting; a module or a group shows several', async (t) => {
   const { run } = await withNote(t)
   t.match(await run('config', 'get', 'note.most'), { json: { key: 'note.most', value: 100 } })
   t.match(await run('config', 'get', '@acme/note.most'), { json: { key: 'note.most' } })
@@ -70,7 +70,7 @@ t.test('a key shows one setting, a module or a group several', async (t) => {
   t.ok((await keys('note')).length === 6)
 })
 
-t.test('a running host takes a setting up, as a generation of the history', async (t) => {
+t.test('a running host applies a setting as a new generation', async (t) => {
   const { directory, run, text } = await withNote(t)
   const running = await runningHost(t, directory)
   const before = await text()
@@ -114,22 +114,22 @@ t.test('values have the type of the schema', async (t) => {
   })
 })
 
-t.test('what the schema refuses is exit 2, names the key, and changes nothing', async (t) => {
+t.test('a value that the schema refuses is exit 2, names the key, and changes nothing', async (t) => {
   const { directory, run, text } = await withNote(t)
   const before = await text()
   for (const [argv, message] of [
     [['set', 'note.most', '0'], /"modules\.note\.most" must be an integer of at least 1/],
     [['set', 'note.most', '-1'], /"modules\.note\.most" must be an integer of at least 1/],
     [['set', 'note.most', 'many'], /"modules\.note\.most" must be an integer/],
-    [['set', 'note.keepfor', '7d'], /"note\.keepfor" is no setting of note/],
-    [['set', 'note.mail', '{}'], /"note\.mail" is no single setting/],
-    [['set', 'note', '{}'], /"note" is no single setting/],
+    [['set', 'note.keepfor', '7d'], /"note\.keepfor" is not a setting of note/],
+    [['set', 'note.mail', '{}'], /"note\.mail" is a group of settings/],
+    [['set', 'note', '{}'], /"note" is a group of settings/],
     [['set', 'server.port', '70000'], /"server\.port" must be an integer from 0 to 65535/],
-    [['set', 'server.prot', '80'], /"server\.prot" is no setting of the host/],
+    [['set', 'server.prot', '80'], /"server\.prot" is not a setting of the host/],
     [['set', 'database', 'mysql://a/b'], /"database" must be the path of a file/],
     [['set', 'auth.issuers', '[{"issuer":"urn:a","audience":"b"}]'], /"auth\.issuers" .*needs a "jwksUri"/],
-    [['set', 'note.most'], /not how "app config" is called/],
-    [['put', 'note.most', '3'], /not how "app config" is called/],
+    [['set', 'note.most'], /Wrong arguments of "app config"/],
+    [['put', 'note.most', '3'], /Wrong arguments of "app config"/],
   ] as const) {
     t.match(await run('config', ...argv), { exitCode: 2, json: { error: { message } } }, argv.join(' '))
   }
@@ -141,7 +141,7 @@ t.test('what the schema refuses is exit 2, names the key, and changes nothing', 
   t.equal((await readLockFile(directory)).generation, 1)
 })
 
-t.test('a module that fails with a value refuses it, and nothing has changed', async (t) => {
+t.test('a value with which a module fails is refused, and nothing changes', async (t) => {
   const { directory, run, text } = await withNote(t)
   const running = await runningHost(t, directory)
   const before = await text()
@@ -153,7 +153,7 @@ t.test('a module that fails with a value refuses it, and nothing has changed', a
   t.match((await get(running, '/note')).body, { keepFor: '30d' })
 })
 
-t.test('a module that fails in the host only has its former value back, and serves', async (t) => {
+t.test('a module that fails only in the host gets its previous value back, and serves', async (t) => {
   const { directory, run, text } = await withNote(t)
   process.env.IN_THE_HOST = 'yes'
   t.teardown(() => delete process.env.IN_THE_HOST)
@@ -162,14 +162,14 @@ t.test('a module that fails in the host only has its former value back, and serv
   const before = await text()
   t.match(await run('config', 'set', 'note.keepFor', '17d'), {
     exitCode: 5,
-    json: { error: { code: 'activation-failed', message: /not seventeen here.*former/ } },
+    json: { error: { code: 'activation-failed', message: /not seventeen here.*previous/ } },
   })
   t.equal(await text(), before)
   t.match(await get(running, '/note'), { status: 200, body: { keepFor: '7d' } })
   t.equal(running.state().generation, (await readLockFile(directory)).generation)
 })
 
-t.test('a change that was killed is completed, unless somebody has edited the file since', async (t) => {
+t.test('a killed change is completed, unless the file was edited since', async (t) => {
   const { directory, run, text } = await withNote(t)
   const former = await readLockFile(directory)
   const before = await text()
@@ -191,7 +191,7 @@ t.test('a change that was killed is completed, unless somebody has edited the fi
   t.equal(await text(), mine)
 })
 
-t.test('what a module calls writeOnly is not shown, and its value is in no history', async (t) => {
+t.test('a writeOnly setting is not shown, and no history has its value', async (t) => {
   const { directory, run } = await withNote(t)
   const outputs = [
     await run('config', 'set', 'note.apiKey', 'hunter2-secret'),
@@ -207,20 +207,20 @@ t.test('what a module calls writeOnly is not shown, and its value is in no histo
   t.notMatch(JSON.stringify(generations), /hunter2/)
 })
 
-t.test('one of several wrong settings can be mended', async (t) => {
+t.test('one of several invalid settings can be corrected', async (t) => {
   const { directory, run, text } = await withNote(t)
   const file = JSON.parse(await text())
   const wrong = { ...file, modules: { note: { most: 0, keepFor: 'long', gone: 1 } } }
   await writeFile(configFile(directory), JSON.stringify(wrong))
   t.match(await run('config', 'set', 'note.most', '0'), { exitCode: 0, json: { changed: false } })
   t.match(await run('config', 'set', 'note.most', '-3'), { exitCode: 2 })
-  t.match(await run('config', 'set', 'note.most', '3'), { exitCode: 0, stderr: /Still wrong.*keepFor/ })
+  t.match(await run('config', 'set', 'note.most', '3'), { exitCode: 0, stderr: /Still invalid.*keepFor/ })
   t.match(await run('config', 'unset', 'note.gone'), { exitCode: 0, json: { changed: true } })
   t.match(await run('config', 'set', 'note.keepFor', '3d'), { exitCode: 0 })
   t.same(JSON.parse(await text()).modules, { note: { most: 3, keepFor: '3d' } })
 })
 
-t.test('while others are wrong a running host waits, and takes all of them up with the last', async (t) => {
+t.test('a running host waits while settings are invalid, and applies all when they are valid', async (t) => {
   const { root, directory, run, text } = await withNote(t)
   const other = await sampleTarball(join(root, 'other.tgz'), {
     id: 'other',
@@ -238,7 +238,7 @@ t.test('while others are wrong a running host waits, and takes all of them up wi
   ] as const) {
     t.match(await run('config', 'set', key, value), {
       exitCode: 0,
-      stderr: /Still wrong.*other\.most/,
+      stderr: /Still invalid.*other\.most/,
       json: { changed: true, live: false },
     })
   }
@@ -247,7 +247,7 @@ t.test('while others are wrong a running host waits, and takes all of them up wi
   t.match((await get(running, '/note')).body, { most: 3, keepFor: '3d' })
 })
 
-t.test('settings that no module has any more can be taken away', async (t) => {
+t.test('settings of removed modules can be unset', async (t) => {
   const { run, directory, text } = await withNote(t)
   await run('config', 'set', 'note.most', '3')
   await run('module-remove', 'note')
@@ -256,7 +256,7 @@ t.test('settings that no module has any more can be taken away', async (t) => {
   t.equal((await readLockFile(directory)).generation, 3)
 })
 
-t.test('a setting of the host waits for its next start; the file keeps who may read it', async (t) => {
+t.test('a setting of the host waits for its next start; the file keeps its mode', async (t) => {
   const { directory, run, text } = await withNote(t)
   await chmod(configFile(directory), 0o640)
   t.match(await run('config', 'set', 'server.port', '8080'), {
@@ -270,7 +270,7 @@ t.test('a setting of the host waits for its next start; the file keeps who may r
 })
 
 t.test(
-  'a setting of the host that waits for the next start of the running one is told everywhere',
+  'a setting of the host that waits for a restart appears as pending in app config and in app doctor',
   async (t) => {
     const { directory, run } = await withNote(t)
     const running = await runningHost(t, directory)
@@ -280,7 +280,7 @@ t.test(
     t.match(await run('config', 'set', 'server.port', '8080'), { json: { value: 8080, inForce: 3000 } })
     t.match(await run('config', 'get', 'server.port'), {
       json: { value: 8080, inForce: 3000 },
-      stderr: /goes on with 3000 until it is restarted/,
+      stderr: /uses 3000 until it is restarted/,
     })
     t.match(await finding(), { severity: 'warning', message: /server\.port \(3000, next 8080\)/ })
     await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
@@ -295,7 +295,7 @@ t.test(
   },
 )
 
-t.test('a setting of the host is on record with its values, and a secret is not', async (t) => {
+t.test('the audit trail has the values of a host setting, but not of a secret', async (t) => {
   const { directory, run } = await withNote(t)
   await run('config', 'set', 'server.port', '8080')
   await run('config', 'set', 'database', 'postgres://shop:hidden@127.0.0.1:1/shop')
@@ -317,7 +317,7 @@ t.test('a setting of the host is on record with its values, and a secret is not'
 })
 
 t.test(
-  'a setting of the host whose command was killed is completed by the next one, on record',
+  'if a change of a host setting is killed, the next command completes it and records it in the audit trail',
   async (t) => {
     const { directory, run, text } = await withNote(t)
     const lock = await readLockFile(directory)
@@ -332,18 +332,18 @@ t.test(
   },
 )
 
-t.test('a setting of the host in a file that leaves all others out', async (t) => {
+t.test('a host setting works in an otherwise empty file', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('config', 'set', 'log.slowMs', '1501'), { exitCode: 0, stderr: /^$/ })
 })
 
-t.test('a variable that wins over the file is named', async (t) => {
+t.test('the output names a variable that overrides the file', async (t) => {
   const { run } = await withNote(t)
   process.env.APP_MODULES_NOTE_MOST = '9'
   t.teardown(() => delete process.env.APP_MODULES_NOTE_MOST)
   t.match(await run('config', 'set', 'note.most', '5'), {
     exitCode: 0,
-    stderr: /APP_MODULES_NOTE_MOST is set here/,
+    stderr: /APP_MODULES_NOTE_MOST is set and overrides/,
     json: { value: 9, source: 'environment' },
   })
   t.match(await run('config', 'set', 'note.most', '0'), { exitCode: 2 })

@@ -6,7 +6,7 @@ import { checkOut, frozen, lockText, production, snapshot } from '../deployed-by
 import { killBeforeNaming } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
 
-t.test('killed at its turning points, the next command completes the deployment', async (t) => {
+t.test('after a kill at each step, the next command completes the deployment', async (t) => {
   for (const path of ['journal.json', 'snapshots/1.db', 'generations/2.json']) {
     const application = await production(t)
     const { directory, run } = application

@@ -26,7 +26,7 @@ async function host(t: Test, { directory }: Place, isRunning: boolean) {
 
 for (const isRunning of [true, false]) {
   t.test(
-    `a commit is deployed, forwards and backwards, ${isRunning ? 'with' : 'without'} a host`,
+    `a commit can be deployed, and the previous one again, ${isRunning ? 'with' : 'without'} a host`,
     async (t) => {
       const application = await production(t)
       const { run } = application
@@ -101,7 +101,7 @@ for (const isRunning of [true, false]) {
   )
 }
 
-t.test('a lock that came from outside is told, and no other change is made on it', async (t) => {
+t.test('an external lock file is reported and blocks other changes', async (t) => {
   const application = await production(t)
   const { root, directory, run } = application
   const running = await runningHost(t, directory)
@@ -131,14 +131,14 @@ t.test('a lock that came from outside is told, and no other change is made on it
   t.match(await get(running, '/note'), { body: { version: '1.0.0' } }, 'its migrations wait for a command')
   t.match(
     (await runApp('module-history', '--dir', directory)).stdout,
-    /not in force: ~ note 1\.0\.0 → 2\.0\.0/,
+    /not applied: ~ note 1\.0\.0 → 2\.0\.0/,
   )
   t.equal(await lockText(application), text)
   t.match(await run('module-rollback'), { exitCode: 0, json: { to: 1, live: true } })
   t.match(await get(running, '/note'), { body: { version: '1.0.0' } })
 })
 
-t.test('what the running host cannot take up leaves the lock, and what was in force', async (t) => {
+t.test('if the host cannot apply an external lock file, it stays, and so does the generation', async (t) => {
   const application = await production(t)
   const { root, directory, run } = application
   const running = await runningHost(t, directory)
@@ -168,14 +168,16 @@ t.test('what the running host cannot take up leaves the lock, and what was in fo
   t.match(await run('module-rollback'), { exitCode: 0, json: { to: 1, live: true } })
 })
 
-t.test('a commit that is refused changes nothing', async (t) => {
+t.test('a refused commit changes nothing', async (t) => {
   const application = await production(t)
   const { root, directory, run } = application
   const text = await checkOut(application, 'v2')
   await sampleTarball(join(root, 'note-2.0.0.tgz'), { id: 'note', version: '2.0.0', plugin: 'throw 1' })
   t.match(await run(...frozen), {
     exitCode: 4,
-    json: { error: { code: 'integrity', message: /Generation 1 stays in force/, hint: /git checkout/ } },
+    json: {
+      error: { code: 'integrity', message: /Generation 1 stays the current one/, hint: /git checkout/ },
+    },
   })
   await rm(join(root, 'note-2.0.0.tgz'))
   t.match(await run(...frozen), { exitCode: 3, json: { error: { code: 'no-such-file' } } })
@@ -185,7 +187,7 @@ t.test('a commit that is refused changes nothing', async (t) => {
   t.equal(await readJournal(directory), undefined)
 })
 
-t.test('a start on a lock that came from outside takes a snapshot and puts it on record', async (t) => {
+t.test('a start with an external lock file takes a snapshot and records the change', async (t) => {
   const application = await production(t)
   const { directory, run } = application
   const text = await checkOut(application, 'v2')

@@ -63,7 +63,7 @@ async function withHello(t: Test, options?: SampleOptions) {
   return { ...application, doctor, mends, stored, database: join(directory, 'data', 'app.db') }
 }
 
-t.test('a new application, one with modules, and one that runs are well', async (t) => {
+t.test('a new, an installed and a running application have no findings', async (t) => {
   const { directory, run, doctor } = await withHello(t)
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
   t.match((await run('module-list')).json, { url: null, retainedPackages: null })
@@ -76,7 +76,7 @@ t.test('a new application, one with modules, and one that runs are well', async 
   t.strictSame(await doctor(), { exitCode: 0, findings: [] }, 'one is not worth a word')
 })
 
-t.test('packages that are missing or changed are fetched again', async (t) => {
+t.test('missing and altered packages are downloaded again', async (t) => {
   const { mends, stored } = await withHello(t)
   await writeFile(join(await stored(), 'index.js'), 'process.exit(1)')
   await mends('package-damaged', t)
@@ -84,17 +84,17 @@ t.test('packages that are missing or changed are fetched again', async (t) => {
   await mends('package-missing', t)
 })
 
-t.test('what cannot be fetched again is left, and says why', async (t) => {
+t.test('a package that cannot be downloaded again is reported with the reason', async (t) => {
   const { doctor, stored, root } = await withHello(t)
   await rm(await stored(), { recursive: true })
   await rm(join(root, 'hello.tgz'))
   t.match(await doctor('--fix'), {
     exitCode: 1,
-    findings: [{ id: 'package-missing', fixed: false, hint: /^Mending it failed: .*hello\.tgz/ }],
+    findings: [{ id: 'package-missing', fixed: false, hint: /^The fix failed: .*hello\.tgz/ }],
   })
 })
 
-t.test('a running host takes what was restored up', async (t) => {
+t.test('a running host applies restored packages', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
   await writeFile(join(await stored(), 'index.js'), 'nonsense(')
   const running = await runningHost(t, directory)
@@ -103,7 +103,7 @@ t.test('a running host takes what was restored up', async (t) => {
   t.match(await get(running, '/hello'), { status: 200 })
 })
 
-t.test('what killed commands have left is completed and removed', async (t) => {
+t.test('doctor completes or removes the remains of killed commands', async (t) => {
   const { directory, mends } = await withHello(t)
   await mkdir(join(directory, '.app', 'store', '.staging-0123'))
   await mends('leftovers', t)
@@ -119,7 +119,7 @@ t.test('what killed commands have left is completed and removed', async (t) => {
   t.strictSame((await readLockFile(directory)).modules, {})
 })
 
-t.test('a disk below the mark is found, which is a setting', async (t) => {
+t.test('a disk below the limit is a finding, and the limit is a setting', async (t) => {
   const { doctor, run } = await withHello(t)
   await run('config', 'set', 'storage.minFreeBytes', `${Number.MAX_SAFE_INTEGER}`)
   t.match(await doctor(), { exitCode: 1, findings: [{ id: 'storage-full', severity: 'error' }] })
@@ -127,7 +127,7 @@ t.test('a disk below the mark is found, which is a setting', async (t) => {
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
 })
 
-t.test('the secret is for its owner only', async (t) => {
+t.test('only the owner may read the secret', async (t) => {
   const { directory, doctor, mends } = await withHello(t)
   await chmod(secretFile(directory), 0o644)
   await mends('secret-mode', t)
@@ -136,7 +136,7 @@ t.test('the secret is for its owner only', async (t) => {
   t.match(await doctor('--fix'), { exitCode: 1, findings: [{ id: 'secret-missing', fixed: false }] })
 })
 
-t.test('the control socket of a host that was killed is removed', async (t) => {
+t.test('the control socket of a killed host is removed', async (t) => {
   const { directory, mends } = await withHello(t)
   const socket = controlSocket(directory)
   await mkdir(join(socket, '..'), { recursive: true })
@@ -144,7 +144,7 @@ t.test('the control socket of a host that was killed is removed', async (t) => {
   await mends('control-socket', t)
 })
 
-t.test('a configuration that is wrong is named', async (t) => {
+t.test('an invalid configuration is a finding', async (t) => {
   const { directory, doctor } = await withHello(t, {
     manifest: { config: 'config.json' },
     files: {
@@ -178,7 +178,7 @@ t.test('a configuration that is wrong is named', async (t) => {
 })
 
 t.test(
-  'a broken lock is the one finding about what is installed, and is restored from its record',
+  'a broken lock file is the only finding about modules, and doctor restores it from its record',
   async (t) => {
     const { directory, doctor, stored } = await withHello(t)
     const place = await stored()
@@ -192,7 +192,7 @@ t.test(
   },
 )
 
-t.test('without a record a lost lock stays lost, and nothing is removed', async (t) => {
+t.test('without a record, a lost lock file stays lost and nothing is removed', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
   const place = await stored()
   await rm(lockFilePath(directory))
@@ -201,7 +201,7 @@ t.test('without a record a lost lock stays lost, and nothing is removed', async 
   t.ok(await stat(place))
 })
 
-t.test('the schema is held against the packages', async (t) => {
+t.test('the schema is compared with the packages', async (t) => {
   const { directory, doctor, mends, database } = await withHello(t)
   const edit = (sql: string) => {
     const opened = new SqliteDatabase(database)
@@ -227,7 +227,7 @@ t.test('the schema is held against the packages', async (t) => {
   })
 })
 
-t.test('a database that is mostly free pages is told, and how to give them back', async (t) => {
+t.test('a database with mostly free pages is reported, with the way to free them', async (t) => {
   const { doctor, database } = await withHello(t)
   const file = new SqliteDatabase(database)
   file.exec(`CREATE TABLE hello_large (bytes BLOB); INSERT INTO hello_large VALUES (zeroblob(20000000))`)
@@ -242,7 +242,7 @@ t.test('a database that is mostly free pages is told, and how to give them back'
   })
 })
 
-t.test('a database that is damaged is told, and left alone', async (t) => {
+t.test('a damaged database is reported and not changed', async (t) => {
   const { doctor, database } = await withHello(t)
   await rm(`${database}-wal`, { force: true })
   await writeFile(database, 'no database at all, however long it may be. '.repeat(50))
@@ -250,7 +250,7 @@ t.test('a database that is damaged is told, and left alone', async (t) => {
   t.match(await readFile(database, 'utf8'), /^no database/)
 })
 
-t.test('a module that this host is not made for, or whose contract is missing', async (t) => {
+t.test('a module outside the host range, or without its contract, is a finding', async (t) => {
   const { directory, doctor, stored } = await withHello(t)
   const { hello } = (await readLockFile(directory)).modules
   if (!hello) throw new Error('hello is not installed')
@@ -266,7 +266,7 @@ t.test('a module that this host is not made for, or whose contract is missing', 
   t.match(await doctor(), { exitCode: 1, findings })
 })
 
-t.test('a host that did not take a change up is found, and brought up to it', async (t) => {
+t.test('a host that missed a change is a finding, and --fix activates the change', async (t) => {
   const attempts = globalThis as { helloAttempts?: number; helloFails?: boolean }
   const plugin = `
     globalThis.helloAttempts = (globalThis.helloAttempts ?? 0) + 1
@@ -287,7 +287,7 @@ t.test('a host that did not take a change up is found, and brought up to it', as
   t.strictSame(await doctor(), { exitCode: 0, findings: [] })
 })
 
-t.test('while another command is at work it looks all the same, and --fix is busy', async (t) => {
+t.test('doctor works during another command, and doctor --fix is busy', async (t) => {
   const { directory, run } = await withHello(t)
   await withCommandLock(directory, 'nothing', async () => {
     await mkdir(join(directory, '.app', 'store', '.staging-of-that-command'))
@@ -300,7 +300,7 @@ t.test('while another command is at work it looks all the same, and --fix is bus
   })
 })
 
-t.test('a stored package of another version than the lock has is found, and does not start', async (t) => {
+t.test('a stored package with a wrong version is a finding, and does not start', async (t) => {
   const { directory, doctor } = await withHello(t)
   const lock = await readLockFile(directory)
   const { hello } = lock.modules
@@ -314,26 +314,26 @@ t.test('a stored package of another version than the lock has is found, and does
   t.equal((await fetch(`${url}/hello`)).status, 503)
 })
 
-t.test('records for the audit trail that cannot be read keep no other from it', async (t) => {
+t.test('an unreadable audit record does not block the others', async (t) => {
   const { directory, run, mends } = await withHello(t)
   const file = join(directory, '.app', 'audit', 'audit_x.json')
   await writeFile(file, 'x')
   const { json, stderr } = await run('audit')
   t.match(json.records, [{ action: 'module-install' }])
-  t.match(stderr, `Left out: ${file} is not JSON`)
+  t.match(stderr, `Skipped a record: ${file} is not JSON`)
   await mends('file-unreadable', t)
 })
 
-t.test('on a terminal each finding stands with what to do', async (t) => {
+t.test('on a terminal each finding has a hint', async (t) => {
   const { directory } = await withHello(t)
   await chmod(secretFile(directory), 0o644)
   const { exitCode, stdout, stderr } = await runApp('doctor', '--dir', directory)
   t.equal(exitCode, 1)
   t.match(stdout, /^error: secret-mode\n {2}.*can be read by others.*\n {2}Run chmod 600/)
-  t.match(stderr, /Findings that need seeing to: 1\./)
+  t.match(stderr, /Findings that need attention: 1\./)
 })
 
-t.test('every finding is in docs/errors.md, and no other', async (t) => {
+t.test('docs/errors.md lists exactly the findings', async (t) => {
   const source = fileURLToPath(new URL('../../src/doctor/', import.meta.url))
   const texts = await Promise.all((await readdir(source)).map((file) => readFile(join(source, file), 'utf8')))
   const ids = texts.flatMap((text) =>

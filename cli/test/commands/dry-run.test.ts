@@ -36,12 +36,12 @@ const dry: Record<string, readonly (readonly string[])[]> = {
   'module-rollback': [[], ['0'], ['1'], ['0', '--restore-snapshot']],
 }
 
-t.test('every command that has --dry-run is tried here', async (t) => {
+t.test('this file tries every command with --dry-run', async (t) => {
   const having = commands.filter(({ options }) => options?.some(([flags]) => flags === '--dry-run'))
   t.strictSame(having.map(({ name }) => name).sort(), Object.keys(dry).sort())
 })
 
-t.test('a dry run leaves the application as it is, to the byte', async (t) => {
+t.test('a dry run does not change a byte of the application', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const other = await sampleFolder(join(root, 'other'), { id: 'other' })
   const tarball = await sampleTarball(join(root, 'third.tgz'), { id: 'third' })
@@ -81,7 +81,7 @@ t.test('a dry run leaves the application as it is, to the byte', async (t) => {
   t.match(await run('module-install', '--dry-run'), { json: { restored: [], unchanged: ['mine', 'gone'] } })
 })
 
-t.test('a change that was killed is not completed by a dry run, which says so', async (t) => {
+t.test('a dry run does not complete a killed change, and says so', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const nodeOptions = killBeforeNaming(join(directory, 'modules.lock.json'))

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { databaseAddress, openStorage, readConfig, runAlone } from '@mortise/host'
+import { databaseAddress, openStorage, readConfig, runWithoutHost } from '@mortise/host'
 import { run, sql } from '@mortise/module-sdk'
 import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
@@ -12,7 +12,7 @@ async function failOn(
   directory: string,
   ...failed: [module: string, event: string, state: 'waiting' | 'dead'][]
 ) {
-  await runAlone(directory, 'migrate', { modules: {} })
+  await runWithoutHost(directory, 'migrate', { modules: {} })
   const storage = await openStorage({
     ...databaseAddress(await readConfig(directory)),
     onFatal: (error) => {
@@ -35,7 +35,7 @@ async function failOn(
 }
 
 testOnEngines(
-  'failed reactions are shown, tried again and given up, whether a host runs or not',
+  'failed events can be listed, replayed and discarded with and without a host',
   async (t, app) => {
     const { directory, run } = app
     await failOn(
@@ -101,9 +101,9 @@ testOnEngines(
   },
 )
 
-t.test('people get a line for each module, and one for each failure', async (t) => {
+t.test('the output has one line per module and one per failure', async (t) => {
   const { directory, run } = await testApplication(t)
-  t.match(await runApp('events', '--dir', directory), { stdout: 'No module reacts to events.\n' })
+  t.match(await runApp('events', '--dir', directory), { stdout: 'No module handles events.\n' })
   t.match((await run('events')).json, { subscriptions: [], failed: [] })
   await failOn(directory, ['mailer', 'a1', 'dead'], ['mailer', 'a2', 'waiting'])
   const { stdout } = await runApp('events', '--dir', directory)
@@ -142,13 +142,13 @@ Next: app events replay <event>, or app events discard <event>
   }
   t.match(
     (await runApp('events', 'replay', 'a1', '--dir', directory)).stdout,
-    /mailer is not installed: it tries once/,
+    /mailer is not installed: it retries/,
   )
   t.match((await runApp('events', '--dir', directory)).stdout, / 0 failed {2}due now /)
 })
 
 t.test(
-  'the plan of a module says what it listens to, and purging it forgets how far it had got',
+  'the plan lists the events that a module listens to, and a purge deletes the cursor of the module',
   async (t) => {
     const { root, directory, run } = await testApplication(t)
     const file = await sampleTarball(join(root, 'note.tgz'), {
@@ -158,7 +158,7 @@ t.test(
     })
     const installed = await run('module-install', file)
     t.match(installed, { exitCode: 0, json: { installed: [{ listensTo: ['*', 'note.added'] }] } })
-    t.match(installed.stderr, /note listens to note\.added, which no module here emits: /)
+    t.match(installed.stderr, /note listens to note\.added, which no installed module emits\. /)
     t.match(
       (await runApp('module-info', 'note', '--dir', directory)).stdout,
       / listens to {2}all events\n +note\.added\n/,

@@ -4,7 +4,7 @@ import { applicationWithRelease } from '../host-release.ts'
 import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
 
-t.test('killed anywhere, the application has the one host or the other, whole', async (t) => {
+t.test('after a kill at any moment, the application has the old or the new host, complete', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '1.1.0')
   const seen = new Set<string>()
   for (let count = 1; ; count += 4) {

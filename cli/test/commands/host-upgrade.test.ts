@@ -1,12 +1,12 @@
 import { readdirSync, watch } from 'node:fs'
 import { chown, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hostMigrations, type Lock, readLockFile, storedModule } from '@mortise/host'
+import { hostMigrations, type LockFile, readLockFile, storedModule } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { writeJournal } from '../../src/changes/journal.ts'
-import { applicationWithRelease, packRelease } from '../host-release.ts'
+import { addRelease, applicationWithRelease, packRelease } from '../host-release.ts'
 import { interruptedChange } from '../interrupted-change.ts'
-import { runApp } from '../run-app.ts'
+import { copiesOf, runApp } from '../run-app.ts'
 import { type Running, startApp } from '../run-process.ts'
 import { sampleTarball } from '../sample-module.ts'
 
@@ -44,10 +44,16 @@ async function stop(host: Running): Promise<void> {
 
 const answerOf = async (url: string) => (await fetch(`${url}/hello`)).status
 
-const locationOf = (directory: string, { host }: Lock) =>
-  storedModule(directory, host as NonNullable<Lock['host']>)
+const locationOf = (directory: string, { host }: LockFile) =>
+  storedModule(directory, host as NonNullable<LockFile['host']>)
 
-t.test('upgraded, restarted, and back again with the migrations of the host', async (t) => {
+/** An application that pins 1.1.0. */
+const pinnedApplication = copiesOf(async (application) => {
+  await addRelease(application, '1.1.0')
+  await application.run('host-upgrade', '1.1.0')
+})
+
+t.test('a host can be upgraded, restarted and rolled back with its migrations', async (t) => {
   const { directory } = await applicationWithRelease(t, '1.1.0', { migrations: note })
   const former = await start(t, directory)
   t.equal(former.state.host, '1.0.0')
@@ -82,10 +88,9 @@ t.test('upgraded, restarted, and back again with the migrations of the host', as
 })
 
 t.test(
-  'the host that is pinned already: nothing to do, and nothing is unpacked to find that out',
+  'if the host is already pinned, there is nothing to do, and the command does not unpack the package',
   async (t) => {
-    const { root, directory } = await applicationWithRelease(t, '1.1.0')
-    t.equal((await app(t, directory, 'host-upgrade', '1.1.0')).exitCode, 0)
+    const { root, directory } = await pinnedApplication(t)
     const lock = await readLockFile(directory)
     const store = join(directory, '.app', 'store')
     const seen: string[] = []
@@ -103,13 +108,13 @@ t.test(
   },
 )
 
-t.test('a module outside the range of the host: refused, or switched off in the same change', async (t) => {
+t.test('a module outside the host range is a refusal, or is disabled in the same change', async (t) => {
   const { directory, run } = await applicationWithRelease(t, '2.0.0', { migrations: note })
   const before = await readLockFile(directory)
   const refused = await run('host-upgrade', '2.0.0')
   t.match(refused, {
     exitCode: 4,
-    stderr: /hello 1\.0\.0: it needs host \^1\.0\.0/,
+    stderr: /hello 1\.0\.0: needs host \^1\.0\.0/,
     json: {
       error: { code: 'host-range', message: /hello 1\.0\.0 needs host/, hint: /--disable-incompatible/ },
     },
@@ -148,13 +153,13 @@ t.test('a module outside the range of the host: refused, or switched off in the 
   t.match((await start(t, directory)).state, { host: '1.0.0', modules: [{ state: 'active' }] })
 })
 
-t.test('a host that cannot take over is refused before anything changes', async (t) => {
+t.test('a host that cannot run the application is refused before any change', async (t) => {
   const { root, directory, run } = await applicationWithRelease(t, '1.1.0', {
     migrations: { [`${number}-wrong.sql`]: 'CREATE TABLE wrong (text TEXT);' },
   })
   const before = await readLockFile(directory)
   const refusals: [argv: string[], code: string, message: RegExp][] = [
-    [['1.1.0'], 'host-refused', /may only touch "mortise"/],
+    [['1.1.0'], 'host-refused', /may only change "mortise"/],
     [['9.9.9'], 'no-such-version', /9\.9\.9/],
     [['github:a/b'], 'refused-source', /git/],
     [[join(root, 'hello.tgz')], 'no-host', /it is @acme\/hello/],
@@ -165,13 +170,16 @@ t.test('a host that cannot take over is refused before anything changes', async 
   }
   await packRelease(join(root, 'packages'), '1.3.0', { host: '1.1.0' })
   t.match((await run('host-upgrade', '1.3.0')).json, {
-    error: { code: 'no-host', message: /it is 1\.3\.0, and the @mortise\/host that it brings is 1\.1\.0/ },
+    error: {
+      code: 'no-host',
+      message: /its version is 1\.3\.0, and the version of its @mortise\/host is 1\.1\.0/,
+    },
   })
   await rm(join(root, 'packages', 'mortise-cli-1.3.0.tgz'))
   await packRelease(join(root, 'packages'), '1.2.0', { cli: { 'dist/app.js': 'throw new Error("broken")' } })
   t.match(await run('host-upgrade'), {
     exitCode: 4,
-    json: { error: { code: 'host-refused', message: /1\.2\.0 is refused: it cannot be started: .*broken/ } },
+    json: { error: { code: 'host-refused', message: /1\.2\.0 is refused: it does not start: .*broken/ } },
   })
   t.strictSame(
     (await readdir(join(directory, '.app', 'store'))).filter((name) => name.startsWith('@mortise')),
@@ -179,9 +187,8 @@ t.test('a host that cannot take over is refused before anything changes', async 
   )
 })
 
-t.test('a pinned host that is damaged or missing: said, and mended by module-install', async (t) => {
-  const { directory, run } = await applicationWithRelease(t, '1.1.0')
-  t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
+t.test('a damaged or missing pinned host is reported, and module-install restores it', async (t) => {
+  const { directory, run } = await pinnedApplication(t)
   const place = locationOf(directory, await readLockFile(directory))
   const incomplete = { exitCode: 4, json: { error: { code: 'host-incomplete', hint: /module-install/ } } }
   await writeFile(join(place, 'dist', 'more.js'), '')
@@ -206,9 +213,8 @@ t.test('a pinned host that is damaged or missing: said, and mended by module-ins
 
 const unlessRoot = process.geteuid?.() !== 0 && 'only root can give files away'
 
-t.test('a pinned host of another user is not run', { skip: unlessRoot }, async (t) => {
-  const { directory, run } = await applicationWithRelease(t, '1.1.0')
-  t.equal((await run('host-upgrade', '1.1.0')).exitCode, 0)
+t.test('a pinned host of another user does not run', { skip: unlessRoot }, async (t) => {
+  const { directory } = await pinnedApplication(t)
   await chown(join(locationOf(directory, await readLockFile(directory)), 'bin.js'), 65534, 65534)
   t.match(await app(t, directory, 'module-list'), {
     exitCode: 4,
@@ -216,7 +222,7 @@ t.test('a pinned host of another user is not run', { skip: unlessRoot }, async (
   })
 })
 
-t.test('a bundle brings the pinned host elsewhere, without a network', async (t) => {
+t.test('a bundle installs the pinned host elsewhere without a network', async (t) => {
   const { root, directory, run } = await applicationWithRelease(t, '2.0.0')
   t.equal((await run('module-install', await sampleTarball(join(root, 'hi.tgz'), hi))).exitCode, 0)
   t.equal((await run('host-upgrade', '2.0.0', '--disable-incompatible')).exitCode, 0)

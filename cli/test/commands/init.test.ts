@@ -20,7 +20,7 @@ t.test('an empty folder becomes an application whose configuration is valid', as
   t.ok((await stat(join(directory, 'data'))).isDirectory())
 })
 
-t.test('$schema names a JSON Schema that is there', async (t) => {
+t.test('$schema names an existing JSON Schema', async (t) => {
   const directory = t.testdir({})
   await runApp('init', directory)
   const { $schema } = JSON.parse(await text(directory, 'app.config.json'))
@@ -33,7 +33,7 @@ t.test('$schema names a JSON Schema that is there', async (t) => {
   )
 })
 
-t.test('the folder is made, and --dir names it as well', async (t) => {
+t.test('init creates the folder, also with --dir', async (t) => {
   const root = t.testdir({})
   t.equal((await runApp('init', join(root, 'a', 'b'))).exitCode, 0)
   t.equal((await runApp('init', '--dir', join(root, 'c'))).exitCode, 0)
@@ -53,7 +53,7 @@ t.test('two applications have different issuers and secrets', async (t) => {
   t.not(await text(a, '.app', 'secret'), await text(b, '.app', 'secret'))
 })
 
-t.test('in an application there is nothing to do, and nothing changes', async (t) => {
+t.test('init in an application changes nothing', async (t) => {
   const directory = t.testdir({})
   await runApp('init', directory)
   const before = await Promise.all([text(directory, 'app.config.json'), text(directory, '.app', 'secret')])
@@ -66,7 +66,7 @@ t.test('in an application there is nothing to do, and nothing changes', async (t
   )
 })
 
-t.test('a fresh clone gets what is not committed', async (t) => {
+t.test('init creates the uncommitted files of a fresh clone', async (t) => {
   const directory = t.testdir({})
   await runApp('init', directory)
   const config = await text(directory, 'app.config.json')
@@ -87,21 +87,21 @@ t.test('a folder with other files keeps them', async (t) => {
   t.equal(await text(directory, 'data', 'mine'), 'mine')
 })
 
-t.test('a file where the folder should be is a clear failure', async (t) => {
+t.test('a file in place of the folder is a clear failure', async (t) => {
   const root = t.testdir({ file: 'x' })
   const { exitCode, json } = await runApp('init', join(root, 'file'), '--json')
   t.equal(exitCode, 2)
   t.match(json.error.message, /is a file/)
 })
 
-t.test('a new secret of an application that is there already is told, a first one is not', async (t) => {
+t.test('init reports a new secret of an existing application, but not a first one', async (t) => {
   const directory = t.testdir({})
-  t.notMatch((await runApp('init', directory)).stdout, /no longer hold/)
+  t.notMatch((await runApp('init', directory)).stdout, /are invalid now/)
   await rm(join(directory, '.app', 'secret'))
-  t.match((await runApp('init', directory)).stdout, /new secret.*no longer hold/)
+  t.match((await runApp('init', directory)).stdout, /new secret.*are invalid now/)
 })
 
-t.test('inside another application it makes one of its own, and says so', async (t) => {
+t.test('init inside another application creates a new one and says so', async (t) => {
   const outer = t.testdir({})
   t.match((await runApp('init', outer, '--json')).json, { inside: null })
   const inner = join(outer, 'inner')
@@ -111,7 +111,7 @@ t.test('inside another application it makes one of its own, and says so', async 
   t.match((await runApp('init', inner, '--json')).json, { inside: outer, made: [] })
 })
 
-t.test('--help says what --dir is here', async (t) => {
-  t.match((await runApp('init', '--help')).stdout, /--dir <dir> +the folder to make it in/)
+t.test('--help explains --dir of init', async (t) => {
+  t.match((await runApp('init', '--help')).stdout, /--dir <dir> +the folder of the new application/)
   t.match((await runApp('start', '--help')).stdout, /--dir <dir> +the application folder/)
 })

@@ -39,13 +39,13 @@ const losses: Readonly<Record<string, (application: TestApplication) => Promise<
 }
 
 for (const [lost, lose] of Object.entries(losses)) {
-  t.test(`a start restores ${lost}, and the lock stays as it is`, async (t) => {
+  t.test(`a start restores ${lost}, and does not change the lock file`, async (t) => {
     const application = await installed(t)
     const { directory, run } = application
     const lock = await readLockFile(directory)
     await lose(application)
     const { running, ask } = await started(t, application)
-    await running.says(/in line with the lock again/)
+    await running.says(/matches the lock file again/)
     t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
     t.equal((await ask('/health/ready')).status, 200)
     t.equal((await ask('/nothing')).status, 404)
@@ -55,13 +55,13 @@ for (const [lost, lose] of Object.entries(losses)) {
   })
 }
 
-t.test('while packages are missing their routes answer 503, and the host is not ready', async (t) => {
+t.test('while packages are missing, their routes return 503 and the host is not ready', async (t) => {
   const application = await installed(t)
   const { root, directory, run } = application
   await rename(join(root, 'hello.tgz'), join(root, 'gone.tgz'))
   await rm(storeDirectory(directory), { recursive: true })
   const { running, ask } = await started(t, application)
-  await running.says(/Not all of the store could be restored: .*hello\.tgz.*Check the path/)
+  await running.says(/Some packages could not be restored: .*hello\.tgz.*Check the path/)
   t.match(await ask('/hello'), { status: 503, body: { code: 'module-unavailable' } })
   t.match(await ask('/hello/'), { status: 404 })
   t.match(await ask('/health/ready'), {
@@ -84,40 +84,40 @@ t.test('while packages are missing their routes answer 503, and the host is not 
   t.equal(await running.ended, 0)
 })
 
-t.test('a file in place of the store is said, and the host serves what it can', async (t) => {
+t.test('a file in place of the store is reported, and the host serves what it can', async (t) => {
   const application = await installed(t)
   const { directory } = application
   await rm(storeDirectory(directory), { recursive: true })
   await writeFile(storeDirectory(directory), '')
   const { running, ask } = await started(t, application)
-  await running.says(/Not all of the store could be restored: .*\.app\/store/)
+  await running.says(/Some packages could not be restored: .*\.app\/store/)
   t.match(await ask('/hello'), { status: 503, body: { code: 'module-unavailable' } })
   t.equal((await ask('/health/ready')).status, 503)
 })
 
-t.test('a fresh clone fetches what its lock names when it starts', async (t) => {
+t.test('a fresh clone downloads the packages of its lock file when it starts', async (t) => {
   const application = await installed(t)
   const { directory, run } = application
   await rm(join(directory, '.app'), { recursive: true })
   const { running, ask } = await started(t, application)
-  await running.says(/in line with the lock again/)
+  await running.says(/matches the lock file again/)
   t.match(await ask('/hello'), { status: 200 })
   t.match((await run('module-history')).json.generations.at(-1), {
     changes: ['+ hello 1.0.0', '+ other 1.0.0'],
   })
 })
 
-t.test('a start ends at once while it restores', async (t) => {
+t.test('a start that restores packages can be stopped at once', async (t) => {
   const application = await installed(t)
   await rm(storeDirectory(application.directory), { recursive: true })
   const { running } = await started(t, application)
-  await running.says(/Fetching what the store does not have/)
+  await running.says(/Downloading packages that the store lacks/)
   running.child.kill('SIGTERM')
   t.equal(await running.ended, 0)
   t.match(await application.run('module-install'), { exitCode: 0 })
 })
 
-t.test('the store of a host that runs is restored under it', async (t) => {
+t.test('the store can be restored while the host runs', async (t) => {
   const { directory, run } = await installed(t)
   const running = await runningHost(t, directory)
   await rm(storeDirectory(directory), { recursive: true })
@@ -128,12 +128,12 @@ t.test('the store of a host that runs is restored under it', async (t) => {
   t.match(await run('module-disable', 'other'), { exitCode: 0, json: { live: true } })
 })
 
-t.test('all processes take up what is restored', { skip: skipPostgres }, async (t) => {
+t.test('all processes apply restored packages', { skip: skipPostgres }, async (t) => {
   const application = await installed(t)
   const { directory } = application
   await usePostgres(t, directory)
   await rm(storeDirectory(directory), { recursive: true })
   const { running, ask } = await started(t, application, '--workers', '2')
-  await running.says(/in line with the lock again/)
+  await running.says(/matches the lock file again/)
   for (let count = 0; count < 4; count += 1) t.equal((await ask('/hello')).status, 200)
 })

@@ -4,7 +4,7 @@ import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-t.test('a module is switched off and on while the host runs, by id or package name', async (t) => {
+t.test('a module can be disabled and enabled while the host runs, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
@@ -23,7 +23,7 @@ t.test('a module is switched off and on while the host runs, by id or package na
   t.match(await run('module-enable', 'hello'), { json: { changed: [], live: true } })
 })
 
-t.test('what is not installed is not found', async (t) => {
+t.test('a module that is not installed is not found', async (t) => {
   const { run } = await testApplication(t)
   for (const command of ['module-enable', 'module-disable', 'module-upgrade']) {
     t.match(
@@ -34,7 +34,7 @@ t.test('what is not installed is not found', async (t) => {
   }
 })
 
-t.test('one that another requires is not switched off, and one that misses a contract not on', async (t) => {
+t.test('a required module cannot be disabled, nor a module without its contract enabled', async (t) => {
   const { root, run } = await testApplication(t)
   const provider = await sampleTarball(join(root, 'p.tgz'), {
     id: 'p',
@@ -51,7 +51,7 @@ t.test('one that another requires is not switched off, and one that misses a con
   t.match(await run('module-enable', 'u', 'p'), { exitCode: 0, json: { changed: ['u', 'p'] } })
 })
 
-t.test('a route that was taken meanwhile is in the way', async (t) => {
+t.test('a module whose route is now in use cannot be enabled', async (t) => {
   const { root, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'a.tgz'), { id: 'a' }))
   await run('module-disable', 'a')

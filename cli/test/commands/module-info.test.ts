@@ -5,7 +5,7 @@ import t from 'tap'
 import { runApp, testApplication } from '../run-app.ts'
 import { sampleFolder, sampleTarball } from '../sample-module.ts'
 
-t.test('an installed module is described by its id and its package name', async (t) => {
+t.test('an installed module can be named by its id and its package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz'), { manifest: { tables: 'hello' } }))
   const { integrity, tree } = (await readLockFile(directory)).modules.hello ?? {}
@@ -28,7 +28,7 @@ t.test('an installed module is described by its id and its package name', async 
   }
 })
 
-t.test('tables, and who may use which route, are described; the latter of what is installed', async (t) => {
+t.test('the description has tables, and for installed modules the access of routes', async (t) => {
   const { root, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), {
     manifest: { tables: 'hello', migrations: 'migrations' },
@@ -61,7 +61,7 @@ const openWhileThere = (file: string) => `
   if (!(await import('node:fs')).existsSync('${file}')) throw new Error('down')
   app.get('/bad', { config: { access: 'public' } }, async () => ({}))`
 
-t.test('a package that is not installed is described, not installed, and none of it runs', async (t) => {
+t.test('a package can be described without installing or running it', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), { main: 'process.exit(1)' })
   const { exitCode, json } = await run('module-info', file)
@@ -76,7 +76,7 @@ t.test('a package that is not installed is described, not installed, and none of
   t.strictSame((await readLockFile(directory)).modules, {})
 })
 
-t.test('a name that is not installed is not found, with the way to look at it', async (t) => {
+t.test('a name that is not installed is not found, and the hint shows how to inspect it', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('module-info', 'api-cart'), {
     exitCode: 3,
@@ -89,7 +89,7 @@ t.test('a name that is not installed is not found, with the way to look at it', 
   })
 })
 
-t.test('outside an application any package is described, and nothing is left there', async (t) => {
+t.test('outside an application any package can be described, and no files are left', async (t) => {
   const root = t.testdir({})
   const folder = await sampleFolder(join(root, 'hello'))
   const file = await sampleTarball(join(root, 'hello.tgz'))

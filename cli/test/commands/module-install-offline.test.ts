@@ -16,7 +16,7 @@ const sample = (version: string, dependencies?: Record<string, string>) => {
 }
 const word = published({ name: 'word', version: '1.0.0' }, { 'index.js': '' })
 
-t.test('offline a folder or a file is installed, and a registry is not asked', async (t) => {
+t.test('--offline installs a folder or a file without a request to a registry', async (t) => {
   const { root, run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [sample('1.0.0')])
   process.env.npm_config_registry = registry
@@ -28,7 +28,7 @@ t.test('offline a folder or a file is installed, and a registry is not asked', a
   t.strictSame(requests, [])
 })
 
-t.test('offline the store is put right from the cache of npm, by integrity', async (t) => {
+t.test("--offline restores the store from npm's cache, by integrity", async (t) => {
   const { directory, run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [sample('1.0.0', { word: '^1.0.0' }), word])
   process.env.npm_config_registry = registry
@@ -49,7 +49,7 @@ t.test('offline the store is put right from the cache of npm, by integrity', asy
   t.match(await run('module-install', '--offline'), { exitCode: 3, json: { error: { code: 'offline' } } })
 })
 
-t.test('a directory of tarballs is a registry: modules and their dependencies come from it', async (t) => {
+t.test('a folder of tarballs works as a registry of modules and dependencies', async (t) => {
   const { directory, run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [])
   delete process.env.npm_config_registry
@@ -93,7 +93,7 @@ t.test('a directory of tarballs is a registry: modules and their dependencies co
   })
 })
 
-t.test('frozen installs what the lock names, and nothing else', async (t) => {
+t.test('--frozen installs exactly what the lock file names', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const frozen = { exitCode: 4, json: { error: { code: 'frozen' } } }
   t.match(await run('module-install', '--frozen'), { exitCode: 0, json: { installed: [] } }, 'an empty lock')

@@ -29,7 +29,7 @@ t.test('a folder is packed, installed, and served at the next start', async (t) 
   t.match(await get(await runningHost(t, directory), '/hello'), { status: 200, body: { version: '1.0.0' } })
 })
 
-t.test('the same again is nothing to do', async (t) => {
+t.test('a repeated installation has nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'))
   await run('module-install', folder)
@@ -42,7 +42,7 @@ t.test('the same again is nothing to do', async (t) => {
   t.strictSame(await readLockFile(directory), lock)
 })
 
-t.test('several are one change: all or none', async (t) => {
+t.test('several modules are one change: all or none', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const a = await sampleTarball(join(root, 'a.tgz'), { id: 'a' })
   const b = await sampleTarball(join(root, 'b.tgz'), { id: 'b' })
@@ -53,7 +53,7 @@ t.test('several are one change: all or none', async (t) => {
 })
 
 t.test(
-  'a package of a registry is verified, installed and fetched again where the store lost it',
+  'a package from a registry is verified, installed, and downloaded again if the store lost it',
   async (t) => {
     const { directory, run } = await testApplication(t)
     const { 'package.json': json, ...files } = sampleFiles() as { 'package.json': string }
@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('a file that was changed in the store is noticed and put right', async (t) => {
+t.test('an altered file in the store is noticed and restored', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   const [name] = (await storeOf(directory)) as [string]
@@ -79,7 +79,7 @@ t.test('a file that was changed in the store is noticed and put right', async (t
   t.match(await readFile(join(directory, '.app', 'store', name, 'index.js'), 'utf8'), /defineModule/)
 })
 
-t.test('a source that is not what the lock has is not accepted', async (t) => {
+t.test('a source that differs from the lock file is refused', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   await run('module-install', file)
@@ -90,7 +90,7 @@ t.test('a source that is not what the lock has is not accepted', async (t) => {
   t.match(await run('module-install'), { exitCode: 3, json: { error: { code: 'no-such-file' } } })
 })
 
-t.test('dependencies of a registry are installed, without their scripts; lent peers are not', async (t) => {
+t.test('dependencies are installed without their scripts; peers come from the host', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const scripts = { install: 'touch ran', postinstall: 'touch ran' }
   const { registry, requests } = await fakeRegistry(
@@ -129,7 +129,7 @@ t.test('dependencies of a registry are installed, without their scripts; lent pe
   t.match(await get(await runningHost(t, directory), '/hello'), { body: { greeting: 'hi' } })
 })
 
-t.test('an alias of the config is what it says', async (t) => {
+t.test('an alias in the config names its target', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await sampleFolder(join(root, 'mine'), { id: 'review' })
   const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
@@ -143,7 +143,7 @@ t.test('an alias of the config is what it says', async (t) => {
   t.match(await run('module-install', 'review'), { exitCode: 0 })
 })
 
-t.test('a name of the index is the workspace folder of this checkout', async (t) => {
+t.test('a name in the index resolves to the workspace folder of this checkout', async (t) => {
   const { directory, run } = await testApplication(t)
   t.match(await run('module-install', 'api-cart'), { exitCode: 0 })
   t.match((await readLockFile(directory)).modules['api-cart'], {
@@ -157,7 +157,7 @@ t.test('a name of the index is the workspace folder of this checkout', async (t)
   )
 })
 
-t.test('a bare name that nobody knows is not looked up anywhere', async (t) => {
+t.test('an unknown bare name causes no request', async (t) => {
   const { run } = await testApplication(t)
   const { registry, requests } = await fakeRegistry(t, [])
   process.env.npm_config_registry = registry
@@ -167,7 +167,7 @@ t.test('a bare name that nobody knows is not looked up anywhere', async (t) => {
 })
 
 t.test(
-  'one module twice in a command is one where it is the same, and wrong usage where it is not',
+  'a module may be named twice in a command if both are the same, otherwise it is wrong usage',
   async (t) => {
     const { root, run } = await testApplication(t)
     const one = await sampleTarball(join(root, 'one.tgz'))
@@ -181,7 +181,7 @@ t.test(
   },
 )
 
-t.test('--json is one document on stdout, and the plan goes to stderr', async (t) => {
+t.test('--json prints one document on stdout, and the plan goes to stderr', async (t) => {
   const { root, run } = await testApplication(t)
   const { stdout, stderr } = await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   t.equal(JSON.parse(stdout).installed.length, 1)

@@ -12,7 +12,7 @@ const version = (id: string, number: string) => {
   return published(JSON.parse(json), files)
 }
 
-t.test('the newest in the range and the newest at all, of each registry', async (t) => {
+t.test('--outdated shows the newest version in the range and the newest of all', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const packages = [version('hello', '1.0.0'), version('still', '1.0.0')]
   const { registry, requests } = await fakeRegistry(t, packages)
@@ -60,7 +60,7 @@ t.test('the newest in the range and the newest at all, of each registry', async 
   t.strictSame(requests.sort(), ['/@acme/hello', '/@acme/still'], 'one request for each, and no package')
   const { stdout } = await runApp('module-list', '--outdated', '--dir', directory)
   t.match(stdout, /^hello 1\.0\.0 → 1\.2\.0 {2}app module-upgrade hello$/m)
-  t.match(stdout, /^hello 1\.0\.0 → 2\.0\.0, outside of its range {2}app module-upgrade hello@2\.0\.0$/m)
+  t.match(stdout, /^hello 1\.0\.0 → 2\.0\.0, outside its range {2}app module-upgrade hello@2\.0\.0$/m)
   t.notMatch(stdout, /still/)
   t.match(await run('module-upgrade'), {
     json: {
@@ -72,7 +72,7 @@ t.test('the newest in the range and the newest at all, of each registry', async 
   })
 })
 
-t.test('folders and files are looked at again; what cannot be asked is told of that module', async (t) => {
+t.test('--outdated reads folders and files again, and reports unreachable sources', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const { registry } = await fakeRegistry(t, [version('hello', '1.0.0')])
   process.env.npm_config_registry = registry
@@ -93,17 +93,17 @@ t.test('folders and files are looked at again; what cannot be asked is told of t
         { id: 'mine', wanted: '1.0.0', outdated: true },
         { id: 'packed', wanted: '0.9.0', outdated: true },
         { id: 'gone', wanted: null, latest: null, outdated: false, unreachable: /does not exist/ },
-        { id: 'hello', wanted: null, outdated: false, unreachable: /cannot be fetched/ },
+        { id: 'hello', wanted: null, outdated: false, unreachable: /cannot be downloaded/ },
       ],
     },
   })
   const { stdout } = await runApp('module-list', '--outdated', '--dir', directory)
   t.match(stdout, /^mine 1\.0\.0 → 1\.0\.0, other files {2}app module-upgrade mine$/m)
   t.match(stdout, /^packed 1\.0\.0 → 0\.9\.0 {2}/m)
-  t.match(stdout, /^hello 1\.0\.0 {2}cannot be asked for: /m)
+  t.match(stdout, /^hello 1\.0\.0 {2}cannot be checked: /m)
 })
 
-t.test('where nothing is installed, nothing is asked', async (t) => {
+t.test('without modules there is no request', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('module-list', '--outdated'), { exitCode: 0, json: { modules: [] } })
 })

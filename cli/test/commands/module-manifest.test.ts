@@ -40,7 +40,7 @@ async function folderOf(t: Test, options: SampleOptions) {
   return { folder, file, read: async () => JSON.parse(await readFile(file, 'utf8')) }
 }
 
-t.test('the manifest is written from the code, and what only the author knows stays', async (t) => {
+t.test('the manifest comes from the code, and the parts of the author stay', async (t) => {
   const { folder, file, read } = await folderOf(t, {
     main,
     files,
@@ -70,7 +70,7 @@ t.test('the manifest is written from the code, and what only the author knows st
   t.equal(await readFile(file, 'utf8'), text)
 })
 
-t.test('a manifest that is not what the code says fails the check, and is left alone', async (t) => {
+t.test('a manifest that differs from the code fails --check and is not changed', async (t) => {
   const { folder, file, read } = await folderOf(t, { main, files, json: json({}) })
   await runApp('module-manifest', '--json', folder)
   t.equal((await runApp('module-manifest', '--json', folder, '--check')).exitCode, 0)
@@ -84,21 +84,21 @@ t.test('a manifest that is not what the code says fails the check, and is left a
   t.strictSame(await read(), planted)
 })
 
-t.test('the manifests of our modules are what their code says', async (t) => {
+t.test('the manifests of our modules match their code', async (t) => {
   const folders = ['api-cart', 'api-event', 'api-purchase'].map((name) => join(packages, name))
   const { exitCode, stderr } = await runApp('module-manifest', '--json', ...folders, '--check')
   t.equal(exitCode, 0, stderr)
 })
 
-t.test('code that cannot be loaded, or is no module, is refused with the reason', async (t) => {
+t.test('code that does not load or is not a module is refused with the reason', async (t) => {
   for (const [code, reason] of [
     ['throw new Error("no luck")', /no luck/],
     ['process.exit(0)', /ended with exit code 0/],
-    ['export default async () => {}', /not made by defineModule/],
+    ['export default async () => {}', /not come from defineModule/],
     [
       `import { defineModule } from '@mortise/module-sdk'
        export default defineModule('bad').plugin(async (app, { database }) => database.many())`,
-      /there are no data before it serves/,
+      /wait until it serves/,
     ],
   ] as const) {
     const { folder } = await folderOf(t, { main: code, json: json({}) })

@@ -6,7 +6,7 @@ import { runApp, testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-t.test('what is not installed is nothing to do', async (t) => {
+t.test('a module that is not installed is nothing to do', async (t) => {
   const { directory, run } = await testApplication(t)
   t.match(await run('module-remove', 'nothing'), {
     exitCode: 0,
@@ -15,7 +15,7 @@ t.test('what is not installed is nothing to do', async (t) => {
   t.equal((await readLockFile(directory)).generation, 0)
 })
 
-t.test('several are removed as one change, by id or package name', async (t) => {
+t.test('several modules are removed as one change, by id or package name', async (t) => {
   const { root, directory, run } = await testApplication(t)
   for (const id of ['a', 'b', 'c'])
     await run('module-install', await sampleTarball(join(root, `${id}.tgz`), { id }))
@@ -25,13 +25,13 @@ t.test('several are removed as one change, by id or package name', async (t) => 
   t.strictSame(Object.keys((await readLockFile(directory)).modules), ['b'])
 })
 
-t.test('without a name it is wrong usage', async (t) => {
+t.test('a missing name is wrong usage', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('module-remove'), { exitCode: 2 })
 })
 
 t.test(
-  'the settings of what is installed are in the schema of app.config.json, and leave it again',
+  'the JSON Schema of app.config.json has the settings of the modules that are installed, and no others',
   async (t) => {
     const { root, directory, run } = await testApplication(t)
     const schema = {
@@ -54,13 +54,13 @@ t.test(
   },
 )
 
-t.test('live is whether a host serves that generation, also where nothing was to do', async (t) => {
+t.test('live says whether a host serves the generation, also when there was nothing to do', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   t.match((await run('module-install', file)).json, { live: false })
   t.match((await run('module-install', file)).json, { live: false, unchanged: ['hello'] })
   t.match((await run('module-remove', 'nothing')).json, { live: false })
-  t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /No host is running/)
+  t.match((await runApp('module-remove', 'hello', '--dir', directory)).stdout, /No host runs/)
   await run('module-install', file)
   await runningHost(t, directory)
   t.match((await run('module-install', file)).json, { live: true, unchanged: ['hello'] })

@@ -41,7 +41,7 @@ const upgraded = copiesOf(async (application) => {
   await write(directory, 3)
 })
 
-t.test('the snapshot brings data and modules back together, and keeps what was there', async (t) => {
+t.test('the snapshot restores data and modules together, and the replaced data are kept', async (t) => {
   const { directory, run } = await upgraded(t)
   const file = join(directory, '.app', 'snapshots', '1.db')
   t.equal(statSync(file).mode & 0o777, 0o600)
@@ -56,7 +56,7 @@ t.test('the snapshot brings data and modules back together, and keeps what was t
     exitCode: 0,
     json: { to: 1, generation: 3, undone: [], live: false, snapshot: { at: /Z$/, tables, former } },
   })
-  t.match(done.stderr, /is lost with this\. Rows now: note 5 \(then 2\)/, 'it is said before')
+  t.match(done.stderr, /loses all writes since .* Rows now: note 5 \(then 2\)/, 'it is said before')
   t.ok(existsSync(join(directory, former)))
   t.ok(existsSync(file), 'the snapshot stays')
   t.match(await run('doctor'), { exitCode: 0, json: { findings: [] } })
@@ -79,7 +79,7 @@ t.test('the snapshot brings data and modules back together, and keeps what was t
   t.equal(await count(directory), 3)
 })
 
-t.test('nothing is lost that nobody has agreed to', async (t) => {
+t.test('no data are lost without consent', async (t) => {
   const { directory, run } = await upgraded(t)
   const lock = await readLockFile(directory)
   t.match(await run('module-rollback', '--restore-snapshot'), {
@@ -93,13 +93,13 @@ t.test('nothing is lost that nobody has agreed to', async (t) => {
     t.strictSame(await readLockFile(directory), lock)
     t.match(await runOnTerminal(answer, 'module-rollback', '--restore-snapshot', '--dir', directory), {
       exitCode,
-      said: /note 5 \(then 2\).*Put the snapshot back\? \[y\/N\]/s,
+      said: /note 5 \(then 2\).*Restore the snapshot\? \[y\/N\]/s,
     })
   }
   t.equal(await count(directory), 2)
 })
 
-t.test('a dry run says what would be lost, and changes nothing', async (t) => {
+t.test('a dry run shows what would be lost, and changes nothing', async (t) => {
   const { directory, run } = await upgraded(t)
   const lock = await readLockFile(directory)
   const done = await run('module-rollback', '--restore-snapshot', '--dry-run')
@@ -112,16 +112,16 @@ t.test('a dry run says what would be lost, and changes nothing', async (t) => {
   t.equal(await count(directory), 5)
 })
 
-t.test('a running host is told of, after what would be lost, and goes on', async (t) => {
+t.test('a running host is a refusal after the report of the loss, and continues', async (t) => {
   const { directory, run } = await upgraded(t)
   const host = await runningHost(t, directory)
   const refused = await run('module-rollback', '--restore-snapshot', '--yes')
-  t.match(refused, { exitCode: 4, json: { error: { code: 'host-running', hint: /Stop it/ } } })
+  t.match(refused, { exitCode: 4, json: { error: { code: 'host-running', hint: /Stop the host/ } } })
   t.match(refused.stderr, /note 5 \(then 2\)/)
   t.equal((await get(host, '/note')).body.notes.length, 5)
 })
 
-t.test('where no migration lies in between, the data stay', async (t) => {
+t.test('without a migration in between, the data stay', async (t) => {
   const { directory, run } = await upgraded(t)
   await run('module-disable', 'note')
   t.match(await run('module-rollback', '2', '--restore-snapshot'), {
@@ -131,7 +131,7 @@ t.test('where no migration lies in between, the data stay', async (t) => {
   t.equal(await count(directory), 5)
 })
 
-t.test('what a reversible migration dropped comes back too, where that is asked for', async (t) => {
+t.test('--restore-snapshot also restores data that a reversible migration dropped', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   await run('module-install', v1)
   await run('module-install', v2)
@@ -143,7 +143,7 @@ t.test('what a reversible migration dropped comes back too, where that is asked 
   t.strictSame(await write(directory, 0), { version: '1.0.0', notes: [] })
 })
 
-t.test('a snapshot that is damaged or gone is not put back, and nothing changes', async (t) => {
+t.test('a damaged or missing snapshot is not restored, and nothing changes', async (t) => {
   const { directory, run } = await upgraded(t)
   const lock = await readLockFile(directory)
   const file = join(directory, '.app', 'snapshots', '1.db')
@@ -162,7 +162,7 @@ t.test('a snapshot that is damaged or gone is not put back, and nothing changes'
   t.equal(await count(directory), 5)
 })
 
-t.test('kill -9 at any moment leaves data and lock as before or as after', async (t) => {
+t.test('after kill -9 at any moment, data and lock file are as before or after', async (t) => {
   const { root, directory, run } = await upgraded(t)
   const saved = join(root, 'saved')
   await cp(directory, saved, { recursive: true })

@@ -8,7 +8,7 @@ import { sampleTarball } from '../sample-module.ts'
 
 const post = (url: string) => fetch(`${url}/note`, { method: 'POST' })
 
-t.test('the former version is back at once, its schema too, and the data stay', async (t) => {
+t.test('the previous version and its schema return at once, and the data stay', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const running = await runningHost(t, directory)
   await run('module-install', v1)
@@ -25,7 +25,7 @@ t.test('the former version is back at once, its schema too, and the data stay', 
   t.match(await run('module-rollback', '2'), { exitCode: 0, json: { generation: 4, live: true } })
 })
 
-t.test('without a running host too, and down to nothing', async (t) => {
+t.test('rollback works without a host, and to an empty application', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   await run('module-install', v1)
   await run('module-install', v2)
@@ -37,7 +37,7 @@ t.test('without a running host too, and down to nothing', async (t) => {
   t.strictSame((await readLockFile(directory)).modules, {})
 })
 
-t.test('a migration that cannot be undone is in the way, and nothing changes', async (t) => {
+t.test('an irreversible migration is a refusal, and nothing changes', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, undefined)
   await run('module-install', v1)
   await run('module-install', v2)
@@ -49,7 +49,7 @@ t.test('a migration that cannot be undone is in the way, and nothing changes', a
   t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), before)
 })
 
-t.test('what never was is not found', async (t) => {
+t.test('an unknown generation is not found', async (t) => {
   const { run, v1 } = await noteVersions(t, undefined)
   t.match(await run('module-rollback'), { exitCode: 3, json: { error: { code: 'no-such-generation' } } })
   await run('module-install', v1)
@@ -57,7 +57,7 @@ t.test('what never was is not found', async (t) => {
   t.match(await run('module-rollback', 'one'), { exitCode: 2 })
 })
 
-t.test('the history tells when, by which command, and what changed', async (t) => {
+t.test('the history has the time, the command and the changes', async (t) => {
   const { run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   t.match((await run('module-history')).json, { generation: 0, generations: [] })
   await run('module-install', v1)
@@ -77,7 +77,7 @@ t.test('the history tells when, by which command, and what changed', async (t) =
   t.match(json.generations[0].at, /^\d{4}-\d\d-\d\dT.*Z$/)
 })
 
-t.test('packages that no recent generation has leave the store', async (t) => {
+t.test('packages without a recent generation are removed from the store', async (t) => {
   const { root, directory, run, v1 } = await noteVersions(t, undefined)
   await run('module-install', v1)
   await run('module-remove', 'note')
@@ -93,7 +93,7 @@ t.test('packages that no recent generation has leave the store', async (t) => {
   t.match(await run('module-list'), { exitCode: 0 })
 })
 
-t.test('a running host goes there and back, from a removal and a disabled module too', async (t) => {
+t.test('a running host rolls back and forward, also over a removal and a disabled module', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const running = await runningHost(t, directory)
   await run('module-install', v1)
@@ -115,7 +115,7 @@ t.test('a running host goes there and back, from a removal and a disabled module
   }
 })
 
-t.test('an older package over a newer one leaves the schema ahead, and rolling back undoes it', async (t) => {
+t.test('installing an older package keeps the newer schema, and rollback undoes it', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const running = await runningHost(t, directory)
   await run('module-install', v2)
@@ -135,7 +135,7 @@ t.test('an older package over a newer one leaves the schema ahead, and rolling b
   })
 })
 
-t.test('what has left the store is fetched again; where that cannot be, nothing changes', async (t) => {
+t.test('missing packages are downloaded again; if that fails, nothing changes', async (t) => {
   const { directory, run, v1, v2 } = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   await run('module-install', v1)
   await run('module-install', v2)

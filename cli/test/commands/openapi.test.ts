@@ -4,7 +4,7 @@ import { testApplication } from '../run-app.ts'
 import { runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-t.test('the document names the routes of what is installed, whether a host runs or not', async (t) => {
+t.test('the document has the routes of installed modules, with and without a host', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   const alone = await run('openapi')

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig, readLockFile, runAlone } from '@mortise/host'
+import { readConfig, readLockFile, runWithoutHost } from '@mortise/host'
 import t from 'tap'
 import { backedUp, count } from '../backed-up.ts'
 import { runOnTerminal } from '../run-app.ts'
@@ -9,7 +9,7 @@ import { startApp } from '../run-process.ts'
 import { get, runningHost } from '../running-host.ts'
 import { sampleTarball } from '../sample-module.ts'
 
-t.test('restoring replaces data and lock by a further generation, and keeps what was there', async (t) => {
+t.test('restore replaces data and lock file as a new generation, and keeps the replaced data', async (t) => {
   const { root, directory, run, file } = await backedUp(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   t.equal(await count(t, directory), 5)
@@ -27,14 +27,14 @@ t.test('restoring replaces data and lock by a further generation, and keeps what
   t.equal(await count(t, directory), 3)
 })
 
-t.test('on a terminal it asks before it replaces data; no changes nothing', async (t) => {
+t.test('on a terminal it asks before it replaces data; the answer no changes nothing', async (t) => {
   const { directory, file } = await backedUp(t)
   for (const [answer, exitCode, rows] of [
     ['n', 4, 5],
     ['y', 0, 3],
   ] as const) {
     const asked = await runOnTerminal(answer, 'restore', file, '--dir', directory)
-    t.match(asked, { exitCode, said: /is kept beside.*Restore that\? \[y\/N\]/s })
+    t.match(asked, { exitCode, said: /is kept next to it.*Restore that\? \[y\/N\]/s })
     t.equal(await count(t, directory), rows)
   }
   await rm((await readConfig(directory)).databaseFile ?? '')
@@ -46,7 +46,7 @@ t.test('on a terminal it asks before it replaces data; no changes nothing', asyn
   t.equal(await count(t, directory), 3)
 })
 
-t.test('a log that is left of the former database is not replayed onto the restored one', async (t) => {
+t.test('a leftover log of the previous database is not replayed on the restored one', async (t) => {
   const { directory, run, file } = await backedUp(t)
   const { databaseFile } = await readConfig(directory)
   const killed = startApp(t, ['start', '--port', '0', '--dir', directory])
@@ -63,7 +63,7 @@ t.test('a log that is left of the former database is not replayed onto the resto
   t.equal(await count(t, directory), 3)
 })
 
-t.test('a database that is damaged, or gone, is no obstacle', async (t) => {
+t.test('restore works with a damaged or missing database', async (t) => {
   const { directory, run, file } = await backedUp(t)
   const { databaseFile = '' } = await readConfig(directory)
   await writeFile(databaseFile, 'no database at all '.repeat(1000))
@@ -74,7 +74,7 @@ t.test('a database that is damaged, or gone, is no obstacle', async (t) => {
   t.equal(await count(t, directory), 3)
 })
 
-t.test('the configuration comes back only where that is asked for', async (t) => {
+t.test('the configuration is restored only with --with-config', async (t) => {
   const { directory, run, file } = await backedUp(t)
   const config = join(directory, 'app.config.json')
   const original = await readFile(config, 'utf8')
@@ -88,21 +88,23 @@ t.test('the configuration comes back only where that is asked for', async (t) =>
   t.equal(await count(t, directory), 3)
   t.match(await run('restore', file, '--with-secret'), {
     exitCode: 4,
-    json: { error: { message: /holds no secret/, hint: /^Nothing was changed\. Leave --with-secret out/ } },
+    json: {
+      error: { message: /contains no secret/, hint: /^Nothing was changed\. Leave --with-secret out/ },
+    },
   })
 })
 
-t.test('while a host runs it is refused, and the host goes on', async (t) => {
+t.test('restore is refused while a host runs, and the host continues', async (t) => {
   const { directory, run, file } = await backedUp(t)
   const host = await runningHost(t, directory)
   t.match(await run('restore', file), {
     exitCode: 4,
-    json: { error: { code: 'host-running', hint: /Stop it/ } },
+    json: { error: { code: 'host-running', hint: /Stop the host/ } },
   })
   t.match(await get(host, '/entry'), { body: { entries: 5 } })
 })
 
-t.test('the data of a purged module come back, and then serve', async (t) => {
+t.test('restore brings back the data of a purged module, and the module serves them', async (t) => {
   const { root, directory, run } = await backedUp(t)
   const { json } = await run('module-remove', '--purge', 'entry')
   const archive = join(directory, json.purged[0].archive)
@@ -111,13 +113,13 @@ t.test('the data of a purged module come back, and then serve', async (t) => {
     json: { kind: 'module', module: 'entry', tables: ['entry', 'entry_twin'] },
   })
   t.match(await run('restore', archive), { exitCode: 0, json: { tables: [] } })
-  t.match((await runAlone(directory, 'schema')).ledger.at(-1), { module: 'entry', name: '001-entry' })
+  t.match((await runWithoutHost(directory, 'schema')).ledger.at(-1), { module: 'entry', name: '001-entry' })
   await run('module-install', join(root, 'entry.tgz'))
   t.equal(await count(t, directory), 5)
   await run('module-remove', '--purge', 'entry')
   await run('module-install', join(root, 'entry.tgz'))
   t.match(await run('restore', archive), {
     exitCode: 4,
-    json: { error: { message: /001-entry of it is applied/ } },
+    json: { error: { message: /001-entry is applied/ } },
   })
 })

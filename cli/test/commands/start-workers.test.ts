@@ -48,7 +48,7 @@ const until = async (condition: () => Promise<boolean> | boolean) => {
   while (!(await condition())) await pause(20)
 }
 
-t.test('several processes are refused on SQLite, with what to do', async (t) => {
+t.test('several processes are refused on SQLite, with a hint', async (t) => {
   const { run } = await testApplication(t)
   t.match(await run('start', '--workers', '2'), {
     exitCode: 4,
@@ -59,7 +59,7 @@ t.test('several processes are refused on SQLite, with what to do', async (t) => 
   }
 })
 
-t.test('what keeps the first process from serving is the failure of the command', async (t) => {
+t.test('the command fails with the failure of its first process', async (t) => {
   const { directory } = await testApplication(t)
   process.env.APP_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
   t.teardown(() => delete process.env.APP_DATABASE)
@@ -68,86 +68,92 @@ t.test('what keeps the first process from serving is the failure of the command'
   t.match(JSON.parse(running.stdout), { error: { code: 'database-unreachable', exitCode: 1 } })
 })
 
-t.test('a change reaches every process, or none', { skip: skipPostgres }, async (t) => {
-  const { root, run, state, ask } = await startWorkers(t)
-  const first = await sampleFolder(join(root, 'hello-1'))
-  t.match(await run('module-install', first), { exitCode: 0, json: { live: true } })
-  t.match(
-    (await state()).workers.map(({ generation }) => generation),
-    [1, 1],
-  )
-  for (const _request of [1, 2, 3, 4])
-    t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
+t.test('the life of a host of several processes', { skip: skipPostgres }, async (t) => {
+  const { root, directory, running, url, run, state, ask } = await startWorkers(t)
 
-  const [{ pid }] = (await state()).workers as [State['workers'][0]]
-  const bad = await sampleFolder(join(root, 'hello-2'), {
-    version: '2.0.0',
-    plugin: `app.get('/hello', { config: { access: 'public' } }, async () => {
+  await t.test('whichever process is asked for metrics, they are those of all', async (t) => {
+    const figure = async (name: string) => {
+      const body = await (await fetch(`${url}/metrics`)).text()
+      return Number(
+        body
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.slice(name.length),
+      )
+    }
+    // Each connection goes to the next process.
+    for (let asked = 0; asked < 6; asked += 1) {
+      const response = await fetch(`${url}/health/live`, { headers: { connection: 'close' } })
+      await response.text()
+    }
+    await ask('/health/ready')
+    const count = 'mortise_request_duration_seconds_count'
+    const live = `${count}{method="GET",route="/health/live",module="host",status="2xx"}`
+    for (let asked = 0; asked < WORKERS + 1; asked += 1) t.equal(await figure(live), 6)
+  })
+
+  await t.test('a change reaches every process, or none', async (t) => {
+    const first = await sampleFolder(join(root, 'hello-1'))
+    t.match(await run('module-install', first), { exitCode: 0, json: { live: true } })
+    t.match(
+      (await state()).workers.map(({ generation }) => generation),
+      [1, 1],
+    )
+    for (const _request of [1, 2, 3, 4])
+      t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
+
+    const [{ pid }] = (await state()).workers as [State['workers'][0]]
+    const bad = await sampleFolder(join(root, 'hello-2'), {
+      version: '2.0.0',
+      plugin: `app.get('/hello', { config: { access: 'public' } }, async () => {
       if (process.pid === ${pid}) throw new Error('on purpose')
       return { version: '2.0.0' }
     })`,
+    })
+    const refused = await run('module-install', bad)
+    t.match(refused, { exitCode: 5, json: { error: { message: /on purpose|500/ } } }, refused.stdout)
+    t.match(
+      (await state()).workers.map(({ generation }) => generation),
+      [3, 3],
+    )
+    for (const _request of [1, 2, 3, 4])
+      t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
+    t.match(await run('module-list'), { exitCode: 0, json: { generation: 3 } })
+    t.match(await run('doctor'), { exitCode: 0 })
   })
-  const refused = await run('module-install', bad)
-  t.match(refused, { exitCode: 5, json: { error: { message: /on purpose|500/ } } }, refused.stdout)
-  t.match(
-    (await state()).workers.map(({ generation }) => generation),
-    [3, 3],
-  )
-  for (const _request of [1, 2, 3, 4])
-    t.match(await ask('/hello'), { status: 200, body: { version: '1.0.0' } })
-  t.match(await run('module-list'), { exitCode: 0, json: { generation: 3 } })
-  t.match(await run('doctor'), { exitCode: 0 })
-})
 
-t.test('whichever process is asked for metrics, they are those of all', { skip: skipPostgres }, async (t) => {
-  const { url, ask } = await startWorkers(t)
-  const figure = async (name: string) => {
-    const body = await (await fetch(`${url}/metrics`)).text()
-    return Number(
-      body
-        .split('\n')
-        .find((line) => line.startsWith(`${name} `))
-        ?.slice(name.length),
-    )
-  }
-  // Each connection goes to the next process.
-  for (let asked = 0; asked < 6; asked += 1) {
-    const response = await fetch(`${url}/health/live`, { headers: { connection: 'close' } })
-    await response.text()
-  }
-  await ask('/health/ready')
-  const count = 'mortise_request_duration_seconds_count'
-  const live = `${count}{method="GET",route="/health/live",module="host",status="2xx"}`
-  for (let asked = 0; asked < WORKERS + 1; asked += 1) t.equal(await figure(live), 6)
-})
+  await t.test('processes are replaced one by one, and no request fails', async (t) => {
+    const clients = new KeepAliveClients(`${url}/health/ready`, 16)
+    t.teardown(() => clients.stop())
+    await clients.answered(100)
+    for (let rolling = Number(process.env.ROLLINGS ?? 1); rolling > 0; rolling -= 1) {
+      const before = (await state()).workers.map(({ pid }) => pid)
+      t.match(await run('restart'), { exitCode: 0, json: { workers: WORKERS } })
+      const after = (await state()).workers.map(({ pid }) => pid)
+      t.equal(after.length, WORKERS)
+      t.notOk(
+        after.some((pid) => before.includes(pid)),
+        'each is another',
+      )
+      t.notOk(before.some(isAlive), 'the former have ended')
+    }
+    await clients.answered(100)
+    await clients.stop()
+    t.comment(`${clients.requests} requests`)
+    t.strictSame(clients.failures, [])
+  })
 
-t.test('processes are replaced one by one, and no request fails', { skip: skipPostgres }, async (t) => {
-  const { url, run, state } = await startWorkers(t)
-  const clients = new KeepAliveClients(`${url}/health/ready`, 16)
-  t.teardown(() => clients.stop())
-  await clients.answered(100)
-  for (let rolling = Number(process.env.ROLLINGS ?? 1); rolling > 0; rolling -= 1) {
-    const before = (await state()).workers.map(({ pid }) => pid)
-    t.match(await run('restart'), { exitCode: 0, json: { workers: WORKERS } })
-    const after = (await state()).workers.map(({ pid }) => pid)
-    t.equal(after.length, WORKERS)
-    t.notOk(
-      after.some((pid) => before.includes(pid)),
-      'each is another',
-    )
-    t.notOk(before.some(isAlive), 'the former have ended')
-  }
-  await clients.answered(100)
-  await clients.stop()
-  t.comment(`${clients.requests} requests`)
-  t.strictSame(clients.failures, [])
-})
+  await t.test('one that is killed is replaced, and the log says how it ended', async (t) => {
+    const { workers } = await state()
+    const victim = workers[0]?.pid as number
+    process.kill(victim, 'SIGKILL')
+    await running.says(new RegExp(`process ${victim} was ended by SIGKILL`))
+    await until(async () => (await state()).workers.length === WORKERS)
+    t.notOk((await state()).workers.some(({ pid }) => pid === victim))
+    t.match(await ask('/health/ready'), { status: 200 })
+  })
 
-t.test(
-  'another host that is pinned takes over without a failed request',
-  { skip: skipPostgres },
-  async (t) => {
-    const { url, root, directory, run, state } = await startWorkers(t)
+  await t.test('another host that is pinned takes over without a failed request', async (t) => {
     await packRelease(join(root, 'packages'), '1.1.0')
     await writeFile(join(directory, '.npmrc'), '@mortise:registry=file:../packages\n')
     const clients = new KeepAliveClients(`${url}/health/ready`, 4)
@@ -163,27 +169,15 @@ t.test(
     t.match(await run('doctor'), { exitCode: 0 })
     await clients.stop()
     t.strictSame(clients.failures, [])
-  },
-)
+  })
 
-t.test('one that is killed is replaced, and the log says how it ended', { skip: skipPostgres }, async (t) => {
-  const { running, state, ask } = await startWorkers(t)
-  const { workers } = await state()
-  const victim = workers[0]?.pid as number
-  process.kill(victim, 'SIGKILL')
-  await running.says(new RegExp(`process ${victim} was ended by SIGKILL`))
-  await until(async () => (await state()).workers.length === WORKERS)
-  t.notOk((await state()).workers.some(({ pid }) => pid === victim))
-  t.match(await ask('/health/ready'), { status: 200 })
-})
-
-t.test('SIGTERM ends all of them in good order', { skip: skipPostgres }, async (t) => {
-  const { running, state, directory } = await startWorkers(t)
-  const { workers } = await state()
-  running.child.kill('SIGTERM')
-  t.equal(await running.ended, 0)
-  t.notOk(workers.some(({ pid }) => isAlive(pid)))
-  t.equal(await callRunningHost(directory, 'state'), undefined)
+  await t.test('SIGTERM stops all processes cleanly', async (t) => {
+    const { workers } = await state()
+    running.child.kill('SIGTERM')
+    t.equal(await running.ended, 0)
+    t.notOk(workers.some(({ pid }) => isAlive(pid)))
+    t.equal(await callRunningHost(directory, 'state'), undefined)
+  })
 })
 
 for (const [name, detached] of [
@@ -212,7 +206,7 @@ for (const [name, detached] of [
   })
 }
 
-t.test('a signal before all serve ends those that have begun', { skip: skipPostgres }, async (t) => {
+t.test('a signal during the start ends the started processes', { skip: skipPostgres }, async (t) => {
   const { directory } = await testApplication(t)
   await usePostgres(t, directory)
   const argv = ['start', '--workers', '3', '--port', '0', '--dir', directory, '--json']
@@ -226,7 +220,7 @@ t.test('a signal before all serve ends those that have begun', { skip: skipPostg
   }
 })
 
-t.test('none outlives a parent that is killed', { skip: skipPostgres }, async (t) => {
+t.test('no process outlives a killed parent', { skip: skipPostgres }, async (t) => {
   const { running, state } = await startWorkers(t)
   const { workers } = await state()
   running.child.kill('SIGKILL')
@@ -235,11 +229,11 @@ t.test('none outlives a parent that is killed', { skip: skipPostgres }, async (t
   t.pass('all have ended')
 })
 
-t.test('where none can be kept alive, the parent ends and says why', { skip: skipPostgres }, async (t) => {
+t.test('if all processes keep ending, the parent ends with the reason', { skip: skipPostgres }, async (t) => {
   const { running, directory, state } = await startWorkers(t)
   const { workers } = await state()
   await writeFile(join(directory, 'app.config.json'), '{ "name": 1 }')
   for (const { pid } of workers) process.kill(pid, 'SIGKILL')
   t.equal(await running.ended, 1)
-  t.match(running.stderr, /again and again.*name/s)
+  t.match(running.stderr, /keep ending.*name/s)
 })

@@ -71,7 +71,7 @@ const logged = ({ stderr }: { stderr: string }, what: RegExp) =>
     .map((line) => JSON.parse(line))
     .filter(({ msg }) => what.test(msg))
 
-t.test('SIGTERM: not ready for a while, which requests do not notice; then it ends', async (t) => {
+t.test('at SIGTERM the host is first not ready while requests succeed, then it ends', async (t) => {
   const environment = { APP_SERVER_DRAIN_SECONDS: '3' }
   const { host, directory, ask } = await serve(t, [], { environment })
   t.equal((await ask('/health/ready', { kept: true })).status, 200)
@@ -96,7 +96,7 @@ t.test('SIGTERM: not ready for a while, which requests do not notice; then it en
   t.match(logged(host, /^stopping/), [{ signal: 'SIGTERM', drainSeconds: 3 }])
   const [stopped] = logged(host, /^stopped/)
   t.match(stopped, { cut: 0 })
-  t.ok(stopped.finished >= 8, `${stopped.finished} were finished`)
+  t.ok(stopped.finished >= 8, `${stopped.finished} finished`)
   t.strictSame(await leftovers(directory), [])
 })
 
@@ -104,7 +104,7 @@ for (const [name, options] of [
   ['directly', []],
   ['through the door', [old]],
 ] as const) {
-  t.test(`signals to all processes of a group, ${name}, are one stop`, async (t) => {
+  t.test(`a signal to the process group, ${name}, is one stop`, async (t) => {
     const { host, directory, ask } = await serve(t, options, { detached: true })
     const slow = ask('/slow', { method: 'POST' })
     await host.says(/slow has begun/)
@@ -126,7 +126,7 @@ for (const [name, options] of [
   })
 }
 
-t.test('a signal as soon as it serves is a stop as any other', async (t) => {
+t.test('a signal right after the start is a normal stop', async (t) => {
   const { directory } = await prepared(t)
   for (let round = 0; round < 3; round += 1) {
     const host = startApp(t, ['start', '--port', '0', '--dir', directory])
@@ -137,7 +137,7 @@ t.test('a signal as soon as it serves is a stop as any other', async (t) => {
   }
 })
 
-t.test('a signal while it starts ends the start, and nothing is left', async (t) => {
+t.test('a signal during the start ends it and leaves nothing behind', async (t) => {
   const { directory } = await prepared(t)
   const argv = ['start', '--port', '0', '--json', '--dir', directory]
   const host = startApp(t, argv, [], door, { environment: { HOLD_START: '1' } })
@@ -168,7 +168,7 @@ for (const [name, options] of [
 
 const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 t.test(
-  'Ctrl-C on a terminal says that it stops and does not drain; another one, later, cuts off what is in flight',
+  'the first Ctrl-C on a terminal stops without a drain delay; the second one cuts off open requests',
   { skip: !hasScript && 'there is no script(1)' },
   async (t) => {
     const { directory } = await prepared(t)
@@ -194,13 +194,13 @@ t.test(
     await says(/slow has begun/)
     child.stdin.write('\x03')
     await says(/Stopping: .*Ctrl-C/)
-    await says(/stopping: SIGINT, no more requests are taken/)
+    await says(/stopping: SIGINT, the host accepts no more requests/)
     const press = setInterval(() => child.stdin.write('\x03'), 300)
     const [code] = await ended
     clearInterval(press)
     t.equal(code, 0, said)
     t.equal(await cut, 'cut off')
-    t.match(said, /0 requests were finished, 1 were cut off/)
+    t.match(said, /0 requests finished, 1 cut off/)
     t.strictSame(await leftovers(directory), [])
   },
 )

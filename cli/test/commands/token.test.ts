@@ -6,7 +6,7 @@ import { runApp, testApplication } from '../run-app.ts'
 const payloadOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString())
 
-t.test('only the token is on stdout; it is for the subject, with an end', async (t) => {
+t.test('stdout has only the token, with its subject and expiry', async (t) => {
   const { directory } = await testApplication(t)
   const { exitCode, stdout } = await runApp('token', 'alice', '--dir', directory)
   t.equal(exitCode, 0)
@@ -17,7 +17,7 @@ t.test('only the token is on stdout; it is for the subject, with an end', async 
   t.equal(scope, undefined)
 })
 
-t.test('--scope and --expires are in it', async (t) => {
+t.test('the token has --scope and --expires', async (t) => {
   const { run } = await testApplication(t)
   const { json } = await run('token', 'support', '--scope', 'purchase:read admin', '--expires', '30d')
   const { scope, exp, iat } = payloadOf(json.token)
@@ -25,14 +25,14 @@ t.test('--scope and --expires are in it', async (t) => {
   t.equal(exp - iat, 30 * 86_400)
 })
 
-t.test('what cannot be put in a token is wrong usage', async (t) => {
+t.test('an invalid claim is wrong usage', async (t) => {
   const { run } = await testApplication(t)
   for (const argv of [['a', '--expires', 'soon'], ['a', '--scope', 'a  b'], [''], ['x'.repeat(256)], []]) {
     t.match(await run('token', ...argv), { exitCode: 2, json: { error: { exitCode: 2, hint: String } } })
   }
 })
 
-t.test('without a secret it says how to make one', async (t) => {
+t.test('without a secret the hint says how to create one', async (t) => {
   const { directory, run } = await testApplication(t)
   await rm(join(directory, '.app', 'secret'))
   const { exitCode, json } = await run('token', 'alice')

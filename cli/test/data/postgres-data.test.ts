@@ -22,7 +22,7 @@ async function notes(t: Test) {
   return { ...application, ...database, count, write }
 }
 
-t.test('a backup of a running application on PostgreSQL brings data and lock back', { skip }, async (t) => {
+t.test('a backup of a running application on PostgreSQL restores data and lock file', { skip }, async (t) => {
   const { directory, root, run, count, write, schema } = await notes(t)
   const host = await runningHost(t, directory)
   await write(3)
@@ -42,7 +42,7 @@ t.test('a backup of a running application on PostgreSQL brings data and lock bac
   t.equal(await count(), 4)
 })
 
-t.test('a host on another machine keeps the data from being replaced', { skip }, async (t) => {
+t.test('restore is refused while a host on another machine runs', { skip }, async (t) => {
   const { directory, root, run, count, write } = await notes(t)
   const file = join(root, 'backup.tgz')
   t.match(await run('backup', file), { exitCode: 0 })
@@ -58,7 +58,7 @@ t.test('a host on another machine keeps the data from being replaced', { skip },
   t.match(await run('doctor'), { exitCode: 0 }, 'nothing is left')
 })
 
-t.test('a backup goes from one engine to the other, and back', { skip }, async (t) => {
+t.test('a backup can be restored on the other engine, and back', { skip }, async (t) => {
   const { directory, root, run, write, url, count } = await notes(t)
   await write(3)
   const [first, second] = [join(root, 'first.tgz'), join(root, 'second.tgz')]
@@ -75,7 +75,7 @@ t.test('a backup goes from one engine to the other, and back', { skip }, async (
   t.equal(await count(), 4)
 })
 
-t.test('what is purged on PostgreSQL comes back from its archive', { skip }, async (t) => {
+t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   const { directory, run, v1, write, count } = await notes(t)
   const host = await runningHost(t, directory)
   await write(3)
@@ -93,7 +93,7 @@ t.test('what is purged on PostgreSQL comes back from its archive', { skip }, asy
   t.equal(await count(), 3)
 })
 
-t.test('the archive before a down brings the rows back', { skip }, async (t) => {
+t.test('the archive before a down migration restores the rows', { skip }, async (t) => {
   const application = await noteVersions(t, 'ALTER TABLE note DROP COLUMN colour')
   const { directory, run, v1, v2 } = application
   const { url, execute } = await temporarySchema(t)
@@ -111,7 +111,7 @@ t.test('the archive before a down brings the rows back', { skip }, async (t) => 
   t.equal((await readLockFile(directory)).modules.note?.version, '2.0.0')
 })
 
-t.test('the snapshot before a migration brings data and modules back', { skip }, async (t) => {
+t.test('the snapshot before a migration restores data and modules', { skip }, async (t) => {
   const { directory, run, v2, write, count, schema } = await notes(t)
   await write(2)
   t.match(await run('module-install', v2), { exitCode: 0 })
@@ -132,7 +132,7 @@ t.test('the snapshot before a migration brings data and modules back', { skip },
 })
 
 t.test(
-  'kill -9 at any moment of a restoration leaves data and lock as before or as after',
+  'after kill -9 at any moment of a restore, data and lock file are as before or after',
   { skip },
   async (t) => {
     const { directory, root, run, write, count } = await notes(t)

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,13 +7,14 @@ import { killBefore } from '../kill-before.ts'
 import { startApp } from '../run-process.ts'
 
 t.test(
-  'kill -9 at any moment of a purge: repeating the command completes it, and no row is lost',
+  'after kill -9 at any moment of a purge, the repeated command completes it, and no row is lost',
   async (t) => {
     const { directory, run } = await backedUp(t)
     // The removal itself is a change like others; from here on there is a purge to be killed.
     await run('module-remove', 'entry')
     let ended: unknown = 'SIGKILL'
-    for (let moment = 1; ended === 'SIGKILL'; moment++) {
+    // Every other moment is enough here: `npm run verify -- kill` tries system calls.
+    for (let moment = 1 + randomInt(2); ended === 'SIGKILL'; moment += 2) {
       ended = await startApp(t, ['module-remove', '--purge', 'entry', '--dir', directory], killBefore(moment))
         .ended
       const again = await run('module-remove', '--purge', 'entry')

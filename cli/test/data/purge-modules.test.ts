@@ -13,7 +13,7 @@ import { skipPostgres, usePostgres } from '../test-on-engines.ts'
 
 const TABLES = ['entry', 'entry_twin']
 
-t.test('a purged module has its tables in an archive, and the database has none of them', async (t) => {
+t.test('a purge moves the tables of a module to an archive', async (t) => {
   const { directory, run } = await backedUp(t)
   const archive = '.app/purged/entry-2.tgz'
   t.match(await run('module-remove', '--purge', 'entry'), {
@@ -38,7 +38,7 @@ t.test('a purged module has its tables in an archive, and the database has none 
   )
 })
 
-t.test('a running host purges, and fails no request', async (t) => {
+t.test('a running host purges without a failed request', async (t) => {
   const { root, directory, run } = await backedUp(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   const host = await runningHost(t, directory)
@@ -61,7 +61,7 @@ t.test('a running host purges, and fails no request', async (t) => {
   t.equal(await count(t, directory), 5 + written, 'every row that was acknowledged is in the archive')
 })
 
-t.test('what others refer to is not purged, and the module not removed', async (t) => {
+t.test('a module with tables that others refer to is neither purged nor removed', async (t) => {
   const { root, directory, run } = await backedUp(t)
   const other = {
     id: 'other',
@@ -82,7 +82,7 @@ t.test('what others refer to is not purged, and the module not removed', async (
   t.notOk(await hasTables(directory))
 })
 
-t.test('modules that refer to each other are not purged, and not removed', async (t) => {
+t.test('modules that refer to each other are neither purged nor removed', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const referring = (id: string, other: string) =>
     sampleTarball(join(root, `${id}.tgz`), {
@@ -101,7 +101,7 @@ t.test('modules that refer to each other are not purged, and not removed', async
   t.strictSame(Object.keys((await readLockFile(directory)).modules), ['one', 'two'])
 })
 
-t.test('where no archive can be written, nothing is removed', async (t) => {
+t.test('if the archive cannot be written, nothing is removed', async (t) => {
   const { directory, run } = await backedUp(t)
   await writeFile(join(directory, '.app', 'purged'), '')
   t.match(await run('module-remove', '--purge', 'entry'), {
@@ -112,7 +112,7 @@ t.test('where no archive can be written, nothing is removed', async (t) => {
   t.ok(await hasTables(directory))
 })
 
-t.test('on a terminal it asks; no removes nothing', async (t) => {
+t.test('on a terminal it asks; the answer no removes nothing', async (t) => {
   const { directory } = await backedUp(t)
   for (const [answer, exitCode] of [
     ['n', 4],
@@ -126,7 +126,7 @@ t.test('on a terminal it asks; no removes nothing', async (t) => {
   t.notOk(await hasTables(directory))
 })
 
-t.test('the command that the output names brings the tables back', async (t) => {
+t.test('the printed command restores the tables', async (t) => {
   const { directory } = await backedUp(t)
   const { stdout } = await runApp('module-remove', '--purge', 'entry', '--dir', directory)
   const words = /: app (restore .*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
@@ -138,7 +138,7 @@ t.test('the command that the output names brings the tables back', async (t) => 
 })
 
 t.test(
-  'another host of the database that serves it is in the way before anything is removed',
+  'a purge is refused while another host on the database serves the module',
   {
     skip: skipPostgres,
   },
@@ -163,7 +163,7 @@ t.test(
 )
 
 t.test(
-  'a view that somebody has made on PostgreSQL is in the way before anything is removed',
+  'a purge is refused while a foreign view on PostgreSQL uses the tables',
   { skip: skipPostgres },
   async (t) => {
     const { directory, run, v1 } = await noteVersions(t, undefined)
@@ -181,7 +181,7 @@ t.test(
   },
 )
 
-t.test('without --purge the data stay, and are found again', async (t) => {
+t.test('without --purge the data stay for a later installation', async (t) => {
   const { root, directory, run } = await backedUp(t)
   t.match(await run('module-remove', 'entry'), { exitCode: 0, json: { purged: [] } })
   t.ok(await hasTables(directory))

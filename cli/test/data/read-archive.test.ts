@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { readLockFile, runAlone } from '@mortise/host'
+import { readLockFile, runWithoutHost } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { readArchive } from '../../src/data/read-archive.ts'
 import { testApplication } from '../run-app.ts'
@@ -35,7 +35,7 @@ async function read(t: Test, archive: Buffer) {
   return { folder, result: readArchive(file, folder) }
 }
 
-t.test('an archive gives its manifest and its parts', async (t) => {
+t.test('an archive returns its manifest and its parts', async (t) => {
   const { folder, result } = await read(t, tarball([manifest(), data]))
   t.match(await result, { kind: 'module', module: 'entry' })
   t.strictSame(await readdir(folder), ['data.db'])
@@ -45,14 +45,14 @@ t.test('an archive gives its manifest and its parts', async (t) => {
 const whole = tarball([manifest(), data])
 const evil = (path: string, more: Partial<Entry> = {}): Entry[] => [manifest(), { path, body: DATA, ...more }]
 const hostile: [string, Buffer, RegExp][] = [
-  ['plain text', Buffer.from('hello'), /no gzipped tarball/],
-  ['nothing', Buffer.alloc(0), /no gzipped tarball/],
+  ['plain text', Buffer.from('hello'), /not a gzipped tarball/],
+  ['nothing', Buffer.alloc(0), /not a gzipped tarball/],
   ['a tarball of something else', tarball([{ path: 'package/index.js', body: 'x' }]), /begins with/],
   ['no manifest first', tarball([data, manifest()]), /begins with "data.db"/],
   [
     'a manifest of another kind',
     tarball([{ path: 'manifest.json', body: '{"name":"web app"}' }]),
-    /no archive of "app backup"/,
+    /not an archive of "app backup"/,
   ],
   ['a manifest that is no JSON', tarball([{ path: 'manifest.json', body: '{' }]), /JSON/],
   ['a newer format', tarball([manifest({ version: 2 }), data]), /version 2/],
@@ -60,11 +60,15 @@ const hostile: [string, Buffer, RegExp][] = [
   ['a part called like a prototype', tarball(evil('__proto__')), /not in its manifest/],
   ['an absolute path', tarball(evil('/tmp/data.db')), /not in its manifest/],
   ['a path that leads out', tarball(evil('../data.db')), /not in its manifest/],
-  ['a symbolic link', tarball(evil('data.db', { type: '2', link: '/etc/passwd', body: '' })), /is no file/],
-  ['a hard link', tarball(evil('data.db', { type: '1', link: '/etc/passwd', body: '' })), /is no file/],
-  ['a device', tarball(evil('data.db', { type: '3', body: '' })), /is no file/],
-  ['a folder', tarball(evil('data.db', { type: '5', body: '' })), /is no file/],
-  ['a part twice', tarball([manifest(), data, data]), /there twice/],
+  [
+    'a symbolic link',
+    tarball(evil('data.db', { type: '2', link: '/etc/passwd', body: '' })),
+    /is not a file/,
+  ],
+  ['a hard link', tarball(evil('data.db', { type: '1', link: '/etc/passwd', body: '' })), /is not a file/],
+  ['a device', tarball(evil('data.db', { type: '3', body: '' })), /is not a file/],
+  ['a folder', tarball(evil('data.db', { type: '5', body: '' })), /is not a file/],
+  ['a part twice', tarball([manifest(), data, data]), /twice/],
   ['a further part', tarball([manifest(), data, { path: 'more', body: 'x' }]), /not in its manifest/],
   ['other bytes', tarball([manifest(), { path: 'data.db', body: 'not a databose' }]), /hash differs/],
   [
@@ -109,10 +113,10 @@ for (const [what, archive, message] of hostile) {
   })
 }
 
-t.test('what is refused leaves the application as it was', async (t) => {
+t.test('a refused archive does not change the application', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('backup', join(root, 'good.tgz'))
-  const schema = await runAlone(directory, 'schema')
+  const schema = await runWithoutHost(directory, 'schema')
   for (const [index, [what, archive]] of [...hostile, ['no database', whole] as const].entries()) {
     const file = join(root, `${index}.tgz`)
     await writeFile(file, archive)
@@ -120,6 +124,6 @@ t.test('what is refused leaves the application as it was', async (t) => {
   }
   t.match(await run('restore', join(root, 'absent.tgz')), { exitCode: 3 })
   t.equal((await readLockFile(directory)).generation, 0)
-  t.strictSame(await runAlone(directory, 'schema'), schema)
+  t.strictSame(await runWithoutHost(directory, 'schema'), schema)
   t.strictSame(await readdir(join(directory, '.app', 'store')), [])
 })

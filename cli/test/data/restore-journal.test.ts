@@ -12,7 +12,7 @@ t.setTimeout(300_000)
 const journalIn = (directory: string) => join(directory, '.app', 'restore.json')
 
 t.test(
-  'kill -9 at any moment leaves data and lock as before or as after; the next command or start completes it',
+  'after kill -9 at any moment, data and lock file are as before or after, and the next command or start completes it',
   async (t) => {
     const { directory, run, file } = await backedUp(t)
     let completed = 0

@@ -16,12 +16,12 @@ const state = (loadedPackages: number) => ({
   ],
 })
 
-t.test('packages that were loaded and serve no more are counted, and told where they are many', async (t) => {
+t.test('replaced packages in memory are counted, and reported when there are many', async (t) => {
   t.equal(retainedPackages(state(1)), 0)
   t.equal(retainedPackages(state(20)), 19)
   t.strictSame(retainedCode(state(20)), [])
   t.match(retainedCode(state(21)), [{ id: 'code-retained', severity: 'info', packages: 20 }])
   t.match(retainedCode(state(41)), [
-    { message: /40 packages of replaced versions, about 4 MB/, hint: /^Restart/ },
+    { message: /40 replaced packages in memory, about 4 MB/, hint: /^Only a restart/ },
   ])
 })

@@ -7,7 +7,7 @@ import { fakeRegistry, published } from '../fake-registry.ts'
 import { type Outcome, runApp, testApplication } from '../run-app.ts'
 import { type SampleOptions, sampleFolder, sampleTarball } from '../sample-module.ts'
 
-t.test('what others say ends with one full stop', async (t) => {
+t.test('a quoted error ends with one full stop', async (t) => {
   const messageOf = (text: string) => new Failure('usage', 'x', text, '').message
   t.strictSame(['It failed', 'It failed.', 'It failed..', 'Did it?', 'Wait ...'].map(messageOf), [
     'It failed.',
@@ -18,7 +18,7 @@ t.test('what others say ends with one full stop', async (t) => {
   ])
 })
 
-t.test('a file of another user is named, with what to do', async (t) => {
+t.test('a file of another user is named, with a hint', async (t) => {
   const denied = { code: 'EACCES', path: '/srv/shop/.app/generations/7.json' }
   const failure = asFailure(Object.assign(new Error('EACCES: permission denied'), denied))
   t.match(failure, { exitCode: 1, code: 'permission-denied', hint: /chown -R/ })
@@ -46,7 +46,7 @@ const samples: Record<string, SampleOptions> = {
   },
 }
 
-t.test('every failure is a sentence, and says what to do', async (t) => {
+t.test('every failure is a sentence and has a hint', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const { registry } = await fakeRegistry(t, [published({ name: 'left-pad', version: '1.0.0' })])
   process.env.npm_config_registry = registry
@@ -102,6 +102,6 @@ t.test('every failure is a sentence, and says what to do', async (t) => {
     message: `${join(root, 'broken', 'package.json')} is not JSON`,
   })
   t.match(errorOf('file throws').hint, /author/)
-  t.match(errorOf('npm:left-pad'), { exitCode: 4, message: /no Mortise module/, hint: /api-cart/ })
+  t.match(errorOf('npm:left-pad'), { exitCode: 4, message: /not a Mortise module/, hint: /api-cart/ })
   t.match(errorOf(join(root, 'throws', 'package.json')).hint, join(root, 'throws'))
 })

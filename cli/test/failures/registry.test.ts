@@ -23,15 +23,15 @@ async function files(): Promise<[string, string][]> {
   )
 }
 
-t.test('an entry fills the places of its texts', async (t) => {
+t.test('an entry fills the placeholders of its texts', async (t) => {
   const cause = new Error('EADDRINUSE')
   const failure = failures.portInUse({ port: 80, address: '::1', cause })
   t.match(failure, { code: 'port-in-use', exitCode: 1, cause })
-  t.equal(failure.message, 'Port 80 of ::1 is taken by another program.')
+  t.equal(failure.message, 'Another program uses port 80 of ::1.')
   t.match(failures.missingFile({ path: '/$&/{path}' }).message, '/$&/{path} is missing.')
 })
 
-t.test('each entry is one failure, in sentences', async (t) => {
+t.test('each entry is one failure with full sentences', async (t) => {
   t.ok(entries.length > 90)
   const texts = entries.map(([, { code, kind, message, hint }]) => `${code} ${kind} ${message} ${hint}`)
   t.equal(new Set(texts).size, texts.length)
@@ -53,13 +53,13 @@ t.test('each entry is used', async (t) => {
   }
 })
 
-t.test('nothing outside the registry words a failure', async (t) => {
+t.test('only the registry has texts of failures', async (t) => {
   for (const [name, text] of await files()) {
     t.notMatch(text, /new Failure\(/, name)
   }
 })
 
-t.test('docs/errors.md is what the registries say', async (t) => {
+t.test('docs/errors.md matches the registries', async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, '.dev', 'errors-page.js'), '--check'], {
     encoding: 'utf8',
   })

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type SampleOptions, sampleFiles, sampleTarball } from '../sample-module.ts'
+import { endlessLoop, type SampleOptions, sampleFiles, sampleTarball, sleep } from '../sample-module.ts'
 import { packed } from '../tarball.ts'
 import type { Corpus, Hostile, Lab } from './hostile.ts'
 
@@ -56,13 +56,13 @@ const settings = (schema: string): SampleOptions => ({
 
 export const hostileModules: Corpus = {
   // What it says of itself
-  'a name that is a path': module('unsafe-package', /no name of an npm package/, {
+  'a name that is a path': module('unsafe-package', /not the name of an npm package/, {
     name: 'a/../../../../escape',
   }),
-  'a name with an address': module('unsafe-package', /no name of an npm package/, {
+  'a name with an address': module('unsafe-package', /not the name of an npm package/, {
     name: 'hello@https://127.0.0.1:1/x.tgz',
   }),
-  'a main file outside': module('unsafe-package', /main file .* lies outside/, {
+  'a main file outside': module('unsafe-package', /main file .* is outside/, {
     json: { main: '../../../../outside.js', exports: undefined },
   }),
   'an exports map that leads outside': module('no-entry', /its "exports" in package\.json names/, {
@@ -99,7 +99,7 @@ export const hostileModules: Corpus = {
   ),
   'a manifest that is no JSON': description(/is not JSON/, (honest) => honest.slice(0, -1)),
   'an id that is a path': module('invalid-manifest', /mortise\.id/, { manifest: { id: '../escape' } }),
-  'a version that is a path': module('invalid-manifest', /"version" is no semantic version/, {
+  'a version that is a path': module('invalid-manifest', /"version" is not a semantic version/, {
     version: '1.0.0/../../x',
   }),
   'migrations outside': module('invalid-manifest', /must lie inside/, {
@@ -110,14 +110,14 @@ export const hostileModules: Corpus = {
   }),
   'a schema of settings that is none': module(
     'invalid-manifest',
-    /no JSON Schema/,
+    /not a JSON Schema/,
     settings('{"type":"nonsense"}'),
   ),
-  'a host range for anything': module('invalid-manifest', /no semver range/, {
+  'a host range for anything': module('invalid-manifest', /not a semver range/, {
     manifest: { host: 'any || x y' },
   }),
   'a host that is not this one': module('host-range', /99/, { manifest: { host: '>=99' } }),
-  'the id of another package': module('id-taken', /installed already, from the package @acme\/kept/, {
+  'the id of another package': module('id-taken', /already installed from the package @acme\/kept/, {
     id: 'kept',
     name: '@evil/kept',
   }),
@@ -251,7 +251,7 @@ export const hostileModules: Corpus = {
   ),
   // Its time or its memory, whichever ends first.
   'output without end': probed(/did not finish loading within|out of memory/, {
-    main: "for (;;) console.error('x'.repeat(1e6))",
+    main: `for (;;) { console.error('x'.repeat(1e6)); ${sleep} }`,
   }),
   'code that writes to the application': probed(/writes to .*app\.config\.json while it loads/, (lab) => ({
     main: `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(join(dirname(lab.folder), 'application/app.config.json'))}, ' ')`,
@@ -269,13 +269,13 @@ export const hostileModules: Corpus = {
   'an HTTP server of its own': probed(/adds http\.Server\.prototype\.emit/, {
     main: registering(";(await import('node:http')).Server.prototype.emit = () => true"),
   }),
-  'an ear for every error': probed(/listens to "uncaughtException"/, {
+  'an ear for every error': probed(/adds a listener for "uncaughtException"/, {
     main: registering("process.on('uncaughtException', () => {})"),
   }),
-  'no plugin at all': probed(/default export is no Fastify plugin/, { main: 'export default 42' }),
-  'an endless loop while it loads': probed(/did not finish loading within/, { main: 'for (;;);' }),
+  'no plugin at all': probed(/default export is not a Fastify plugin/, { main: 'export default 42' }),
+  'an endless loop while it loads': probed(/did not finish loading within/, { main: endlessLoop }),
   'an endless loop while it registers': probed(/did not finish loading within/, {
-    main: registering('for (;;);'),
+    main: registering(endlessLoop),
   }),
   'a promise without end while it loads': probed(/did not finish loading within/, {
     main: 'await new Promise((done) => setTimeout(done, 1e9))',

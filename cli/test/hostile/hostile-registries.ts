@@ -62,7 +62,7 @@ const dependency = (spec: string): Answering => ({ json: { dependencies: { evil:
 const sha512 = (data: Buffer) => `sha512-${createHash('sha512').update(data).digest('base64')}`
 
 export const hostileRegistries: Corpus = {
-  'an integrity of other bytes': registry('integrity', /not what its registry/, {
+  'an integrity of other bytes': registry('integrity', /differs from its registry/, {
     integrity: sha512(Buffer.from('other')),
   }),
   'an integrity that is weak': registry('integrity', /no SHA-512/, {
@@ -76,10 +76,10 @@ export const hostileRegistries: Corpus = {
         { path: 'package/../../escape', body: 'x' },
       ]),
   }),
-  'a package of another name': registry('integrity', /calls itself @acme\/other/, {
+  'a package of another name': registry('integrity', /its name is @acme\/other/, {
     data: ({ canary }) => packed(sampleFiles({ name: '@acme/other', main: canary })),
   }),
-  'a tarball at a file': registry('unsafe-package', /sends to file:.* no web address/, {
+  'a tarball at a file': registry('unsafe-package', /redirects to file:.* not a web address/, {
     address: () => 'file:///etc/passwd',
   }),
   'a redirection to a file': unreachable(/protocol|http\(s\)|file:/i, {
@@ -96,12 +96,12 @@ export const hostileRegistries: Corpus = {
   }),
   'a download that is shorter than it says, and whole to HTTP': registry(
     'integrity',
-    /not what its registry/,
+    /differs from its registry/,
     {
       tarball: (response, data) => response.end(data.subarray(0, data.length - 100)),
     },
   ),
-  'a download with something behind it': registry('integrity', /not what its registry/, {
+  'a download with something behind it': registry('integrity', /differs from its registry/, {
     tarball: (response, data) => response.end(Buffer.concat([data, Buffer.from('more')])),
   }),
   'a download that announces less than it sends': unreachable(/Parse Error/, {
@@ -131,22 +131,22 @@ export const hostileRegistries: Corpus = {
   }),
   'a dependency from git': registry(
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
     dependency('git+https://127.0.0.1:1/evil.git'),
   ),
   'a dependency from an address': registry(
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
     dependency('http://127.0.0.1:1/evil.tgz'),
   ),
   'a dependency from the file system': registry(
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
     dependency('file:../../../../data'),
   ),
   'a dependency that is a folder link': registry(
     'refused-dependency',
-    /not on a registry|link/i,
+    /not come from a registry|link/i,
     dependency('link:/etc'),
   ),
 }

@@ -45,7 +45,7 @@ export const hostileTarballs: Corpus = {
   'an absolute path': unsafe(/absolute path/, ({ folder }) => [{ path: `${folder}/escape`, body: 'x' }]),
   'a path with a backslash': unsafe(/backslash/, () => [file('..\\..\\escape')]),
   'a path of a drive': unsafe(/absolute path/, () => [{ path: 'C:/escape', body: 'x' }]),
-  'a path with NUL': unsafe(/header with NUL/, () => long('safe\0/../../escape')),
+  'a path with NUL': unsafe(/header contains NUL/, () => long('safe\0/../../escape')),
   'a path with a line break': unsafe(/control character/, () => [file('a\nInstalled: all is well')]),
   'a path that is too long': unsafe(/more than 1024 bytes/, () => long('abcdefg/'.repeat(140))),
   'a name that is too long': unsafe(/more than 255 bytes/, () => long('n'.repeat(300))),
@@ -79,16 +79,13 @@ export const hostileTarballs: Corpus = {
   'a character device': unsafe(/\(CharacterDevice\)/, () => special('3')),
   'a block device': unsafe(/\(BlockDevice\)/, () => special('4')),
   'a pipe': unsafe(/\(FIFO\)/, () => special('6')),
-  'an entry of an unknown kind': unsafe(/unknown kind/, () => special('Q')),
+  'an entry of an unknown kind': unsafe(/unknown type/, () => special('Q')),
   'a setuid file': unsafe(/setuid or setgid/, () => [file('tool', { mode: 0o4755 })]),
   'a setgid file': unsafe(/setuid or setgid/, () => [file('tool', { mode: 0o2755 })]),
-  'a file twice': unsafe(/is there twice/, () => [file('index.js', { body: 'other' })]),
-  'package.json twice': unsafe(/is there twice/, () => [file('package.json', { body: '{}' })]),
-  'names that differ in case': unsafe(/upper and lower case only/, () => [file('INDEX.js')]),
-  'names that differ in composition': unsafe(/upper and lower case only/, () => [
-    file('caf\u00e9'),
-    file('cafe\u0301'),
-  ]),
+  'a file twice': unsafe(/occurs twice/, () => [file('index.js', { body: 'other' })]),
+  'package.json twice': unsafe(/occurs twice/, () => [file('package.json', { body: '{}' })]),
+  'names that differ in case': unsafe(/in case only/, () => [file('INDEX.js')]),
+  'names that differ in composition': unsafe(/in case only/, () => [file('caf\u00e9'), file('cafe\u0301')]),
   'a file below a file': unsafe(/below a file/, () => [file('index.js/more')]),
   'a file beside the package': unsafe(/outside the folder/, () => [{ path: 'loose', body: 'x' }]),
   'an entry that announces a terabyte': unsafe(/larger than 256 MiB/, () => [
@@ -107,14 +104,14 @@ export const hostileTarballs: Corpus = {
     Array.from({ length: 5 }, (_, index) => file(`noise/${index}`, { size: 60 * 1024 * 1024, body: noise })),
   ),
   'node_modules/.bin': unsafe(/node_modules\/\.bin/, () => [file('node_modules/.bin/node', { mode: 0o755 })]),
-  'a copy of what the host lends': unsafe(/its own @mortise\/module-sdk, which the host lends/, () => [
+  'a copy of what the host lends': unsafe(/its own @mortise\/module-sdk, which the host provides/, () => [
     file('node_modules/@mortise/module-sdk/package.json', { body: '{"name":"@mortise/module-sdk"}' }),
     file('node_modules/@mortise/module-sdk/index.js'),
   ]),
   'a truncated file': bytes(/unexpected end|[Tt]runcated/, (honest) =>
     honest.subarray(0, honest.length - 40),
   ),
-  'bytes that are no gzip': bytes(/no gzipped tarball/, (honest) =>
+  'bytes that are no gzip': bytes(/not a gzipped tarball/, (honest) =>
     Buffer.concat([Buffer.from('#!'), honest]),
   ),
   'gzip that holds no tarball': bytes(/Unrecognized|checksum/, () =>

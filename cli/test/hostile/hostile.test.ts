@@ -22,14 +22,14 @@ t.setTimeout(300_000)
 probeCold()
 t.ok(rows.length >= 40)
 
-t.test('what its files give away is refused before anything of it has run', async (t) => {
+t.test('a package with hostile files is refused before its code runs', async (t) => {
   const { root, directory } = await preparedApplication(t)
   for (const [name, hostile] of rows.filter(([, { probed }]) => !probed)) {
     await t.test(name, (t) => attempt(t, hostile, root, directory))
   }
 })
 
-t.test('what only running it shows is refused after its plan', { jobs: 6 }, async (t) => {
+t.test('a package with hostile code is refused after its plan', { jobs: 6 }, async (t) => {
   const prepared = await preparedApplication(t)
   const copy = async (name: string) => {
     const root = join(prepared.root, name.replaceAll(/\W/g, '-'))

@@ -98,7 +98,7 @@ const byManifest = [
   {
     module: 'shop',
     code: 'contract-changed',
-    message: 'The contract stock is provided as 2.0.0, which is not ^1.2.0.',
+    message: 'The contract stock is now 2.0.0, which is not in the range ^1.2.0.',
   },
   { module: 'shop', code: 'contract-changed', message: 'The contract price is no longer provided.' },
   { module: 'shop', code: 'event-removed', message: 'The event shop.closed is removed.' },
@@ -106,20 +106,20 @@ const byManifest = [
   {
     module: 'shop',
     code: 'table-changed',
-    message: 'shop.name has to be given now: the former version could not add a row.',
+    message: 'shop.name is required now: the previous version could not add a row.',
   },
   {
     module: 'shop',
     code: 'table-changed',
-    message: 'shop_old is dropped: statements of the former version that name it would fail.',
+    message: 'shop_old is dropped: statements of the previous version that use it would fail.',
   },
 ]
 const byProbe = [
-  { module: 'shop', code: 'input-narrowed', message: 'POST /shop: the body has to have "text" now.' },
+  { module: 'shop', code: 'input-narrowed', message: 'POST /shop: the body requires "text" now.' },
   {
     module: 'shop',
     code: 'access-tightened',
-    message: 'POST /shop/:id: it takes the scope shop:write now (caller before).',
+    message: 'POST /shop/:id: it requires the scope shop:write now (before: caller).',
   },
 ]
 
@@ -132,7 +132,7 @@ async function outdated(t: Test) {
   return application
 }
 
-t.test('what breaks is told before it happens: some by --dry-run, the rest after the probe', async (t) => {
+t.test('breaking changes are listed first: some by --dry-run, the rest after the probe', async (t) => {
   const { directory, run } = await outdated(t)
   const before = await readFile(join(directory, 'modules.lock.json'), 'utf8')
   const dry = await run('module-upgrade', '--dry-run')
@@ -157,21 +157,21 @@ t.test('what breaks is told before it happens: some by --dry-run, the rest after
   ])
   t.match(done.stderr, /^ {2}changes +~ shop\.name TEXT, then TEXT NOT NULL$/m)
   t.match(done.stderr, /^ {2}access +POST \/shop \(public\)$/m)
-  t.match(done.stderr, /^ {2}breaking +POST \/shop: the body has to have "text" now\.$/m)
-  t.match(done.stderr, /Goes on although shop 2\.0\.0 breaks/)
+  t.match(done.stderr, /^ {2}breaking +POST \/shop: the body requires "text" now\.$/m)
+  t.match(done.stderr, /Installing shop 2\.0\.0 in spite of the breaking changes/)
 })
 
-t.test('on a terminal it is asked; anything but yes changes nothing; --yes answers', async (t) => {
+t.test('on a terminal it asks; only yes installs; --yes skips the question', async (t) => {
   const { directory } = await outdated(t)
   const before = await readLockFile(directory)
   const declined = await upgradeAt('n', '--dir', directory)
   t.equal(declined.exitCode, 4)
-  t.match(declined.said, /"text" now[\s\S]*shop 2\.0\.0 breaks what is listed above.*\[y\/N\]/)
+  t.match(declined.said, /"text" now[\s\S]*shop 2\.0\.0 has the breaking changes above.*\[y\/N\]/)
   t.strictSame(await readLockFile(directory), before)
   t.equal((await upgradeAt('n', '--yes', '--dir', directory)).exitCode, 0)
 })
 
-t.test('--fail-on-breaking refuses what breaks, piped too, and by a dry run; nothing else', async (t) => {
+t.test('--fail-on-breaking refuses breaking changes only, also in scripts and dry runs', async (t) => {
   const { root, directory, run } = await outdated(t)
   const before = await readLockFile(directory)
   const refused = { exitCode: 4, json: { error: { code: 'breaking', message: /^shop 2\.0\.0 is refused/ } } }
@@ -192,7 +192,7 @@ t.test('--fail-on-breaking refuses what breaks, piped too, and by a dry run; not
     t.match((await runApp(command, '--help')).stdout, /--fail-on-breaking/)
 })
 
-t.test('an older version changes no table: the schema stays ahead of it', async (t) => {
+t.test('an older version changes no table: the schema stays newer', async (t) => {
   const { root, directory, run } = await outdated(t)
   t.equal((await run('module-upgrade')).exitCode, 0)
   await sampleTarball(join(root, 'shop.tgz'), first)
@@ -210,5 +210,5 @@ t.test('an upgrade that breaks nothing does not ask', async (t) => {
   await sampleTarball(file, { version: '1.1.0' })
   const { exitCode, said } = await upgradeAt('n', '--dir', directory)
   t.equal(exitCode, 0)
-  t.notMatch(said, /\[y\/N\]|^ {2}breaking|Goes on/m)
+  t.notMatch(said, /\[y\/N\]|^ {2}breaking|Installing shop/m)
 })

@@ -1,6 +1,6 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callRunningHost, type DatabaseSchema, runAlone } from '@mortise/host'
+import { callRunningHost, type DatabaseSchema, runWithoutHost } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { testApplication } from '../run-app.ts'
 import { get, runningHost } from '../running-host.ts'
@@ -33,7 +33,7 @@ async function stateOf(directory: string) {
   const schema = await callRunningHost(directory, 'schema')
   return {
     lock: await readFile(join(directory, 'modules.lock.json'), 'utf8'),
-    schema: schema ?? (await runAlone(directory, 'schema')),
+    schema: schema ?? (await runWithoutHost(directory, 'schema')),
     // A running host has part of it in memory and in its log.
     data: schema ? undefined : await readFile(join(directory, 'data', 'app.db'), 'base64'),
     store: (await readdir(join(directory, '.app', 'store'))).sort(),
@@ -61,7 +61,7 @@ async function applicationWith(t: Test, options: SampleOptions) {
 const reader = 'SELECT body FROM note'
 
 t.test(
-  'a migration that takes away what the former version reads is refused, and nothing changes',
+  'a migration that drops what the previous version reads is refused, and nothing changes',
   async (t) => {
     const { directory, install } = await applicationWith(t, note('1.0.0', reader, {}))
     for (const state of ['stopped', 'running']) {
@@ -76,7 +76,7 @@ t.test(
             error: {
               code: 'breaks-former',
               message:
-                /note to 2\.0\.0 .* version 1\.0\.0 fails: its route GET \/note answers 500 .*: .*no such column: body/,
+                /note to 2\.0\.0 .* version 1\.0\.0 fails on .*: its route GET \/note responds with 500 .*: .*no such column: body/,
               hint: /what 1\.0\.0 uses/,
             },
           },
@@ -90,7 +90,7 @@ t.test(
   },
 )
 
-t.test('a migration that only adds passes, and another that takes away later', async (t) => {
+t.test('a migration that only adds is accepted, and so is a later one that drops', async (t) => {
   const { directory, install } = await applicationWith(t, note('1.0.0', reader, {}))
   t.match(await install(note('1.1.0', 'SELECT more FROM note', expand)), {
     exitCode: 0,
@@ -104,17 +104,19 @@ t.test('a migration that only adds passes, and another that takes away later', a
   t.equal(await applied(directory), 3)
 })
 
-t.test('a version whose own route fails on its new schema is refused', async (t) => {
+t.test('a version with a route that fails on its own schema is refused', async (t) => {
   const { directory, install } = await applicationWith(t, note('1.0.0', reader, {}))
   const before = await stateOf(directory)
   t.match(await install(note('2.0.0', 'SELECT missing FROM note', expand)), {
     exitCode: 4,
-    json: { error: { code: 'probe-failed', message: /GET \/note answers 500 .*no such column: missing/ } },
+    json: {
+      error: { code: 'probe-failed', message: /GET \/note responds with 500 .*no such column: missing/ },
+    },
   })
   t.strictSame(await stateOf(directory), before)
 })
 
-t.test('a version that does not serve stands in nobody’s way', async (t) => {
+t.test('a version that does not serve blocks no upgrade', async (t) => {
   const next = () => note('2.0.0', 'SELECT text FROM note', rename)
   await t.test('disabled', async (t) => {
     const { run, install } = await applicationWith(t, note('1.0.0', reader, {}))
@@ -146,7 +148,7 @@ t.test('a version that does not serve stands in nobody’s way', async (t) => {
   })
 })
 
-t.test('of two modules in one change, the one that breaks its former version is named', async (t) => {
+t.test('the message names the one of two modules that breaks its previous version', async (t) => {
   const { root, directory, run, install } = await applicationWith(t, note('1.0.0', reader, {}))
   t.match(await install({ id: 'hello' }), { exitCode: 0 })
   const before = await stateOf(directory)

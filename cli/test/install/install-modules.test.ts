@@ -32,17 +32,17 @@ const refusals: Readonly<
   'a git dependency': [
     { json: { dependencies: { x: 'github:a/b' } } },
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
   ],
   'a dependency from a URL': [
     { json: { dependencies: { x: 'http://127.0.0.1:1/x.tgz' } } },
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
   ],
   'a dependency from a file': [
     { json: { dependencies: { x: 'file:../x' } } },
     'refused-dependency',
-    /not on a registry/,
+    /not come from a registry/,
   ],
   'code that throws': [{ plugin: 'throw new Error("broken inside")' }, 'probe-failed', /broken inside/],
   'code that throws while it is imported': [
@@ -70,7 +70,7 @@ const refusals: Readonly<
 }
 
 for (const [name, [options, code, message]] of Object.entries(refusals)) {
-  t.test(`${name}: refused, nothing is changed, and a running host does not notice`, async (t) => {
+  t.test(`${name}: refused, and neither the application nor a running host changes`, async (t) => {
     const { root, directory, run } = await testApplication(t)
     if (code === 'invalid-settings') {
       const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
@@ -88,7 +88,7 @@ for (const [name, [options, code, message]] of Object.entries(refusals)) {
   })
 }
 
-t.test('conflicts between modules are refused whatever parameters are called', async (t) => {
+t.test('conflicting routes are refused, whatever the names of their parameters', async (t) => {
   const { root, run } = await testApplication(t)
   const plugin = (path: string) => `app.get('${path}', { config: { access: 'public' } }, async () => ({}))`
   const make = (id: string, path: string, more: object = {}) =>
@@ -108,7 +108,7 @@ t.test('conflicts between modules are refused whatever parameters are called', a
   t.match(await run('module-install', other), { exitCode: 4, json: { error: { code: 'id-taken' } } })
 })
 
-t.test('a contract that is provided in the same change, or before, is satisfied', async (t) => {
+t.test('a contract can be provided in the same change or earlier', async (t) => {
   const { root, run } = await testApplication(t)
   const user = await sampleTarball(join(root, 'user.tgz'), {
     id: 'user',
@@ -135,7 +135,7 @@ t.test('a contract that is provided in the same change, or before, is satisfied'
   t.match(await run('module-remove', 'stock', 'user'), { exitCode: 0, json: { removed: ['stock', 'user'] } })
 })
 
-t.test('an unsafe tarball is refused, nothing is left', async (t) => {
+t.test('an unsafe tarball is refused and leaves nothing behind', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await writeFile(join(root, 'bad.tgz'), packed({ ...sampleFiles(), '../../escape': 'x' }))
   t.match(await run('module-install', join(root, 'bad.tgz')), {
@@ -145,7 +145,7 @@ t.test('an unsafe tarball is refused, nothing is left', async (t) => {
   t.strictSame(await storeOf(directory), [])
 })
 
-t.test('a package that calls itself otherwise than its registry does is refused', async (t) => {
+t.test('a package with another name than in its registry is refused', async (t) => {
   const { run } = await testApplication(t)
   const { 'package.json': json, ...files } = sampleFiles({ name: '@acme/other' }) as {
     'package.json': string
@@ -154,5 +154,5 @@ t.test('a package that calls itself otherwise than its registry does is refused'
   const { registry } = await fakeRegistry(t, [{ ...honest, json: { name: '@acme/hello', version: '1.0.0' } }])
   process.env.npm_config_registry = registry
   const outcome = await run('module-install', '@acme/hello')
-  t.match(outcome, { exitCode: 4, json: { error: { message: /calls itself @acme\/other/ } } })
+  t.match(outcome, { exitCode: 4, json: { error: { message: /its name is @acme\/other/ } } })
 })

@@ -115,7 +115,7 @@ async function boundApplication(t: Test, scope: string, bound: string, other: st
   return application
 }
 
-t.test('a module of a private registry is installed with its token, which nobody else gets', async (t) => {
+t.test('a private registry gets its token for a module, and no other server gets it', async (t) => {
   const own = await verdaccio(t)
   const word = published({ name: 'word', version: '1.0.0' }, { 'index.js': '' })
   const { host, asked } = await publicRegistry(t, (path, response) => {
@@ -147,7 +147,7 @@ t.test('a module of a private registry is installed with its token, which nobody
   )
 })
 
-t.test('a wrong token, or none, is said to be so, and another registry is not asked instead', async (t) => {
+t.test('a wrong or missing token is reported, and no other registry gets a request', async (t) => {
   const own = await verdaccio(t)
   await own.publish(module())
   const { host, asked } = await publicRegistry(t, nothing)

@@ -47,7 +47,7 @@ const cases: Record<string, readonly (readonly string[])[]> = {
 }
 
 for (const [file, calls] of Object.entries(cases)) {
-  t.test(`a folder in the place of ${file} is named, by doctor too`, async (t) => {
+  t.test(`a folder in place of ${file} is named, also by doctor`, async (t) => {
     const { directory, run } = await testApplication(t)
     const path = join(directory, file)
     await rm(path, { force: true })
@@ -64,7 +64,7 @@ for (const [file, calls] of Object.entries(cases)) {
 }
 
 for (const folder of ['.app', '.app/store', '.app/generations', '.app/audit']) {
-  t.test(`a file in the place of ${folder} is named before anything changes`, async (t) => {
+  t.test(`a file in place of ${folder} is named before any change`, async (t) => {
     const { directory, run } = await testApplication(t)
     const path = join(directory, folder)
     await rm(path, { recursive: true, force: true })
@@ -79,7 +79,7 @@ for (const folder of ['.app', '.app/store', '.app/generations', '.app/audit']) {
 }
 
 for (const text of ['', '{', 'nonsense', '{}', 'null', '[]']) {
-  t.test(`a journal that is ${text || 'empty'} is named, and set aside by doctor --fix`, async (t) => {
+  t.test(`a journal that is ${text || 'empty'} is named, and doctor --fix renames it`, async (t) => {
     const { directory, run } = await testApplication(t)
     const file = join(directory, '.app', 'journal.json')
     await writeFile(file, text)
@@ -95,7 +95,7 @@ for (const text of ['', '{', 'nonsense', '{}', 'null', '[]']) {
   })
 }
 
-t.test('a restoration that cannot be read is refused, and never set aside', async (t) => {
+t.test('an unreadable restore journal is refused and never renamed', async (t) => {
   const { directory, run } = await testApplication(t)
   const file = join(directory, '.app', 'restore.json')
   await writeFile(file, '{ "command": ')

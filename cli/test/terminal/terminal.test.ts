@@ -11,7 +11,7 @@ function terminal(json: boolean) {
   return { terminal: new Terminal(streams, json), said }
 }
 
-t.test('text for people has nothing in it that steers a terminal', async (t) => {
+t.test('text output has no terminal control characters', async (t) => {
   const { terminal: people, said } = terminal(false)
   people.result({}, 'a\u001b[2Jb\u202ec\n  d\te')
   t.equal(said('stdout'), 'a?[2Jb?c\n  d\te\n')
@@ -19,7 +19,7 @@ t.test('text for people has nothing in it that steers a terminal', async (t) => 
   t.equal(said('stderr'), '?\n')
 })
 
-t.test('a program gets one document, whatever happens after it', async (t) => {
+t.test('--json prints one document, whatever happens later', async (t) => {
   const { terminal: program, said } = terminal(true)
   program.result({ url: 'x' }, 'text')
   program.result({ error: {} }, 'it failed later')
@@ -27,7 +27,7 @@ t.test('a program gets one document, whatever happens after it', async (t) => {
   t.equal(said('stderr'), 'it failed later\n')
 })
 
-t.test('piped, nobody is asked and nothing spins', async (t) => {
+t.test('without a terminal there is no question and no spinner', async (t) => {
   const { terminal: piped, said } = terminal(false)
   t.equal(piped.interactive, false)
   t.equal(await piped.during('working', async () => 1), 1)
@@ -40,7 +40,7 @@ for (const [columns, spins] of [
   [undefined, false],
 ] as const) {
   t.test(
-    `a terminal of ${columns} columns: ${spins ? 'a spinner' : 'no spinner, and it goes on'}`,
+    `a terminal of ${columns} columns: ${spins ? 'a spinner' : 'no spinner, and the work continues'}`,
     async (t) => {
       const stderr = Object.assign(new PassThrough(), { isTTY: true, columns, cursorTo() {}, clearLine() {} })
       const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
@@ -52,7 +52,7 @@ for (const [columns, spins] of [
 }
 
 const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
-t.test('a real terminal of 0 columns', { skip: !hasScript && 'there is no script(1)' }, async (t) => {
+t.test('a real terminal with 0 columns', { skip: !hasScript && 'there is no script(1)' }, async (t) => {
   const { directory } = await testApplication(t)
   const command = `stty cols 0 rows 0; "${process.execPath}" "${door}" module-install api-cart --dir "${directory}"`
   const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {

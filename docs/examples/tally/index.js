@@ -1,7 +1,9 @@
-import { defineModule, many, one, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
+import { defineModule, one, PagedList, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
 import { Type } from '@sinclair/typebox'
 
 const Count = Type.Object({ name: Type.String(), count: Type.Integer() }, { title: 'Count' })
+
+const counts = new PagedList('tally', { columns: sql`name, count`, position: 'name', ascending: true })
 
 export default defineModule('tally').plugin(async (app, { contracts, database }) => {
   contracts.provide('tally', '1.0.0', {
@@ -25,15 +27,7 @@ export default defineModule('tally').plugin(async (app, { contracts, database })
         response: { 200: PageOf(Count) },
       },
     },
-    async (request, reply) => {
-      const { page, rpp } = request.query
-      const { data, total } = await database.snapshot(function* () {
-        const { total } = yield* one(sql`SELECT count(*) AS total FROM tally`)
-        const data = yield* many(sql`
-          SELECT name, count FROM tally ORDER BY name LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
-        return { data, total }
-      })
-      return reply.paged({ data, page, rpp, total })
-    },
+    async ({ query }, reply) =>
+      reply.paged(await database.snapshot(() => counts.page(query, {}, (count) => count))),
   )
 })

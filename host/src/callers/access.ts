@@ -12,17 +12,14 @@ export function isAccess(access: unknown): access is Access {
   return access === 'public' || access === 'caller' || access === 'admin' || scope.test(access)
 }
 
-/**
- * Refuses every route without a valid `config.access` by throwing from its registration, which
- * fails the module's load. The HEAD of a GET has the access of the GET.
- */
+/** Throws from the registration of a route without a valid `config.access`. */
 export const accessRules = fp(
   async (app) => {
     app.addHook('onRoute', ({ method, url, config }) => {
       const access: unknown = config?.access
       if (isAccess(access)) return
       const fault =
-        access === undefined ? 'states no access' : `has no such access as ${JSON.stringify(access)}`
+        access === undefined ? 'has no access' : `has the unknown access ${JSON.stringify(access)}`
       throw new Error(
         `the route ${[method].flat().join(', ')} ${url} ${fault}: write config: { access: 'caller' }, or ` +
           "'public', 'admin' or a scope such as 'cart:manage'",

@@ -4,24 +4,18 @@ import { hostProblems } from '../http/problems.ts'
 // Bearer tokens in requests and in the challenges that refuse them (RFC 6750). A challenge contains
 // only constant or configured text, never a part of the token.
 
-/**
- * The token of an `Authorization` header.
- * @throws {Problem} 401 for another scheme or a malformed token
- */
+/** @throws {Problem} 401 for another scheme or a malformed token */
 export function bearerToken(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)
   if (!scheme) throw invalidToken('the Authorization header is not of the form Bearer and a token')
   return authorization.slice(scheme[0].length)
 }
 
-/**
- * 401: an invalid token.
- * @param description without quotes and backslashes (RFC 6750 §3)
- */
+/** @param description without quotes and backslashes (RFC 6750 §3) */
 export function invalidToken(description: string, options?: Pick<ProblemOptions, 'cause'>): Problem {
   return hostProblems.create(
     'unauthorized',
-    `The bearer token is refused: ${description}. Send a valid one, or none to be a guest.`,
+    `The bearer token is invalid: ${description}. Send a valid token, or no token to be a guest.`,
     {
       ...options,
       headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
@@ -34,14 +28,14 @@ export function signInNeeded(scope?: string): Problem {
   const token = scope === undefined ? 'a token' : `a token with the scope ${scope}`
   return hostProblems.create(
     'unauthorized',
-    `This needs a signed-in caller: send Authorization: Bearer and ${token}.`,
+    `This request needs a signed-in caller: send Authorization: Bearer and ${token}.`,
     { headers: { 'www-authenticate': scope === undefined ? 'Bearer' : `Bearer scope="${scope}"` } },
   )
 }
 
 /** 403: signed in without the scope. */
 export function insufficientScope(scope: string): Problem {
-  return hostProblems.create('insufficient-scope', `This needs a token with the scope ${scope}.`, {
+  return hostProblems.create('insufficient-scope', `This request needs a token with the scope ${scope}.`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   })
 }

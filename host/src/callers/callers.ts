@@ -2,15 +2,15 @@ import cookies from '@fastify/cookie'
 import { type Access, type Caller, Problem } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isRead } from '../http/head.ts'
 import { hostProblems } from '../http/problems.ts'
-import { isRead } from '../http/request-head.ts'
 import { writeProblem } from '../http/send-problem.ts'
 import { toProblem } from '../http/to-problem.ts'
 import { bearerToken, insufficientScope, invalidToken, signInNeeded } from './bearer.ts'
 import type { GuestCookie } from './guest-cookie.ts'
 import { Guest, type Guests } from './guests.ts'
 import { ScopeRecordingUser } from './scope-recording-user.ts'
-import type { TokenVerifier } from './tokens.ts'
+import type { TokenVerifier } from './token-verifier.ts'
 import type { User } from './user.ts'
 
 // The caller is decided once, before any of the request's body is read. Invalid credentials are
@@ -46,7 +46,9 @@ export const callers = fp<CallersOptions>(
       const { access, url } = request.routeOptions.config
       if (access === 'public') return done()
       if (access === undefined)
-        return done(new Error(`the route ${url} escaped accessRules: register that first`))
+        return done(
+          new Error(`the route ${url} was registered before accessRules: register accessRules first`),
+        )
       const identified = identify(request, reply, access, options)
       if (!(identified instanceof Promise)) {
         settle(request, identified, access)
@@ -93,7 +95,7 @@ export function recordingUserOf(request: FastifyRequest): ScopeRecordingUser | u
 export function unknownGuest(): Problem {
   return hostProblems.create(
     'unauthorized',
-    'The Guest-Token is unknown, has expired, or its guest has signed in; nothing was done. Send the token of the user, or get another with POST /guest, or send none to start anew.',
+    'The Guest-Token is unknown or expired, or its guest has signed in; nothing was done. Send the token of the user, get a new one with POST /guest, or send none to become a new guest.',
     { headers: { 'www-authenticate': 'Bearer' } },
   )
 }
@@ -106,7 +108,7 @@ function callerOf(this: WithCaller): Caller {
   const caller = this[kCaller]
   if (caller) return caller
   throw new Error(
-    `request.caller was read where nobody is asked who they are, on ${this.method} ${this.routeOptions.url}: ` +
+    `request.caller is not available on the public route ${this.method} ${this.routeOptions.url}: ` +
       "give the route config: { access: 'caller' } or a scope",
   )
 }
@@ -120,7 +122,7 @@ function identify(
   const { authorization, 'guest-token': header } = request.headers
   if (authorization !== undefined) {
     if (hasTwo(request.raw.rawHeaders, 'authorization'))
-      throw invalidToken('there are two Authorization headers')
+      throw invalidToken('the request has two Authorization headers')
     return tokens.verify(bearerToken(authorization))
   }
   if (access !== 'caller') throw signInNeeded(access)
@@ -151,10 +153,7 @@ async function guestOfCookie(
   return guests.create()
 }
 
-/**
- * Verifies a token again, from the cache until it expires; a guest costs one read.
- * @throws {Problem} 503 if the answer is unknown now
- */
+/** From the cache until it expires; a guest costs one read. @throws {Problem} 503 */
 async function holds(request: FastifyRequest, { tokens, guests }: CallersOptions): Promise<boolean> {
   const { authorization } = request.headers
   const guest = guestOf(request)
@@ -175,9 +174,7 @@ function settle(request: FastifyRequest, caller: User | Guest, access: Access): 
   ;(request as WithCaller)[kCaller] = isNoted ? new ScopeRecordingUser(caller) : caller
 }
 
-/**
- * Node keeps the first of several Authorization headers; a proxy in front may have used the last.
- */
+/** Node keeps the first of several Authorization headers; a proxy may have used the last. */
 function hasTwo(rawHeaders: readonly string[], name: string): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

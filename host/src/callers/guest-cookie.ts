@@ -6,10 +6,7 @@ import { GUEST_LIFETIME } from './guests.ts'
 
 /** The cookie that carries a guest's token in a browser. */
 export class GuestCookie {
-  /**
-   * With https it has the `__Host-` prefix: browsers then accept it from this host alone, never
-   * from a sibling domain.
-   */
+  /** Browsers accept `__Host-` from this host alone, never from a sibling domain. */
   readonly name: 'guest' | '__Host-guest'
   readonly #attributes: CookieSerializeOptions
   readonly #ownSite: OwnSite
@@ -44,7 +41,7 @@ export class GuestCookie {
     if (this.#ownSite.sends(request)) return
     throw hostProblems.create(
       'cross-site',
-      'A page of another site has sent this request, and its answer would set or clear the cookie of the guest in your browser; nothing was done. Send it from a page of this site, or a Guest-Token or bearer token with it. If the page is yours, have its origin named in publicUrl or cors.origins.',
+      'A page of another site sent this request, and the response would set or clear the guest cookie; nothing was done. Send the request from a page of this site, or with a Guest-Token or bearer token. If the page is yours, add its origin to publicUrl or cors.origins.',
     )
   }
 

@@ -3,6 +3,7 @@ import {
   type Caller,
   DAY,
   type Database,
+  expiryDay,
   maybeOne,
   newId,
   run,
@@ -15,13 +16,8 @@ import { LRUCache } from 'lru-cache'
 export const GUEST_LIFETIME = 30 * DAY
 /** Size of the cache of guests by token. */
 const MOST_KNOWN = 10_000
-/** Guests deleted per transaction at most. */
-const FORGOTTEN_AT_ONCE = 200
 
-/**
- * A caller without an account, identified by a token. Its caller id is `guest:` and a TypeID, so it
- * never equals a user's. A new guest exists in memory only, until its first write stores it.
- */
+/** A caller without an account. A new guest is in memory only, until its first write. */
 export class Guest implements Caller {
   readonly id: string
   readonly kind = 'guest'
@@ -76,10 +72,7 @@ export class Guests {
     return new Guest(row.id, token, origin)
   }
 
-  /**
-   * The guest of the first valid value of a cookie; undefined without one. At most one read per
-   * value that could be a token; a request head of 8 KiB has room for 160.
-   */
+  /** The guest of the first valid value. At most one read per value that could be a token. */
   async findFirst(tokens: readonly string[]): Promise<Guest | undefined> {
     for (const token of tokens) {
       const guest = await this.find(token, 'cookie')
@@ -88,10 +81,7 @@ export class Guests {
     return undefined
   }
 
-  /**
-   * The guest that `token` identified before; it may have expired or been claimed since, so check
-   * with `isStill`. No read.
-   */
+  /** No read: the guest may have expired or been claimed since; check with `isStill`. */
   remember(token: string, origin: 'header' | 'cookie'): Guest | undefined {
     const key = this.#known.get(token)
     return key === undefined ? undefined : new Guest(key, token, origin)
@@ -125,53 +115,33 @@ export class Guests {
       // A concurrent write of this guest renews the same row, so the two run one after the other.
       yield* run(sql`
         UPDATE mortise_guest
-        SET claimed_by = ${user}, expires_at = ${expires}, expiry_day = ${dayOf(expires)} WHERE id = ${row.id}`)
+        SET claimed_by = ${user}, expires_at = ${expires}, expiry_day = ${expiryDay(expires)} WHERE id = ${row.id}`)
     }
     return { id: callerId(row.id), now: row.claimedBy === null }
   }
 
-  /**
-   * Stores a new guest.
-   * @returns its expiry in epoch milliseconds
-   */
+  /** @returns its expiry in epoch milliseconds */
   *store(guest: Guest): Transaction<number> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
     yield* run(
       sql`INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
-          VALUES (${guest.key}, ${hashOf(guest.revealToken())}, ${now}, ${expires}, ${dayOf(expires)})`,
+          VALUES (${guest.key}, ${hashOf(guest.revealToken())}, ${now}, ${expires}, ${expiryDay(expires)})`,
     )
     return expires
   }
 
-  /**
-   * Extends the lifetime of a known guest after a write. False if it has expired or been claimed
-   * meanwhile.
-   */
+  /** False if the guest has expired or been claimed meanwhile. */
   *renew(guest: Guest): Transaction<boolean> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
     const changes = yield* run(
-      sql`UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${dayOf(expires)}
+      sql`UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${expiryDay(expires)}
           WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`,
     )
     return changes > 0
   }
-
-  /**
-   * Deletes some guests that expired before today (UTC).
-   * @returns whether there may be more
-   */
-  *forgetExpired(now = Date.now()): Transaction<boolean> {
-    const forgotten = yield* run(sql`
-      DELETE FROM mortise_guest WHERE id IN (
-        SELECT id FROM mortise_guest WHERE expiry_day < ${dayOf(now)} AND expires_at <= ${now}
-        ORDER BY expiry_day LIMIT ${FORGOTTEN_AT_ONCE})`)
-    return forgotten === FORGOTTEN_AT_ONCE
-  }
 }
-
-const dayOf = (time: number) => Math.floor(time / DAY)
 
 const callerId = (key: string) => `guest:${key}`
 

@@ -7,17 +7,11 @@ import { LRUCache } from 'lru-cache'
 import { hostProblems } from '../http/problems.ts'
 import type { KeySource } from './published-keys.ts'
 
-/**
- * Shortest time between two requests to an issuer, in milliseconds, so that an attacker's tokens
- * cannot cause more.
- */
+/** Shortest time between two requests, in milliseconds, whatever an attacker's tokens name. */
 const PAUSE = 5_000
 /** From this age, in milliseconds, keys are fetched again while the old ones serve. */
 const REFRESH_AGE = 300_000
-/**
- * How long keys and verdicts are valid, in milliseconds: a withdrawn key serves twice as long at
- * most.
- */
+/** In milliseconds. A withdrawn key serves twice as long at most. */
 export const KEYS_MAX_AGE = 600_000
 /** Size of the cache of absent key names, in characters. */
 const ABSENT_SIZE = 256 * 1024
@@ -43,10 +37,7 @@ export class IssuerKeys {
   #nextLook = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
   #isAway = false
-  /**
-   * By the name of an absent key, the number of fetches at the time; a later fetch tells whether
-   * the key exists.
-   */
+  /** By the name of an absent key, the number of fetches then; a later one tells. */
   readonly #absent = new LRUCache<string, number>({
     maxSize: ABSENT_SIZE,
     maxEntrySize: 1024,
@@ -94,10 +85,7 @@ export class IssuerKeys {
     return named ?? looks
   }
 
-  /**
-   * Runs one fetch at a time for all waiting callers.
-   * @throws {Problem} 503 if it fails or is not due
-   */
+  /** @throws {Problem} 503 if it fails or is not due */
   async #look(): Promise<void> {
     if (!this.#looking && performance.now() < this.#nextLook) throw this.#unavailable()
     this.#looking ??= this.#read().finally(() => {
@@ -114,11 +102,11 @@ export class IssuerKeys {
       this.#keysOf = look
       this.#asked = asked
       if (this.#isAway)
-        this.#log?.info({ url: this.#source.url }, 'the keys of a token issuer are read again')
+        this.#log?.info({ url: this.#source.url }, 'the keys of a token issuer can be read again')
       this.#isAway = false
     } catch (error) {
       if (!this.#isAway)
-        this.#log?.warn({ err: error, url: this.#source.url }, 'the keys of a token issuer cannot be read')
+        this.#log?.warn({ err: error, url: this.#source.url }, 'cannot read the keys of a token issuer')
       this.#isAway = true
       throw keysUnavailable(PAUSE, error)
     } finally {
@@ -131,15 +119,12 @@ export class IssuerKeys {
   }
 }
 
-/**
- * 503: the token may be valid, but its key is unavailable.
- * @param wait milliseconds until the next try makes sense
- */
+/** 503: the key is unavailable. `wait` is the milliseconds until the next try makes sense. */
 export function keysUnavailable(wait = PAUSE, cause?: unknown): Problem {
   const seconds = Math.max(1, Math.ceil(wait / 1000))
   return hostProblems.create(
     'issuer-unavailable',
-    `The keys of the issuer of this token cannot be read at the moment: try again with the same token in ${seconds} s.`,
+    `The server cannot read the keys of the token's issuer: try again with the same token in ${seconds} s.`,
     { cause, headers: { 'retry-after': String(seconds) } },
   )
 }

@@ -1,15 +1,11 @@
 import { ownIssuer, readConfig, secretFile } from '../config/config.ts'
 import { assertOwnSecret, readIdentity } from '../config/identity.ts'
 import { ConfigError, type Environment } from '../config/settings.ts'
-import { mintToken } from './mint-token.ts'
+import type { OwnIssuer } from '../config/token-issuer.ts'
+import { mintToken, type TokenToMint } from './mint-token.ts'
 
-export interface ApplicationToken {
+export interface ApplicationToken extends Omit<TokenToMint, keyof OwnIssuer> {
   readonly directory: string
-  readonly subject: string
-  /** Scopes separated by spaces. */
-  readonly scope?: string | undefined
-  /** A number and one of s, m, h, d, w, y: `15m`, `30d`. */
-  readonly expiresIn: string
   readonly environment?: Environment | undefined
 }
 
@@ -24,6 +20,6 @@ export async function mintApplicationToken(token: ApplicationToken): Promise<str
   const own = ownIssuer(config)
   if (own) return mintToken({ ...own, ...token })
   throw new ConfigError(
-    `the application cannot sign tokens: it needs "auth.issuer" in its config and a secret in ${secretFile(token.directory)} or APP_SECRET`,
+    `the application cannot sign tokens: set "auth.issuer" in app.config.json, and write a secret into ${secretFile(token.directory)} or APP_SECRET`,
   )
 }

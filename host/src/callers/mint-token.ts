@@ -10,18 +10,17 @@ export interface TokenToMint extends OwnIssuer {
   readonly expiresIn: string
 }
 
-/**
- * Signs a JWT of the application itself.
- * @throws {TypeError} that names the wrong value
- */
+/** @throws {TypeError} that names the wrong value */
 export async function mintToken({ issuer, secret, subject, scope, expiresIn }: TokenToMint): Promise<string> {
   if (!isSubject(subject)) throw new TypeError(`the subject must have ${subjectRule}`)
   if (scope !== undefined && !/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) {
-    throw new TypeError(`the scope "${scope}" must be scopes with one space between: "purchase:read admin"`)
+    throw new TypeError(
+      `the scope "${scope}" must be a list of scopes with one space between: "purchase:read admin"`,
+    )
   }
   if (!/^[1-9]\d{0,5}[smhdwy]$/.test(expiresIn)) {
     throw new TypeError(
-      `"${expiresIn}" is no time to expire in: write a number and s, m, h, d, w or y, as 30d`,
+      `"${expiresIn}" is not a lifetime: write a number and s, m, h, d, w or y, such as 30d`,
     )
   }
   return new SignJWT(scope === undefined ? {} : { scope })

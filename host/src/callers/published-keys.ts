@@ -6,7 +6,6 @@ const TIMEOUT = 5_000
 /** Bytes of a decompressed document: some hundred keys with their certificates. */
 const DOCUMENT_SIZE = 256 * 1024
 
-/** Where an issuer publishes its keys. */
 export interface KeySource {
   /** The URL requested first, for the log. */
   readonly url: string
@@ -14,10 +13,7 @@ export interface KeySource {
   read(): Promise<JSONWebKeySet>
 }
 
-/**
- * Uses `jwksUri` or the issuer's metadata (OpenID Connect Discovery 1.0 §4), and nothing from a
- * token.
- */
+/** Uses `jwksUri` or the issuer's metadata (OpenID Connect Discovery 1.0 §4), nothing else. */
 export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jwksUri'>): KeySource {
   if (jwksUri !== undefined)
     return { url: jwksUri, read: () => readJson(jwksUri, AbortSignal.timeout(TIMEOUT)) }
@@ -31,7 +27,7 @@ export function keySource({ issuer, jwksUri }: Pick<RemoteIssuer, 'issuer' | 'jw
       const found = metadata.jwks_uri
       // Only an issuer on loopback may redirect to loopback.
       if (typeof found !== 'string' || !isKeyUrl(found) || (isHttp(found) && !isHttp(issuer)))
-        throw new Error(`${url} has no jwks_uri with https`)
+        throw new Error(`${url} has no https jwks_uri`)
       return readJson(found, signal)
     },
   }

@@ -1,4 +1,3 @@
-/** The rule for a subject, in words. */
 export const subjectRule = '1 to 255 characters, no control characters, well-formed Unicode'
 
 /** Whether `sub` may name a user. Characters are code points, as everywhere in the API. */

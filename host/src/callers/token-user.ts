@@ -6,11 +6,7 @@ import { User } from './user.ts'
 
 type ClaimsRule = Pick<RemoteIssuer, 'issuer' | 'claims' | 'scopes'>
 
-/**
- * The user of verified claims. Scopes are in `scope`, else in `scp`, unless the issuer's rule names
- * another claim.
- * @throws {Problem} 401 for claims without a subject
- */
+/** Scopes are in `scope`, else in `scp`, unless the issuer's rule names another claim. */
 export function userOf(claims: JWTPayload, { issuer, claims: place = {}, scopes }: ClaimsRule): User {
   const subject = place.subject === undefined ? claims.sub : claimAt(claims, place.subject)
   if (!isSubject(subject)) {

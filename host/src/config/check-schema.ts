@@ -1,10 +1,7 @@
 import { Ajv } from 'ajv'
 import { clauseOf, schemaErrors } from './schema-errors.ts'
 
-/**
- * Options of validators whose schemas `checkSchema` has checked: otherwise each would compile the
- * meta-schema for itself.
- */
+/** For schemas that `checkSchema` has checked: else each validator compiles the meta-schema. */
 export const checkedSchemas = { validateSchema: false, meta: false } as const
 
 let ajv: Ajv | undefined

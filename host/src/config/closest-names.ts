@@ -1,7 +1,4 @@
-/**
- * The names in `known` that `name` may be a typo of, nearest first: a few edits apart, or one
- * within the other.
- */
+/** The names that `name` may be a typo of, nearest first: a few edits apart, or within it. */
 export function nearest(name: string, known: Iterable<string>): string[] {
   return [...new Set(known)]
     .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))

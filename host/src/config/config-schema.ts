@@ -13,10 +13,10 @@ const Issuer = Type.Object(
       Type.String({
         format: 'jwks-uri',
         description:
-          'where its keys are: https (http on loopback); without it, its OpenID configuration is asked',
+          'the URL of its keys: https (http on loopback); by default from its OpenID configuration',
       }),
     ),
-    audience: Type.String({ minLength: 1, description: 'the `aud` that its tokens for us carry' }),
+    audience: Type.String({ minLength: 1, description: 'the `aud` of its tokens for this application' }),
     algorithms: Type.Array(oneOf(signingAlgorithms), {
       minItems: 1,
       uniqueItems: true,
@@ -24,16 +24,16 @@ const Issuer = Type.Object(
       examples: [['ES256']],
     }),
     typ: Type.Optional(
-      Type.String({ format: 'no-blanks', description: 'the only `typ` that its tokens may have: "at+jwt"' }),
+      Type.String({ format: 'no-blanks', description: 'the only allowed `typ` of its tokens: "at+jwt"' }),
     ),
     claims: Type.Optional(
       Type.Object(
         {
           subject: Type.Optional(
-            Type.String({ format: 'claim', description: 'who it is, instead of `sub`' }),
+            Type.String({ format: 'claim', description: 'the claim with the subject, instead of `sub`' }),
           ),
           scope: Type.Optional(
-            Type.String({ format: 'claim', description: 'the values that "scopes" translates' }),
+            Type.String({ format: 'claim', description: 'the claim with the values that "scopes" maps' }),
           ),
         },
         { additionalProperties: false },
@@ -44,7 +44,7 @@ const Issuer = Type.Object(
         Type.String(),
         Type.Array(Type.String({ format: 'scope' }), { examples: [['purchase:read']] }),
         {
-          description: 'our scopes for each value of the issuer; other values give none',
+          description: 'maps each value of the issuer to scopes; other values give none',
           examples: [{ 'shop-staff': ['purchase:read'] }],
         },
       ),
@@ -58,21 +58,24 @@ export const configSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
     name: Type.String({ minLength: 1, maxLength: 100, default: 'Mortise application' }),
-    version: Type.String({ default: '1.0.0', description: 'of your API; shown at `/` and in OpenAPI' }),
+    version: Type.String({
+      default: '1.0.0',
+      description: 'the version of your API; shown at `/` and in OpenAPI',
+    }),
     basePath: Type.String({
       format: 'base-path',
       default: '',
-      description: 'put in front of every path, such as "/api"',
+      description: 'the prefix of every path, such as "/api"',
     }),
     publicUrl: Type.Optional(
-      Type.String({ format: 'origin', description: 'the origin that callers use: "https://shop.example"' }),
+      Type.String({ format: 'origin', description: 'the public origin: "https://shop.example"' }),
     ),
     database: Type.String({
       minLength: 1,
       default: 'data/app.db',
       format: 'database',
       description:
-        'the SQLite file, relative to the application folder; or postgres://user:password@host/database, then better in APP_DATABASE',
+        'the SQLite file, relative to the application folder; or postgres://user:password@host/database, preferably in APP_DATABASE',
     }),
     envFile: Type.Optional(
       Type.String({
@@ -87,7 +90,7 @@ export const configSchema = Type.Object(
           Type.Integer({
             minimum: 0,
             description:
-              'writes are refused while the disk of the SQLite file has less room; without: 64 MiB, or 5 % of a smaller volume; 0: until it is full',
+              'writes are refused while the disk of the SQLite file has less free space; default: 64 MiB, or 5 % of a smaller volume; 0: until the disk is full',
           }),
         ),
       },
@@ -102,25 +105,25 @@ export const configSchema = Type.Object(
           minimum: 0,
           default: 200,
           description:
-            'how many of them one address (IPv6: /64) has; of one behind a proxy in trustProxy, how many requests at once; 0: any number',
+            'connections of one address (IPv6: /64) at most; concurrent requests if the address is behind a proxy in trustProxy; 0: no limit',
         }),
         maxRequests: Type.Integer({
           minimum: 1,
           default: 1000,
-          description: 'how many requests a process works on at once; others wait, for a second at most',
+          description: 'concurrent requests of a process; others wait for at most a second',
         }),
         drainSeconds: Type.Optional(
           Type.Integer({
             minimum: 0,
             maximum: 3600,
             description:
-              'how long a host that stops still takes requests, while /health/ready answers 503; 5 by default, 0 on a terminal',
+              'how long a stopping host still accepts requests, while /health/ready answers 503; default: 5, on a terminal 0',
           }),
         ),
         trustProxy: Type.Array(Type.String({ format: 'cidr' }), {
           default: [],
           examples: [['10.0.0.0/8']],
-          description: 'proxies whose X-Forwarded-For is believed: addresses or CIDR ranges',
+          description: 'proxies whose X-Forwarded-For is trusted: addresses or CIDR ranges',
         }),
       },
       settings,
@@ -144,7 +147,7 @@ export const configSchema = Type.Object(
               },
             ],
           ],
-          description: 'others whose JWTs are accepted',
+          description: 'other issuers whose JWTs are accepted',
         }),
       },
       settings,
@@ -165,7 +168,7 @@ export const configSchema = Type.Object(
           default: ['127.0.0.0/8', '::1'],
           examples: [['10.0.0.0/8']],
           description:
-            'who may read /metrics without a token: addresses or CIDR ranges of connections, not of X-Forwarded-For',
+            'addresses or CIDR ranges that may read /metrics without a token: of connections, not of X-Forwarded-For',
         }),
       },
       settings,
@@ -175,27 +178,27 @@ export const configSchema = Type.Object(
         max: Type.Integer({
           minimum: 0,
           default: 1200,
-          description: 'requests that one caller may send in a minute; 0: there are no limits at all',
+          description: 'requests per minute of one caller; 0: no rate limits at all',
         }),
         maxPerAddress: Type.Integer({
           minimum: 1,
           default: 3000,
-          description: 'requests that may come from one address (IPv6: /64) in a minute, whoever calls',
+          description: 'requests per minute of one address (IPv6: /64), with all its callers',
         }),
         maxNewGuests: Type.Integer({
           minimum: 1,
           default: 60,
-          description: 'new guests that may come from one address in a minute',
+          description: 'new guests per minute of one address',
         }),
         maxBytes: Type.Integer({
           minimum: 1,
           default: 4 * 1024 * 1024,
-          description: 'bytes of bodies that one caller may send in a minute',
+          description: 'body bytes per minute of one caller',
         }),
         maxBytesPerAddress: Type.Integer({
           minimum: 1,
           default: 10 * 1024 * 1024,
-          description: 'bytes of bodies that may come from one address in a minute, whoever calls',
+          description: 'body bytes per minute of one address, with all its callers',
         }),
       },
       settings,
@@ -205,9 +208,13 @@ export const configSchema = Type.Object(
         level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
         requests: Type.Boolean({
           default: false,
-          description: 'log every request, not only failed and slow ones',
+          description: 'log all requests, not only failed and slow ones',
         }),
-        slowMs: Type.Integer({ minimum: 1, default: 1000, description: 'a request is slow from here on' }),
+        slowMs: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description: 'the duration from which a request is slow',
+        }),
       },
       settings,
     ),
@@ -216,7 +223,7 @@ export const configSchema = Type.Object(
         endpoint: Type.Optional(
           Type.String({
             format: 'collector',
-            description: 'the OTLP/HTTP collector that is sent traces, such as http://127.0.0.1:4318',
+            description: 'the OTLP/HTTP collector for traces, such as http://127.0.0.1:4318',
           }),
         ),
       },
@@ -228,14 +235,14 @@ export const configSchema = Type.Object(
           minimum: 1,
           maximum: 3650,
           default: 30,
-          description: 'for how long events are kept, for whoever reads or reacts to them later',
+          description: 'how long events are kept for readers and event handlers',
         }),
       },
       settings,
     ),
     aliases: Type.Record(Type.String(), Type.String(), {
       default: {},
-      description: 'bare names for module-install: { "api-review": "@acme/api-review@^2" }',
+      description: 'short names for module-install: { "api-review": "@acme/api-review@^2" }',
     }),
     modules: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
       default: {},

@@ -19,10 +19,7 @@ import { assertIssuers, type OwnIssuer, type TokenIssuer } from './token-issuer.
 
 // The only reader of app.config.json and of the environment.
 
-/**
- * app.config.json with its defaults, the overrides of the environment, and values derived from
- * both.
- */
+/** app.config.json with its defaults, the overrides of the environment, and derived values. */
 export interface Config extends Static<typeof configSchema> {
   /** The application folder, absolute. */
   readonly directory: string
@@ -83,14 +80,11 @@ export function nameOfDatabaseSetting(database: string): string {
   try {
     return parsePostgresUrl(database).name
   } catch {
-    return 'a PostgreSQL URL that is wrong'
+    return 'an invalid PostgreSQL URL'
   }
 }
 
-/**
- * The setting `envFile`, which is read before everything else; undefined if it is not set or the
- * configuration is broken.
- */
+/** Read before everything else; undefined if it is not set or the configuration is broken. */
 export async function readEnvFileSetting(
   directory: string,
   { APP_ENV_FILE }: Environment = process.env,
@@ -109,11 +103,7 @@ export async function readEnvFileSetting(
 export const nameOfSecret = ({ directory, environment }: Pick<Config, 'directory' | 'environment'>) =>
   environment.APP_SECRET === undefined ? secretFile(directory) : 'APP_SECRET'
 
-/**
- * The settings of one module: `modules.<id>` of the config with overrides from APP_MODULES_<ID>_…,
- * checked against the module's own schema.
- * @throws {ConfigError} that names the wrong key
- */
+/** With overrides from APP_MODULES_<ID>_…. @throws {ConfigError} that names the wrong key */
 export function moduleSettings(
   config: Pick<Config, 'modules' | 'environment'>,
   id: string,
@@ -122,7 +112,7 @@ export function moduleSettings(
   const settings = structuredClone((Object.hasOwn(config.modules, id) && config.modules[id]) || {})
   if (schema === undefined) {
     if (Object.keys(settings).length === 0) return settings
-    throw new ConfigError(`"modules.${id}" has settings, but ${id} takes none: remove them`)
+    throw new ConfigError(`"modules.${id}" has settings, but ${id} has no settings: remove them`)
   }
   const path = ['modules', id]
   const variables = overrideFromEnvironment(settings, schema, config.environment, path)
@@ -141,10 +131,7 @@ export function tokenIssuers(config: Pick<Config, 'auth' | 'secret'>): TokenIssu
   return own ? [own, ...config.auth.issuers] : config.auth.issuers
 }
 
-/**
- * Checks rules for host settings beyond the schema.
- * @throws {ConfigError} without the URL of the database, which may contain a password
- */
+/** @throws {ConfigError} without the URL of the database, which may contain a password */
 export function assertHostSettings(
   { database, auth }: Pick<Static<typeof configSchema>, 'database' | 'auth'>,
   nameOf = (path: readonly string[]) => `"${path.join('.')}"`,
@@ -168,10 +155,7 @@ function assertSetting(name: string, check: () => void): void {
   }
 }
 
-/**
- * The text of APP_SECRET or `.app/secret`: at least 32 bytes, used as they are.
- * @returns undefined without either
- */
+/** At least 32 bytes, used as they are; undefined without APP_SECRET or `.app/secret`. */
 async function readSecret(directory: string, environment: Environment): Promise<Uint8Array | undefined> {
   const text = environment.APP_SECRET ?? (await readOptionalText(secretFile(directory)))?.trim()
   if (text === undefined) return undefined
@@ -181,9 +165,7 @@ async function readSecret(directory: string, environment: Environment): Promise<
   if (secret.length === 0) {
     throw new ConfigError(`the secret in ${where} is empty: restore it, or remove ${where}`)
   }
-  throw new ConfigError(
-    `the secret in ${where} has ${secret.length} bytes, and 32 are needed: make it longer`,
-  )
+  throw new ConfigError(`the secret in ${where} has ${secret.length} bytes, and needs 32: make it longer`)
 }
 
 function parseObject(text: string, file: string): Record<string, unknown> {

@@ -28,9 +28,8 @@ export const readFileId = (file: string): DatabaseId =>
   existsSync(file) ? readDatabaseFile(file, findDatabaseId) : undefined
 
 /**
- * Removes the id from a database file, unless it is `own`: data from elsewhere form a database of
- * their own.
- * @returns whether it is `own`
+ * Data from elsewhere form a database of their own.
+ * @returns whether the id is `own`, and stays
  */
 export function removeIdentity(file: string, own: string | undefined): boolean {
   return changeDatabaseFile(file, function* () {

@@ -30,7 +30,7 @@ export function describeSchema(schema: Described): string {
     case 'null':
       return 'null'
     default:
-      return 'of the form that the documentation shows'
+      return 'as in the documentation'
   }
 }
 

@@ -7,8 +7,8 @@ import { type SchemaError, schemaErrors } from './schema-errors.ts'
 const validators = new WeakMap<object, ValidateFunction>()
 let ajv: Ajv | undefined
 
-/** The first place of `value` that violates `schema`, a JSON Schema; undefined if valid. */
-export function firstError(schema: object, value: unknown): SchemaError | undefined {
+/** Compiles a JSON Schema to a function that tells whether a value is valid. */
+export function compileSchema(schema: object): ValidateFunction {
   let validate = validators.get(schema)
   if (validate === undefined) {
     const options = { ...checkedSchemas, strict: false, verbose: true, addUsedSchema: false }
@@ -18,5 +18,11 @@ export function firstError(schema: object, value: unknown): SchemaError | undefi
     ajv.removeSchema(schema)
     validators.set(schema, validate)
   }
+  return validate
+}
+
+/** The first place of `value` that violates `schema`, a JSON Schema; undefined if valid. */
+export function firstError(schema: object, value: unknown): SchemaError | undefined {
+  const validate = compileSchema(schema)
   return validate(value) ? undefined : schemaErrors(validate.errors)[0]
 }

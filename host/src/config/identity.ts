@@ -25,7 +25,6 @@ export type Identity = Static<typeof Identity>
 
 export const newIdentity: Identity = { database: null, secret: null }
 
-/** The possible problems with database and secret. */
 export const identityProblems = ['database-lost', 'other-database', 'secret-lost', 'other-secret'] as const
 
 /** The database or the secret does not belong to the application; the message names both. */
@@ -43,10 +42,7 @@ export class IdentityError extends ConfigError {
 
 export const identityFile = (directory: string) => join(directory, '.app', 'identity.json')
 
-/**
- * @returns undefined without a stored identity
- * @throws {ConfigError} if the file is broken
- */
+/** @throws {ConfigError} if the file is broken */
 export async function readIdentity(directory: string): Promise<Identity | undefined> {
   const file = identityFile(directory)
   let value: unknown
@@ -58,7 +54,7 @@ export async function readIdentity(directory: string): Promise<Identity | undefi
   }
   if (Value.Check(Identity, value)) return value
   throw new ConfigError(
-    `${file} is broken: restore it, or remove it, and the next start takes the database that it finds`,
+    `${file} is broken: restore it, or remove it to let the next start adopt the present database`,
   )
 }
 
@@ -68,19 +64,13 @@ export async function writeIdentity(directory: string, identity: Identity): Prom
   await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
 }
 
-/**
- * Lets the next start adopt the database that it finds.
- * @param isEmpty no application is in it yet: then it may also be made
- */
+/** `isEmpty`: no application is in it yet, so the next start may also make one. */
 export async function removeDatabaseIdentity(directory: string, isEmpty = false): Promise<void> {
   const { secret = null } = (await readIdentity(directory)) ?? {}
   await writeIdentity(directory, { ...(isEmpty && { database: null }), secret })
 }
 
-/**
- * @param found the id of the configured database
- * @throws {IdentityError}
- */
+/** @throws {IdentityError} unless `found` is the id of the application's own database */
 export function assertOwnDatabase(config: Config, identity: Identity | undefined, found: DatabaseId): void {
   const { directory } = config
   const name = nameOfDatabase(config)
@@ -91,10 +81,10 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
       throw new IdentityError(
         'other-database',
         directory,
-        `There is no database in ${name}, and this application has its data in ${own.name} (.app/identity.json)`,
+        `There is no database in ${name}. The data of this application are in ${own.name} (.app/identity.json)`,
       )
     }
-    const whose = own ? 'It had the data of this application' : 'This folder never had one'
+    const whose = own ? 'It held the data of this application' : 'This folder never had a database'
     throw new IdentityError(
       'database-lost',
       directory,
@@ -109,7 +99,7 @@ export function assertOwnDatabase(config: Config, identity: Identity | undefined
   throw new IdentityError(
     'other-database',
     directory,
-    `${name} is not the database of this application: ${was}. It has ${found === null ? 'no id' : `the id ${found}`}, expected is ${own.id}`,
+    `${name} is not the database of this application: ${was}. It has ${found === null ? 'no id' : `the id ${found}`}, expected: ${own.id}`,
   )
 }
 
@@ -129,16 +119,16 @@ export function assertOwnSecret(config: Config, identity: Identity | undefined):
   throw new IdentityError(
     'other-secret',
     directory,
-    `The secret in ${name} is not the one of the last start, which came from ${own.name}. Tokens signed with one are refused with the other`,
+    `The secret in ${name} differs from the secret of the last start, which came from ${own.name}. The host refuses tokens that were signed with the other secret`,
   )
 }
 
 /** Gives the database an id if it has none, and stores it together with the secret. */
 export async function remember(config: Config, storage: Storage): Promise<void> {
-  const claim = () => storage.transaction(() => claimId(randomUUID()))
+  const adopt = () => storage.transaction(() => adoptId(randomUUID()))
   // Repeated if the outcome of the first commit is unknown: both leave the same id.
-  const { id } = await claim().catch((error) => {
-    if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return claim()
+  const { id } = await adopt().catch((error) => {
+    if (error instanceof DatabaseError && error.kind === 'unknown-outcome') return adopt()
     throw error
   })
   const fingerprint = fingerprintOf(config)
@@ -155,7 +145,7 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
 }
 
 /** Another host may do the same at this moment. */
-function* claimId(id: string): Transaction<{ id: string }> {
+function* adoptId(id: string): Transaction<{ id: string }> {
   yield* run(sql`INSERT INTO mortise_identity (id) VALUES (${id}) ON CONFLICT DO NOTHING`)
   return yield* one<{ id: string }>(recordedId)
 }

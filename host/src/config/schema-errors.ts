@@ -1,7 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import { describeSchema } from './describe-schema.ts'
 
-/** A place of a value that violates its schema. */
 export interface SchemaError {
   /** The names and positions that lead to it. */
   readonly path: readonly string[]
@@ -52,14 +51,14 @@ function reasonOf(
     case 'required':
       return { reason: 'is required' }
     case 'additionalProperties':
-      return { reason: `is no known ${noun}`, known: Object.keys(parentSchema.properties ?? {}) }
+      return { reason: `is not a known ${noun}`, known: Object.keys(parentSchema.properties ?? {}) }
     case 'const':
       return { reason: `must be ${describeSchema(parentSchema)}${meaning ? `: ${meaning}` : ''}` }
     case 'pattern':
       if (hidesPatterns && meaning) return { reason: `must be ${meaning}` }
       return { reason: `must match the pattern ${params.pattern}${meaning ? ` (${meaning})` : ''}` }
     case 'uniqueItems':
-      return { reason: 'must not hold the same item twice' }
+      return { reason: 'must not contain the same item twice' }
     case 'format':
     case 'type':
       return { reason: formats[parentSchema.format]?.reason ?? `must be ${describeSchema(parentSchema)}` }

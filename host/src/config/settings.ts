@@ -64,10 +64,7 @@ export interface SettingsOrigin {
   readonly file?: string
 }
 
-/**
- * Checks settings against their JSON Schema and fills in its defaults, in place.
- * @throws {ConfigError} that names every wrong key and its variable or file
- */
+/** @throws {ConfigError} that names every wrong key and its variable or file */
 export function checkSettings(
   target: Record<string, unknown>,
   schema: TSchema,

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { acquireFileLock } from '@mortise/storage'
 
-/**
- * The prefix of such a folder in an application's `.app`. If nobody holds its `lock`, a killed
- * process has left it.
- */
+/** If nobody holds the `lock` of such a folder, a killed process has left it. */
 export const temporaryPrefix = '.temporary-'
 
 /**
@@ -38,18 +35,26 @@ async function inOwnFolder<Result>(
   application: string,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = join(
-    await realpath(application),
-    '.app',
-    `${temporaryPrefix}${randomBytes(8).toString('hex')}`,
-  )
-  const inside = join(folder, 'empty')
-  // With its lock at once: a folder without one counts as left over.
-  mkdirSync(inside, { recursive: true, mode: 0o700 })
+  return await inLockedFolder(join(await realpath(application), '.app'), temporaryPrefix, async (folder) => {
+    const inside = join(folder, 'empty')
+    await mkdir(inside, { mode: 0o700 })
+    return await work(inside)
+  })
+}
+
+/** Runs `work` in a new folder with a `lock`, for this user alone, and removes it afterwards. */
+export async function inLockedFolder<Result>(
+  parent: string,
+  prefix: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = join(parent, `${prefix}${randomBytes(8).toString('hex')}`)
+  // Both calls are synchronous, because a folder without the lock counts as left over.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   let lock: ReturnType<typeof acquireFileLock>
   try {
     lock = acquireFileLock(join(folder, 'lock'))
-    return await work(inside)
+    return await work(folder)
   } finally {
     lock?.release()
     await rm(folder, { recursive: true, force: true })

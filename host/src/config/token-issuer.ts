@@ -16,10 +16,7 @@ export interface RemoteIssuer {
   readonly algorithms: readonly SigningAlgorithm[]
   /** The required `typ` of its tokens. */
   readonly typ?: string
-  /**
-   * The place of subject and scope in its tokens: the name of a claim, or a JSON Pointer (RFC 6901)
-   * into the claims.
-   */
+  /** Subject and scope: the name of a claim, or a JSON Pointer (RFC 6901) into the claims. */
   readonly claims?: { readonly subject?: string; readonly scope?: string }
   /** The scopes for each value of the issuer; other values stand for none. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>
@@ -27,10 +24,7 @@ export interface RemoteIssuer {
 
 export type TokenIssuer = OwnIssuer | RemoteIssuer
 
-/**
- * The algorithms of remote issuers: asymmetric only, since otherwise the published key would be the
- * secret.
- */
+/** Asymmetric only: the published key would otherwise be the secret. */
 export const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
@@ -39,20 +33,14 @@ const ISSUER_LENGTH = 500
 
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/**
- * Whether keys may be read from this URL: without https (http on loopback) they could be forged on
- * the way.
- */
+/** Without https (http on loopback) the keys could be forged on the way. */
 export function isKeyUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || (protocol === 'http:' && loopback.has(hostname))
 }
 
-/**
- * @throws {TypeError} for an unsafe combination of issuers; its message may follow the name of a
- * setting
- */
+/** @throws {TypeError} with a message that may follow the name of a setting */
 export function assertIssuers(issuers: readonly (TokenIssuer | Pick<OwnIssuer, 'issuer'>)[]): void {
   const names = new Set<string>()
   for (const config of issuers) {

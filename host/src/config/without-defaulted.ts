@@ -1,9 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 
-/**
- * The schema for an author of the object, who may omit properties with a default; code that reads
- * it always finds them.
- */
+/** The schema for an author of the object, who may omit properties with a default. */
 export function withoutDefaulted(schema: TSchema): TSchema {
   const { required, properties } = schema
   if (!Array.isArray(required)) return schema

@@ -2,11 +2,7 @@ import type { Storage } from '@mortise/storage'
 import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/metric-family.ts'
 import type { ApplicationState } from './application-state.ts'
 
-/**
- * Metrics of the running application.
- * @param inFlight requests in progress
- * @param shed requests refused because there were too many
- */
+/** @param shed requests refused because there were too many */
 export function applicationMetrics(
   { host, generation, switches, loadedPackages, modules }: ApplicationState,
   inFlight: number,
@@ -21,14 +17,14 @@ export function applicationMetrics(
       value: state === 'active' ? 1 : 0,
     }))
   return [
-    gauge('mortise_build_info', 'The versions of host and Node', 'max', [
+    gauge('mortise_build_info', 'Host and Node versions', 'max', [
       { labels: { version: host, node: process.versions.node }, value: 1 },
     ]),
-    gauge('mortise_requests_in_flight', 'Requests that are being answered', 'sum', inFlight),
-    counter('mortise_shed_requests_total', 'Requests that were refused, since there were too many', shed),
-    gauge('mortise_generation', 'The generation of modules.lock.json that serves', 'min', generation),
-    counter('mortise_generation_switches_total', 'How often another generation has taken over', switches),
-    gauge('mortise_module_up', 'Whether an installed module serves (1) or has failed (0)', 'min', up),
+    gauge('mortise_requests_in_flight', 'Requests in progress', 'sum', inFlight),
+    counter('mortise_shed_requests_total', 'Requests refused because of overload', shed),
+    gauge('mortise_generation', 'Serving generation of modules.lock.json', 'min', generation),
+    counter('mortise_generation_switches_total', 'Switches to another generation', switches),
+    gauge('mortise_module_up', '1 if the installed module serves, 0 if it has failed', 'min', up),
     gauge(
       'mortise_retained_packages',
       'Replaced packages whose code stays in memory until a restart',
@@ -37,24 +33,24 @@ export function applicationMetrics(
     ),
     gauge(
       'mortise_writes_refused',
-      'Whether writes are refused (1): no room, or the data move',
+      '1 while writes are refused: disk full, or data move',
       'max',
       refusal === undefined ? 0 : 1,
     ),
-    counter('mortise_refused_writes_total', 'How many writes were refused so', refused),
+    counter('mortise_refused_writes_total', 'Writes refused for these reasons', refused),
     ...(wal === undefined
       ? []
-      : [gauge('mortise_wal_bytes', 'The size of the write-ahead log of SQLite', 'max', wal.bytes)]),
+      : [gauge('mortise_wal_bytes', 'Size of the write-ahead log of SQLite', 'max', wal.bytes)]),
     ...(pool === undefined
       ? []
       : [
-          gauge('mortise_database_connections', 'Connections for transactions to PostgreSQL', 'sum', [
+          gauge('mortise_database_connections', 'PostgreSQL connections for transactions', 'sum', [
             { labels: { state: 'busy' }, value: pool.open - pool.idle },
             { labels: { state: 'idle' }, value: pool.idle },
           ]),
           gauge(
             'mortise_database_waiting',
-            'Transactions that wait for a connection to PostgreSQL',
+            'Transactions that wait for a PostgreSQL connection',
             'sum',
             pool.waiting,
           ),

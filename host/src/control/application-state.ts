@@ -4,7 +4,6 @@ import type { RegisteredModule } from '../modules/host-module.ts'
 /** The state of a running application, for the `app` command. */
 export interface ApplicationState {
   readonly pid: number
-  /** The version of the host. */
   readonly host: string
   readonly url: string
   /** Of the database at its start. */
@@ -26,12 +25,7 @@ export interface ApplicationState {
   readonly silentWorkers?: readonly number[]
 }
 
-/**
- * The state of an application with several processes: the worst state of each module, the oldest
- * generation.
- * @param states at least one
- * @param silent the processes without a state, since they do not respond
- */
+/** The worst state of each module, the oldest generation. `silent` processes have no state. */
 export function mergeStates(
   states: readonly ApplicationState[],
   silent: readonly number[] = [],

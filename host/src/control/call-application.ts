@@ -1,13 +1,9 @@
 import { StorageBusyError } from '@mortise/storage'
 import { callRunningHost } from './call-running-host.ts'
 import type { DatabaseOperationName, InputArgument, OutputOf } from './operations.ts'
-import { runAlone } from './run-alone.ts'
+import { runWithoutHost } from './run-without-host.ts'
 
-/**
- * Runs an operation on the application's database: in the running host, or without one in this
- * process.
- * @throws as `callRunningHost` or `runAlone`
- */
+/** In the running host, or without one in this process. @throws as these do */
 export async function callApplication<Name extends DatabaseOperationName>(
   directory: string,
   name: Name,
@@ -16,7 +12,7 @@ export async function callApplication<Name extends DatabaseOperationName>(
   const output = await callRunningHost(directory, name, ...input)
   if (output !== undefined) return output
   try {
-    return await runAlone(directory, name, ...input)
+    return await runWithoutHost(directory, name, ...input)
   } catch (error) {
     if (!(error instanceof StorageBusyError)) throw error
     // A host has started in the meantime.

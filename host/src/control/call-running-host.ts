@@ -28,10 +28,7 @@ export async function callRunningHost<Name extends OperationName>(
   return (await ask(directory, name, input)) as OutputOf<Name> | undefined
 }
 
-/**
- * The state of the running host, see `callRunningHost`.
- * @param firstSign time limit for the first sign of life, in milliseconds
- */
+/** @param firstSign time limit for the first sign of life, in milliseconds */
 export async function stateWithin(
   directory: string,
   firstSign: number,
@@ -78,10 +75,7 @@ interface Refusal {
   readonly pid?: number
 }
 
-/**
- * Sends the body only after the host has read the head (`100 Continue`), and listens for its signs
- * of life (`102 Processing`).
- */
+/** Sends the body after the host has read the head (`100 Continue`); hears its signs of life. */
 function begin(
   socketPath: string,
   name: OperationName,
@@ -155,4 +149,4 @@ function notReached(error: NodeJS.ErrnoException, socketPath: string): Error {
 }
 
 const gone = (error: Error) =>
-  new HostEndedError(`the running host ended before it had answered (${error.message})`, { cause: error })
+  new HostEndedError(`the running host ended before it answered (${error.message})`, { cause: error })

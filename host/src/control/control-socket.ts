@@ -24,10 +24,7 @@ export function controlSocket(directory: string): string {
   return join(tmpdir(), `mortise-${process.getuid?.() ?? 'user'}`, `${shortHash(directory, 16)}.sock`)
 }
 
-/**
- * The possible sockets of a host, likeliest first: a machine's name changes, and an older host
- * named it differently.
- */
+/** Likeliest first: a machine's name changes, and an older host named the socket differently. */
 export async function controlSockets(directory: string): Promise<string[]> {
   const own = controlSocket(directory)
   const names = await readdir(join(directory, '.app')).catch(() => [])
@@ -35,10 +32,7 @@ export async function controlSockets(directory: string): Promise<string[]> {
   return [...new Set([own, ...others.map((name) => join(directory, '.app', name))])]
 }
 
-/**
- * @throws {StorageBusyError} if a host already serves the application in this folder on this
- * machine
- */
+/** @throws {StorageBusyError} if a host serves this folder on this machine */
 export async function assertNoHost(directory: string): Promise<void> {
   const socket = connect(controlSocket(directory))
   try {

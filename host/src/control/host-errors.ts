@@ -28,7 +28,7 @@ export class HostRefusedError extends Error {
   readonly reason: string
 
   constructor(status: number, reason: string) {
-    super(`the running host did not do it: ${reason}`)
+    super(`the running host refused: ${reason}`)
     this.status = status
     this.reason = reason
   }
@@ -36,6 +36,6 @@ export class HostRefusedError extends Error {
 
 const whyOf = {
   stopped: 'it is stopped (SIGSTOP, or a debugger)',
-  'on disk': 'it waits for a disk, or the machine swaps',
-  unknown: 'it hangs, as with code of a module that never returns, or the machine swaps',
+  'on disk': 'it waits for the disk, or the machine swaps',
+  unknown: 'its event loop is blocked, for example by a module, or the machine swaps',
 } as const

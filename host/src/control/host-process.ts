@@ -6,10 +6,7 @@ export interface HostProcess {
   readonly state: 'stopped' | 'on disk' | 'unknown'
 }
 
-/**
- * The file with the process id of the host that listens on `socket`, because a host that hangs
- * cannot respond.
- */
+/** A host that hangs cannot tell its process id. */
 export const pidFile = (socket: string) => socket.replace(/\.sock$/, '.pid')
 
 /** The process that listens on a control socket, as the operating system sees it. */

@@ -3,7 +3,7 @@ import { NoDatabaseError, type OpenOptions, type Storage } from '@mortise/storag
 import { type Config, databaseAddress } from '../config/config.ts'
 import { readDatabaseId } from '../config/database-id.ts'
 import { assertOwnDatabase, readIdentity } from '../config/identity.ts'
-import { openStorage } from '../events/open-storage.ts'
+import { openStorage } from '../events/event-log.ts'
 
 /**
  * Opens the application's own database, or a new one if `app init` or an explicit command allows
@@ -14,7 +14,7 @@ import { openStorage } from '../events/open-storage.ts'
  */
 export async function openApplicationStorage(
   config: Config,
-  options: Omit<OpenOptions, 'create'>,
+  options: Omit<OpenOptions, 'create'> = {},
 ): Promise<Storage> {
   const identity = await readIdentity(config.directory)
   const create = identity?.database === null
@@ -32,7 +32,7 @@ export async function openApplicationStorage(
 }
 
 /** Whether an application has no database yet and may make one. SQLite only. */
-export async function isDatabaseStillToCome(config: Config): Promise<boolean> {
+export async function isDatabaseMissing(config: Config): Promise<boolean> {
   if (config.databaseFile === undefined || existsSync(config.databaseFile)) return false
   return (await readIdentity(config.directory))?.database === null
 }

@@ -49,7 +49,7 @@ export async function whileOpen<Result>(
   work: (application: OpenApplication) => Promise<Result>,
   { takesRecords = true } = {},
 ): Promise<Result> {
-  const storage = await openApplicationStorage(config, { onFatal: rethrow })
+  const storage = await openApplicationStorage(config)
   try {
     // If that fails, they wait for the next command.
     if (takesRecords) await importPendingRecords(config.directory, storage).catch(() => {})
@@ -59,17 +59,11 @@ export async function whileOpen<Result>(
   }
 }
 
-/**
- * @throws {StillNeededError} if another host of the database serves these modules in another form
- */
+/** @throws {StillNeededError} if another host serves these modules in another form */
 export async function assertMigrationsUnused(
   { config, hosts }: OpenApplication,
   modules: readonly string[],
 ): Promise<void> {
   const here = hosts.self?.modules ?? (await readLockFile(config.directory)).modules
   await assertUnusedByHosts(modules, here, () => hosts.others())
-}
-
-function rethrow(error: Error): never {
-  throw error
 }

@@ -8,21 +8,12 @@ const nothing = Type.Object({})
 
 /** An operation that a command runs on an application. Input and output are JSON. */
 export interface Operation<Input extends TSchema = TSchema> {
-  /**
-   * Only reads and takes no input: `GET` on the control socket, repeated on another process after a
-   * failure.
-   */
+  /** `GET` on the control socket, without input; repeated on another process after a failure. */
   readonly reads?: true
-  /**
-   * Changes nothing, so a command without a host leaves pending audit records alone. Implied by
-   * `reads`.
-   */
+  /** A command without a host then leaves pending audit records alone. Implied by `reads`. */
   readonly changesNothing?: true
   readonly input?: Input
-  /**
-   * How long code of a module may block the event loop meanwhile, in milliseconds: until then
-   * nobody gives the host up. A stopped process blocks nothing.
-   */
+  /** How long a module may block the event loop before the host is given up, in milliseconds. */
   readonly holdsLoop?: number
   /** Takes as long as the caller wants, so no progress is reported. */
   readonly isAwaited?: true

@@ -1,16 +1,12 @@
 import * as operations from './operations/index.ts'
 
-/**
- * The operations of an application, by name. The control socket, its workers and commands without a
- * host all derive from this list.
- */
+/** The control socket, its workers and commands without a host derive from this list. */
 export { operations }
 
 type Operations = typeof operations
 export type OperationName = keyof Operations
 export type InputOf<Name extends OperationName> = Parameters<Operations[Name]['run']>[1]
 export type OutputOf<Name extends OperationName> = Awaited<ReturnType<Operations[Name]['run']>>
-/** The names of operations that a command can run without a host. */
 export type DatabaseOperationName = {
   [Name in OperationName]: Operations[Name] extends { readonly needs: 'host' } ? never : Name
 }[OperationName]

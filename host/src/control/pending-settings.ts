@@ -16,10 +16,7 @@ export interface PendingSetting {
 // Modules handle their own settings, and only the command reads aliases.
 const { $schema: _, modules: __, aliases: ___, ...properties } = configSchema.properties
 
-/**
- * The changed settings that the next start would use, in the host's environment.
- * @throws {ConfigError} if app.config.json is invalid
- */
+/** In the host's environment. @throws {ConfigError} if app.config.json is invalid */
 export async function pendingSettings(config: Config): Promise<PendingSetting[]> {
   return differing(properties, config, await readConfig(config.directory, config.environment), [])
 }

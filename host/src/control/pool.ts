@@ -25,7 +25,7 @@ export interface Pool {
 
 const nobody: ControlResponse = {
   status: 503,
-  body: { reason: 'all processes have just ended, and are about to be replaced' },
+  body: { reason: 'all processes have ended; new ones start' },
 }
 
 export const byOne = async (pool: Pool, request: ControlRequest): Promise<ControlResponse> =>
@@ -41,13 +41,15 @@ export async function byAll(pool: Pool, request: ControlRequest): Promise<Contro
  * Runs a request on all but silent processes: these, or their successors, read the lock when they
  * continue.
  */
-export async function byAllAwake(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
+export async function byAllResponsive(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
   const all = await pool.askAll(request)
   const heard = all.filter(({ status }) => status !== 504)
   return heard.find(({ status }) => status !== 200) ?? heard[0] ?? all[0] ?? nobody
 }
 
 /** The response of a pool without any response. */
-export function unheard({ silent: [pid] }: Pool): ControlResponse {
-  return pid === undefined ? nobody : { status: 504, body: { reason: `process ${pid} is silent`, pid } }
+export function noResponse({ silent: [pid] }: Pool): ControlResponse {
+  return pid === undefined
+    ? nobody
+    : { status: 504, body: { reason: `process ${pid} does not respond`, pid } }
 }

@@ -5,10 +5,7 @@ import type { Operation } from './operation.ts'
 
 /** Time limit for the first sign of life after a request, in milliseconds. */
 const FIRST_SIGN = 5_000
-/**
- * Time limit between two signs of life, in milliseconds. The host sends one per second, unless its
- * event loop is blocked.
- */
+/** Between two signs of life, in milliseconds. Only a blocked event loop sends none. */
 const SILENCE = 10_000
 /** Time limit for a host that was silent before, in milliseconds. */
 const ONCE_MORE = 500

@@ -42,16 +42,16 @@ export class WritePause {
     const { databaseFile, environment } = this.#config
     if (environment.APP_DATABASE !== undefined) {
       throw new ConfigError(
-        'the running host has its database from APP_DATABASE, which wins over app.config.json: write it into the file, unset the variable, and restart the host',
+        'the running host has its database from APP_DATABASE, which overrides app.config.json: write the database into app.config.json, unset the variable, and restart the host',
       )
     }
     if (databaseFile === undefined || (await realpath(databaseFile)) !== (await realpath(file))) {
       throw new ConfigError(
-        `the running host has another database than ${file}, which app.config.json names by now: restart it first`,
+        `the running host does not use ${file}, the database in app.config.json: restart it first`,
       )
     }
-    if (this.#moved) throw new ConfigError('the data have moved already: restart the host')
-    if (this.#holder !== undefined) throw new ConfigError('another command is moving the data')
+    if (this.#moved) throw new ConfigError('the data have already moved: restart the host')
+    if (this.#holder !== undefined) throw new ConfigError('another command moves the data')
     if (isGone) return
     this.#holder = holder
     await this.#storage.hold()
@@ -70,12 +70,12 @@ export class WritePause {
   }
 
   /** @throws {ConfigError} if writes are not paused, or the configuration has changed meanwhile */
-  async moveTo(former: string, next: string): Promise<void> {
+  async moveTo(previous: string, next: string): Promise<void> {
     const file = await realpath(configFile(this.#config.directory))
-    if (this.#holder === undefined) throw new ConfigError('writes are not held any more')
+    if (this.#holder === undefined) throw new ConfigError('the write pause has ended')
     this.#moved = true
     try {
-      if (!(await replaceFile(file, former, next)))
+      if (!(await replaceFile(file, previous, next)))
         throw new ConfigError('app.config.json has changed meanwhile')
     } catch (error) {
       // Even if the write failed, the file's content decides, as it does for the next start.

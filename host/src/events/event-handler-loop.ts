@@ -10,31 +10,24 @@ import {
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
 import { type DueEvent, FailedEvents } from './failed-events.ts'
+import { type CursorState, Subscription } from './handler-cursor.ts'
 import { type HandlerTimes, handlerTimes } from './handler-times.ts'
 import { withTrace } from './map-emissions.ts'
 import { Loop, type Rest } from './polling-loop.ts'
-import { type CursorState, Subscription } from './subscription.ts'
 
 /** Events read at a time. */
 const BATCH = 100
 /** After this many busy errors in a row for one event, the module has failed. */
 const BUSY_LIMIT = 5
-/**
- * Random share by which a pause varies, so that events that failed together are not retried
- * together.
- */
+/** Random share of a pause, so that events that failed together are not retried together. */
 const SPREAD = 0.1
 /** Longest stored error text, in characters. */
 const MAX_ERROR = 1_000
 
-/**
- * All generations of a process share one holder, so the next one need not wait for the previous
- * one.
- */
+/** Shared by all generations of a process, so the next one need not wait for the previous. */
 const thisProcess = newId('process')
 
 export interface EventHandlerLoopOptions {
-  /** The id of the module. */
   readonly module: string
   /** By type, or `*`. */
   readonly handlers: ReadonlyMap<string, React>
@@ -66,7 +59,7 @@ export class EventHandlerLoop {
   readonly #subscription: Subscription
   readonly #waiting: FailedEvents
   #clock = new ClockWatch()
-  readonly #loop = new Loop(() => this.#step().catch((error) => this.#stumble(error)))
+  readonly #loop = new Loop(() => this.#step().catch((error) => this.#backOff(error)))
   /** Events read in advance, without those that have no handler. */
   #ahead: Event[] = []
   /** The last position read. */
@@ -121,7 +114,7 @@ export class EventHandlerLoop {
   async #begin(): Promise<void> {
     await this.#storage
       .transaction(() => this.#subscription.begin())
-      .catch((error) => void this.#stumble(error))
+      .catch((error) => void this.#backOff(error))
     if (this.#loop.isStopped) return
     this.#ignore = this.#events.onMore(() => this.#loop.wake())
     this.#loop.begin()
@@ -193,9 +186,7 @@ export class EventHandlerLoop {
     }
   }
 
-  /**
-   * Stops if another host has handled the event, or an earlier event of its subject is unfinished.
-   */
+  /** Stops if another host has handled the event, or an earlier one of its subject waits. */
   *#take(turn: Turn): Transaction<void> {
     const { event, attempts } = turn
     if (!(yield* this.#pass(turn))) return
@@ -239,17 +230,17 @@ export class EventHandlerLoop {
     const { id, type, subject } = turn.event
     const next =
       delay === undefined
-        ? 'it is left to the operator: app events'
-        : `it is tried again in ${Math.ceil(delay / 1000)} s`
-    this.#log.error({ err: error, event: id, type, subject }, `the reaction to an event failed; ${next}`)
+        ? 'it is now a dead letter: see app events'
+        : `retry in ${Math.ceil(delay / 1000)} s`
+    this.#log.error({ err: error, event: id, type, subject }, `an event handler failed; ${next}`)
   }
 
   /** Logs a problem once. */
-  #stumble(error: unknown): Rest {
+  #backOff(error: unknown): Rest {
     const level = this.#isInTrouble ? 'debug' : 'warn'
     this.#isInTrouble = true
     this.#clock = new ClockWatch()
-    this.#log[level](error, 'events cannot be reacted to just now; it is tried again')
+    this.#log[level](error, 'event handlers cannot run; the host tries again')
     return { ms: this.#times.pause, deaf: true }
   }
 }

@@ -2,10 +2,7 @@ import type { Storage } from '@mortise/storage'
 import { gauge, type MetricFamily } from '../telemetry/metric-family.ts'
 import { readSubscriptions } from './failed-event-queries.ts'
 
-/**
- * The modules' progress with events; empty if the database is unavailable.
- * @param modules those that serve
- */
+/** Empty if the database is unavailable. */
 export async function eventHandlerMetrics(
   storage: Storage,
   modules: ReadonlySet<string>,
@@ -15,13 +12,13 @@ export async function eventHandlerMetrics(
   return [
     gauge(
       'mortise_events_behind',
-      'Events that are newer than those that a module has done',
+      'Events that the handlers of a module have not reached',
       'max',
       serving.map(({ module, behind }) => ({ labels: { module }, value: behind })),
     ),
     gauge(
       'mortise_failed_reactions',
-      'Events on which a module has failed, or that wait for such a one',
+      'Events whose handler failed, and later events that wait for them',
       'max',
       serving.flatMap(({ module, waiting, dead }) => [
         { labels: { module, state: 'waiting' }, value: waiting },

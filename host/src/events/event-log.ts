@@ -1,17 +1,37 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  byEngine,
+  type Emission,
   type Event,
   type EventQuery,
   type EventLog as EventReader,
   join,
+  run,
   type Sql,
+  type Step,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
-import type { Storage } from '@mortise/storage'
+import {
+  type Engine,
+  type Outbox,
+  openStorage as open,
+  type Storage,
+  type StorageOptions,
+} from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { deleteOldest } from './event-tables.ts'
+import { checkSchema } from '../config/check-schema.ts'
+import { compileSchema, firstError } from '../config/first-error.ts'
+import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
 
+/** The size limit for the data of an event, in bytes of JSON. */
+export const MAX_DATA = 256 * 1024
+/**
+ * The channel on which hosts on PostgreSQL announce new positions, with the name of their schema.
+ */
+const CHANNEL = 'mortise_event'
+/** Events that get their positions at a time. */
+const BATCH = 1_000
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, because these have no index. */
@@ -19,9 +39,90 @@ const LOOKED_THROUGH_AT_ONCE = 5_000
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
 const FORGOTTEN_AT_ONCE = 1_000
 
+const columns = sql`id, type, source, subject, owner, at, data, traceparent`
+
+export const isEmission = (step: Step): step is Emission => (step as Partial<Emission>)?.event !== undefined
+
+/**
+ * SQLite serializes write transactions, so an event gets its position at once: one more than the
+ * last row.
+ * @throws {TypeError} if the data do not match the module's declaration
+ */
+function insertion(event: Emission['event']): Sql {
+  const { id, type, source, subject, owner, traceparent = null } = event
+  const data = toJson(event)
+  const now = Date.now()
+  return byEngine({
+    sqlite: sql`
+      INSERT INTO mortise_event (id, type, source, subject, owner, at, data, traceparent)
+      VALUES (${id}, ${type}, ${source}, ${subject}, ${owner}, ${now}, ${data}, ${traceparent})`,
+    postgres: sql`
+      INSERT INTO mortise_event_new (id, type, source, subject, owner, at, data, traceparent)
+      VALUES (${id}, ${type}, ${source}, ${subject}, ${owner}, ${now}, ${data}, ${traceparent})`,
+  })
+}
+
+/** The compiled schemas of emitted events. */
+const compiled = new WeakMap<object, ReturnType<typeof compileSchema>>()
+
+function toJson({ type, data, schema }: Emission['event']): string {
+  let isValid = compiled.get(schema)
+  if (isValid === undefined) {
+    checkSchema(schema)
+    isValid = compileSchema(schema)
+    compiled.set(schema, isValid)
+  }
+  if (!isValid(data)) {
+    const wrong = clauseOf(firstError(schema, data) as SchemaError)
+    throw new TypeError(`the data of the event ${type} do not match its schema: ${wrong}`)
+  }
+  const json = JSON.stringify(data)
+  if (Buffer.byteLength(json) <= MAX_DATA) return json
+  throw new TypeError(
+    `the data of the event ${type} exceed ${MAX_DATA} bytes of JSON: emit an id for lookup instead`,
+  )
+}
+
+/**
+ * Locks the assignment of positions. Advisory locks share one number space per database; `hashtext`
+ * separates schemas.
+ */
+const LOCK = sql`SELECT pg_advisory_xact_lock(hashtext('mortise event'), hashtext(current_schema()))`
+
+/** Finds one committed event without a position, if any. */
+const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
+
+/**
+ * Gives committed events without a position the next ones, at most a batch. Must not run in a
+ * serializable transaction, which would conflict with every emitting one.
+ * @returns their number
+ */
+function* assignPositions(engine: Engine): Transaction<number> {
+  if (engine === 'postgres') yield* run(LOCK)
+  const moved = yield* run(sql`
+    INSERT INTO mortise_event (position, ${columns})
+    SELECT (SELECT coalesce(max(position), 0) FROM mortise_event) + row_number() OVER (ORDER BY seq), ${columns}
+    FROM mortise_event_new WHERE true ORDER BY seq LIMIT ${BATCH}`)
+  if (moved === 0) return 0
+  yield* run(sql`
+    DELETE FROM mortise_event_new WHERE EXISTS (
+      SELECT 1 FROM mortise_event WHERE mortise_event.id = mortise_event_new.id)`)
+  if (engine === 'postgres') yield* run(sql`SELECT pg_notify(${CHANNEL}, current_schema())`)
+  return moved
+}
+
+export const outbox: Outbox = {
+  insertion: (step) => (isEmission(step) ? insertion(step.event) : undefined),
+  unplaced,
+  place: assignPositions,
+  channel: CHANNEL,
+}
+
+/** See `openStorage` of `@mortise/storage`; this one accepts events. */
+export const openStorage = (options: StorageOptions): Promise<Storage> => open({ outbox, ...options })
+
 type Row = Omit<Event, 'data'> & { data: string }
 
-const columns = sql`position, id, type, source, subject, owner, at, data, traceparent`
 const toEvent = (row: Row): Event => ({ ...row, data: JSON.parse(row.data) })
 
 /**
@@ -75,7 +176,7 @@ export class EventLog implements EventReader {
 
   async #select(conditions: readonly Sql[], limit: number): Promise<Event[]> {
     const rows = await this.#storage.many<Row>(sql`
-      SELECT ${columns} FROM mortise_event
+      SELECT position, ${columns} FROM mortise_event
       WHERE ${join(conditions, ' AND ')} ORDER BY position LIMIT ${limit}`)
     return rows.map(toEvent)
   }
@@ -90,7 +191,7 @@ export class EventLog implements EventReader {
   async newest(owner?: string): Promise<Event | undefined> {
     const among = owner === undefined ? sql`` : sql`WHERE owner = ${owner}`
     const row = await this.#storage.maybeOne<Row>(sql`
-      SELECT ${columns} FROM mortise_event ${among} ORDER BY position DESC LIMIT 1`)
+      SELECT position, ${columns} FROM mortise_event ${among} ORDER BY position DESC LIMIT 1`)
     return row && toEvent(row)
   }
 
@@ -146,11 +247,29 @@ export class EventLog implements EventReader {
       }
     } catch (error) {
       // The next look comes within a second, or with the next event.
-      this.#log.debug(error, 'new events could not be looked for')
+      this.#log.debug(error, 'cannot look for new events')
     } finally {
       // Runs in the same turn as the last look at `#lookAgain`; otherwise a `wake` in between would
       // be lost.
       this.#looking = undefined
     }
   }
+}
+
+/**
+ * Deletes the oldest events from before a time, at most `limit`. Keeps the newest one, and those
+ * that hold the body of a response for an Idempotency-Key.
+ * @returns whether there may be more
+ */
+export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
+  // Skips old events that must stay, so that they do not block others.
+  const deleted = yield* run(sql`
+    DELETE FROM mortise_event WHERE at < ${before}
+      AND position IN (
+        SELECT position FROM mortise_event AS candidate
+        WHERE at >= ${before}
+          OR NOT EXISTS (SELECT 1 FROM mortise_idempotency AS kept WHERE kept.event = candidate.id)
+        ORDER BY position LIMIT ${limit})
+      AND position < (SELECT max(position) FROM mortise_event)`)
+  return deleted === limit
 }

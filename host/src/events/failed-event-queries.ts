@@ -1,8 +1,6 @@
 import { type Event, join, many, run, type Sql, sql, type Transaction, timestamp } from '@mortise/module-sdk'
 import { MOST_ROWS, now } from '@mortise/storage'
 
-// An operator's view of event handlers and their failed events.
-
 export interface SubscriptionState {
   readonly module: string
   /** Events after the cursor, of all types. */
@@ -23,10 +21,7 @@ export interface FailedEvent {
   readonly attempts: number
   /** The error of the last attempt. */
   readonly error: string
-  /**
-   * RFC 3339, UTC; null for a dead letter, and for an event that waits for an earlier one of its
-   * subject.
-   */
+  /** RFC 3339; null for a dead letter, and behind an earlier event of its subject. */
   readonly nextAttemptAt: string | null
 }
 
@@ -38,7 +33,6 @@ export interface EventHandlerState {
 
 /** Selects failed events: all, those of one event, or those of one module. */
 export interface FailedChoice {
-  /** The id of the event. */
   readonly event?: string
   readonly module?: string
 }
@@ -72,10 +66,7 @@ export function* readFailedEvents(limit: number): Transaction<EventHandlerState>
   return { subscriptions, failed }
 }
 
-/**
- * Makes failed events due again with all their attempts: the earliest of each subject first, the
- * others after it.
- */
+/** With all their attempts: the earliest of each subject first, the others after it. */
 export function* replay(choice: FailedChoice): Transaction<ChosenEvent[]> {
   const rows = yield* many<Row>(sql`
     UPDATE mortise_reaction SET state = 'waiting', attempts = 0, next_at = NULL

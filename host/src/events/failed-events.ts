@@ -9,10 +9,7 @@ export interface DueEvent {
   readonly attempts: number
 }
 
-/**
- * The failed events of one module. It retries the earliest of each subject; the others queue behind
- * it.
- */
+/** Retries the earliest failed event of each subject; the others queue behind it. */
 export class FailedEvents {
   readonly #subscription: string
 
@@ -56,10 +53,7 @@ export class FailedEvents {
       WHERE subscription = ${this.#subscription} AND next_at > ${now} + ${TOLERANCE} + ${pause} ELSE 0 END`)
   }
 
-  /**
-   * Removes an event to handle now and makes the next one of its subject due. False if another host
-   * has done that.
-   */
+  /** Ends an event, and makes the next of its subject due. False if another host has done that. */
   *settle({ position, subject }: Event): Transaction<boolean> {
     const taken = yield* run(sql`
       DELETE FROM mortise_reaction

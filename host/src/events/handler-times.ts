@@ -6,10 +6,7 @@ const HOUR = 60 * MINUTE
 export interface HandlerTimes {
   /** How long a lease lasts without a sign of life from its host; PostgreSQL only. */
   readonly term: number
-  /**
-   * How often to poll for what an operator or another host has left. The cursor moves at least as
-   * often.
-   */
+  /** How often to poll for what another host has left. The cursor moves at least as often. */
   readonly look: number
   /** Pause before the next attempt while the database is unavailable. */
   readonly pause: number

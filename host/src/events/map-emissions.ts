@@ -1,5 +1,5 @@
 import type { Emission, Transaction } from '@mortise/module-sdk'
-import { isEmission } from './emission.ts'
+import { isEmission } from './event-log.ts'
 
 /** Runs the same steps, with `write` in place of each emission. */
 export function* mapEmissions<Result>(

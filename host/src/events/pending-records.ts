@@ -21,10 +21,7 @@ export async function writePendingRecord(directory: string, record: OperatorReco
   })
 }
 
-/**
- * The records that are not in the database yet, oldest first, without unreadable files.
- * @param unreadable called for each unreadable file
- */
+/** Oldest first. Calls `unreadable` for each unreadable file, and leaves it out. */
 export async function readPendingRecords(
   directory: string,
   unreadable: (error: Error) => void = () => {},

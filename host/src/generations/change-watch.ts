@@ -5,11 +5,11 @@ import { type LiveChange, Settling, type SettlingOptions, type Verdict } from '.
  * How long a failing module may continue to serve while its change waits for the revert, in
  * milliseconds.
  */
-const TAKE_BACK_TIMEOUT = 1_000
+const REVERT_TIMEOUT = 1_000
 
 export interface ChangeWatchOptions extends SettlingOptions {
   /** Takes the failing modules out of service. */
-  readonly expel: () => Promise<void>
+  readonly removeFailing: () => Promise<void>
 }
 
 /** Watches the newest change of an application, one at a time. */
@@ -37,20 +37,17 @@ export class ChangeWatch {
    * only removes the module from service.
    * @param folder the module's folder in the store
    */
-  async leaveTrouble(folder: string, reason: string): Promise<void> {
+  async handleFailure(folder: string, reason: string): Promise<void> {
     const settling = this.#settling
     const module = settling?.freshIn(folder)
     if (settling !== undefined && module !== undefined) {
-      const takenBack = settling.takeBack(`${module}: ${reason}`)
-      if ((await settlesWithin(TAKE_BACK_TIMEOUT, takenBack)) && (await takenBack)) return
+      const reverted = settling.revert(`${module}: ${reason}`)
+      if ((await settlesWithin(REVERT_TIMEOUT, reverted)) && (await reverted)) return
     }
-    await this.#options.expel()
+    await this.#options.removeFailing()
   }
 
-  /**
-   * Watches the change of a generation for at least this many milliseconds, and waits as long.
-   * @returns `watched` if the watch continues
-   */
+  /** Resolves after the watch, or these milliseconds: then with `watched`. */
   async settle(generation: number, milliseconds: number, served: number): Promise<Verdict | 'watched'> {
     const settling = this.#settling
     if (settling?.generation !== generation) return served === generation ? 'settled' : 'superseded'

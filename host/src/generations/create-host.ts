@@ -1,24 +1,23 @@
-import { type Access, DAY } from '@mortise/module-sdk'
+import { type Access, DAY, deleteExpired } from '@mortise/module-sdk'
 import type { Storage } from '@mortise/storage'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { accessRules } from '../callers/access.ts'
 import { callers } from '../callers/callers.ts'
 import { GuestCookie } from '../callers/guest-cookie.ts'
 import { Guests } from '../callers/guests.ts'
-import type { TokenVerifier } from '../callers/tokens.ts'
+import type { TokenVerifier } from '../callers/token-verifier.ts'
 import type { Config } from '../config/config.ts'
 import { EventLog } from '../events/event-log.ts'
 import { requestAudit } from '../events/request-audit.ts'
 import { conditionalRequests } from '../http/conditional-requests.ts'
 import { cors } from '../http/cors.ts'
 import { fastifyOptions } from '../http/fastify-options.ts'
+import { securityHeaders, unknownRoutes } from '../http/head.ts'
 import type { ConcurrencyLimit } from '../http/limits/concurrency-limit.ts'
-import type { RateLimits } from '../http/limits/rate-limits.ts'
+import type { RateLimits } from '../http/limits/window-counter.ts'
 import { paging } from '../http/paging.ts'
 import { problemDetails } from '../http/problem-details.ts'
 import { requestBodies } from '../http/request-body.ts'
-import { securityHeaders } from '../http/security-headers.ts'
-import { unknownRoutes } from '../http/unknown-routes.ts'
 import { validation } from '../http/validation.ts'
 import { ContractBoard } from '../modules/contract-registry.ts'
 import { EventHandlers } from '../modules/event-handlers.ts'
@@ -28,11 +27,10 @@ import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
-import { Claims } from '../requests/claims.ts'
+import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
+import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
 import { idempotencyRoutes } from '../requests/idempotency-routes.ts'
-import { requestLog, tracing } from '../requests/observe-requests.ts'
-import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/rate-limit.ts'
 import { transaction } from '../requests/transaction.ts'
 import { claimRoute } from '../routes/claim-route.ts'
 import { docsPage } from '../routes/docs-page.ts'
@@ -41,15 +39,13 @@ import { health } from '../routes/health.ts'
 import { type MetricsOptions, metrics } from '../routes/metrics.ts'
 import { openapi } from '../routes/openapi.ts'
 import { overview } from '../routes/overview.ts'
-import { RequestDurations } from '../telemetry/metrics.ts'
+import { RequestDurations, requestLog, tracing } from '../telemetry/observe-requests.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 import { type ModuleWatch, type ResponseCountingOptions, responseCounting } from './generation-switch.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /**
-     * Tells the modules that another instance has taken over, or that the host is about to stop.
-     */
+    /** Tells the modules that another instance takes over, or the host stops. */
     retire?(): void
     /** Starts the event handlers, until `retire`. Resolves when no later event can be missed. */
     react?(): Promise<void>
@@ -106,9 +102,9 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const cookie = new GuestCookie({ publicUrl, origins: config.cors.origins })
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
-  const reactions = new EventHandlers({ storage, events, log: logger })
+  const handlers = new EventHandlers({ storage, events, log: logger })
   const retirement = new AbortController()
-  const claims = new Claims(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
+  const claims = new ClaimHandlers(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
   const app = fastify({
     ...fastifyOptions({ logger, trustProxy: config.server.trustProxy }),
@@ -134,16 +130,16 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    app.decorate('react', () => reactions.begin())
-    app.decorate('reacted', () => reactions.idle())
+    app.decorate('react', () => handlers.begin())
+    app.decorate('reacted', () => handlers.idle())
     app.decorate('retire', () => retirement.abort())
-    retirement.signal.addEventListener('abort', () => void reactions.stop())
-    app.addHook('onClose', () => reactions.stop())
+    retirement.signal.addEventListener('abort', () => void handlers.stop())
+    app.addHook('onClose', () => handlers.stop())
     app.addHook('preClose', async () => {
       retirement.abort()
       if (parts.events === undefined) await events.close()
     })
-    everyMinute(app, database, 'host/guests', () => guests.forgetExpired())
+    everyMinute(app, database, 'host/guests', () => deleteExpired('mortise_guest'))
     everyMinute(app, database, 'host/idempotency', () => forgetExpired())
     everyMinute(app, database, 'host/events', () =>
       events.forgetOld(Date.now() - config.events.retentionDays * DAY),
@@ -167,7 +163,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           claims,
           events,
           eventTypes,
-          reactions,
+          handlers,
           retiring: retirement.signal,
         })
       },
@@ -194,13 +190,13 @@ export const withUnknownRoutes = (modules: readonly RegisteredModule[]): string[
 async function registerModules(
   api: FastifyInstance,
   { modules, onRegister, onRegistered }: HostOptions,
-  lent: Omit<ModuleEnvironment, 'contracts'>,
+  environment: Omit<ModuleEnvironment, 'contracts'>,
 ): Promise<void> {
   const contracts = new ContractBoard()
   for (const module of modules) {
     if (module.state !== 'active') continue
     onRegister?.(module.id)
-    const access = await registerModule(api, module, { ...lent, contracts })
+    const access = await registerModule(api, module, { ...environment, contracts })
     onRegistered?.(module.id, access)
   }
   for (const module of modules) if (module.state === 'failed') registerFailedModule(api, module)

@@ -3,12 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readJsonFile, syncPath, writeDurably } from '@mortise/storage'
 import { isLockFile } from '../modules/is-lock-file.ts'
-import type { Lock } from '../modules/lock-file.ts'
+import type { LockFile } from '../modules/lock-file.ts'
 
-/**
- * A set of modules that was in force, and the command that made it:
- * `.app/generations/<generation>.json`.
- */
+/** A set of modules that was in force: `.app/generations/<generation>.json`. */
 export interface Generation {
   /**
    * Counts up in this application. Equals the generation of its lock, unless that lock came from
@@ -19,7 +16,7 @@ export interface Generation {
   /** RFC 3339, UTC. */
   readonly at: string
   readonly command: string
-  readonly lock: Lock
+  readonly lock: LockFile
   /** The previous generation, which the running host could not adopt, or reverted. */
   readonly takesBack?: number
   /** The reason for the revert. */
@@ -37,7 +34,7 @@ const fileOf = (directory: string, generation: number) => join(folderOf(director
 export async function recordGeneration(
   directory: string,
   command: string,
-  lock: Lock,
+  lock: LockFile,
   more: Partial<Pick<Generation, 'generation' | 'takesBack' | 'reason'>> = {},
 ): Promise<void> {
   const { generation = lock.generation, ...takingBack } = more

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { isStream } from '../requests/observe-requests.ts'
-import type { RequestDurations } from '../telemetry/metrics.ts'
+import { isStream, type RequestDurations } from '../telemetry/observe-requests.ts'
 
 /** One Fastify instance and its requests in progress. */
 class Generation {
@@ -29,12 +28,10 @@ class Generation {
     return this.#inFlight.size
   }
 
-  /** Requests finished by this instance. */
   get finished(): number {
     return this.#finished
   }
 
-  /** Starts the event handlers of the modules. */
   async react(): Promise<void> {
     await this.app.react?.()
   }
@@ -115,13 +112,13 @@ export class Generations {
     const change = this.#changes.then(async () => {
       const next = await build()
       if (next === undefined) return
-      const former = this.#current
+      const previous = this.#current
       this.#current = new Generation(next)
-      const retired = this.#retire(former)
-      this.#retiring.set(former, retired)
+      const retired = this.#retire(previous)
+      this.#retiring.set(previous, retired)
       retired.finally(() => {
-        this.#retiring.delete(former)
-        this.#finished += former.finished
+        this.#retiring.delete(previous)
+        this.#finished += previous.finished
       })
       await this.#current.react()
     })
@@ -145,10 +142,7 @@ export class Generations {
     this.#current.hangUp()
   }
 
-  /**
-   * Resolves when all requests have their responses and every instance is closed. Connections end
-   * after their next response; queued changes are still made.
-   */
+  /** Resolves when all responses are sent. Queued changes are still made. */
   async close(): Promise<void> {
     this.#closing = true
     this.dismiss()
@@ -162,7 +156,7 @@ export class Generations {
     try {
       await generation.app.close()
     } catch (error) {
-      generation.app.log.error(error, 'a module failed while it was being closed')
+      generation.app.log.error(error, 'a module failed to close')
     }
   }
 }
@@ -206,9 +200,9 @@ export const isModuleFailure = (status: number, problem: string | undefined): bo
  * Whether a module fails more than before: at least 5 responses, more than 5 % of all, and more
  * than twice the previous share.
  */
-export function failsMore(former: Answers, present: Answers): boolean {
+export function failsMore(previous: Answers, present: Answers): boolean {
   if (present.failed < FEWEST) return false
-  return shareOf(present) > Math.max(TOLERATED, 2 * shareOf(former))
+  return shareOf(present) > Math.max(TOLERATED, 2 * shareOf(previous))
 }
 
 const shareOf = ({ all, failed }: Answers) => (all === 0 ? 0 : failed / all)
@@ -225,10 +219,7 @@ export interface ModuleWatch {
   readonly onFailure: (module: string) => void
 }
 
-/**
- * Counts every response by its route, and for the watch of a module its responses other than 503.
- * Streams are not counted.
- */
+/** Counts every response by its route; for the watch of a module none with 503, no stream. */
 export const responseCounting = fp<ResponseCountingOptions>(
   async (app, { requests, watch }) => {
     app.addHook('onResponse', ({ routeOptions: { config }, method, problem }, reply, done) => {

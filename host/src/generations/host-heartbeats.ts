@@ -9,20 +9,14 @@ import { hostLabel, type ServingHost, servesSame } from './serving-host.ts'
 const INTERVAL = 10_000
 /** A host without a heartbeat for this long is gone, in milliseconds. */
 const SILENCE = 25_000
-/**
- * How long other hosts may take to follow a change, in milliseconds: those in the same folder poll
- * every 5 s, and a dead host is known after SILENCE.
- */
+/** In milliseconds: hosts in the same folder poll every 5 s; a dead one is known after SILENCE. */
 const FOLLOW_TIMEOUT = 30_000
 const FOLLOW_INTERVAL = 500
 
 /** A time in the future was written before that clock was set back. */
 const isThere = sql`seen_at BETWEEN ${now} - ${SILENCE} AND ${now} + ${SILENCE}`
 
-/**
- * Tells the other hosts of a PostgreSQL database what this one serves, and learns what they serve:
- * one row each in mortise_host, one write every 10 s and one at each change.
- */
+/** One row for each host in mortise_host: one write every 10 s, and one at each change. */
 export class HostHeartbeats {
   readonly #id = randomUUID()
   readonly #database: Database
@@ -30,7 +24,7 @@ export class HostHeartbeats {
   readonly #log: FastifyBaseLogger
   readonly #timer: NodeJS.Timeout
   #others: readonly ServingHost[] = []
-  #calling = Promise.resolve()
+  #beating = Promise.resolve()
   #stopped = false
 
   /** @param self what this host serves now */
@@ -38,7 +32,7 @@ export class HostHeartbeats {
     this.#database = database
     this.#self = self
     this.#log = log
-    this.#timer = setInterval(() => void this.call(), INTERVAL).unref()
+    this.#timer = setInterval(() => void this.beat(), INTERVAL).unref()
   }
 
   /** Whether another host served something else at the last check. */
@@ -48,13 +42,13 @@ export class HostHeartbeats {
   }
 
   /** Writes what this host serves; retries soon if the database is unavailable. */
-  call(): Promise<void> {
+  beat(): Promise<void> {
     if (this.#stopped) return Promise.resolve()
-    this.#calling = this.#calling.then(() => this.#call())
-    return this.#calling
+    this.#beating = this.#beating.then(() => this.#beat())
+    return this.#beating
   }
 
-  async #call(): Promise<void> {
+  async #beat(): Promise<void> {
     const { machine, pid, url, version, generation, modules } = this.#self()
     const [id, served] = [this.#id, JSON.stringify(modules)]
     try {
@@ -68,7 +62,7 @@ export class HostHeartbeats {
       })
       this.#others = await this.others()
     } catch (error) {
-      this.#log.debug(error, 'the other hosts could not be told what this one serves')
+      this.#log.debug(error, 'cannot tell the other hosts what this host serves')
     }
   }
 
@@ -81,12 +75,12 @@ export class HostHeartbeats {
     this.#stopped = true
     clearInterval(this.#timer)
     // A pending write would otherwise restore the row.
-    await this.#calling
+    await this.#beating
     const id = this.#id
     try {
       await this.#database.transaction(() => run(sql`DELETE FROM mortise_host WHERE id = ${id}`))
     } catch (error) {
-      this.#log.debug(error, 'the other hosts could not be told that this one stops')
+      this.#log.debug(error, 'cannot tell the other hosts that this host stops')
     }
   }
 }

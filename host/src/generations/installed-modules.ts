@@ -7,7 +7,7 @@ import { ConfigError } from '../config/settings.ts'
 import type { OutsideFailures } from '../modules/guard-process.ts'
 import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import { failModule, loadModules } from '../modules/load-modules.ts'
-import { type Lock, type LockedModule, readLockFile, storedModule } from '../modules/lock-file.ts'
+import { type LockedModule, type LockFile, readLockFile, storedModule } from '../modules/lock-file.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
 import { readPackage } from '../modules/read-package.ts'
@@ -21,17 +21,14 @@ import type { ServingHost } from './serving-host.ts'
 import type { LiveChange } from './settling.ts'
 
 type Parts = Omit<HostOptions, 'modules' | 'counting'> & {
-  /**
-   * Called before the first request after each switch to another lock; undefined if there is
-   * nothing to watch.
-   */
+  /** Called before the first request after a switch; undefined if nothing is to be watched. */
   readonly onSwitch?: (change: LiveChange | undefined) => void
   /** Called with the module of each failed response. */
   readonly onFailure?: (module: string) => void
 }
 
 interface Built {
-  readonly lock: Lock
+  readonly lock: LockFile
   readonly modules: readonly RegisteredModule[]
   readonly app: FastifyInstance
   /** The migrations applied for it. */
@@ -40,9 +37,8 @@ interface Built {
 }
 
 /** Serves the modules of modules.lock.json: the current generation and the switch to the next. */
-export class InstalledModules {
+export class InstalledModules extends Generations {
   readonly #parts: Parts
-  readonly #generations: Generations
   readonly #troubles: OutsideFailures
   /** Applied since the last switch. */
   readonly #applied: AppliedMigration[] = []
@@ -50,10 +46,10 @@ export class InstalledModules {
   #switches = 0
 
   private constructor(parts: Parts, troubles: OutsideFailures, first: Built) {
+    super(first.app)
     this.#parts = parts
     this.#troubles = troubles
     this.#serving = first
-    this.#generations = new Generations(first.app)
   }
 
   /**
@@ -69,15 +65,6 @@ export class InstalledModules {
       if (module.state === 'failed') parts.logger.error(`${module.id} does not serve: ${module.reason}`)
     }
     return new InstalledModules(parts, troubles, first)
-  }
-
-  /** Handles a request in the current generation. */
-  get listener(): Generations['listener'] {
-    return this.#generations.listener
-  }
-
-  get app(): FastifyInstance {
-    return this.#generations.app
   }
 
   get generation(): number {
@@ -103,21 +90,8 @@ export class InstalledModules {
     return this.#switches
   }
 
-  /** Requests in progress in all generations. */
-  get inFlight(): number {
-    return this.#generations.inFlight
-  }
-
-  /** Requests finished by all generations. */
-  get finished(): number {
-    return this.#generations.finished
-  }
-
-  /**
-   * Migrates the schema for stored modules.
-   * @throws {MigrationError}
-   */
-  async migrate(modules: Lock['modules']): Promise<AppliedMigration[]> {
+  /** @throws {MigrationError} */
+  async migrate(modules: LockFile['modules']): Promise<AppliedMigration[]> {
     const applied = await migrateStored(this.#parts.config, this.#parts.storage, modules)
     this.#applied.push(...applied)
     return applied
@@ -142,11 +116,11 @@ export class InstalledModules {
     readonly probed: boolean
     readonly again?: boolean | undefined
   } & Pick<Change, 'config'>): Promise<number> {
-    await this.#generations.replace(async () => {
-      const former = this.#serving
+    await this.replace(async () => {
+      const previous = this.#serving
       const lock = await readLockFile(this.#parts.config.directory)
-      const hasFailed = former.modules.some(({ state }) => state === 'failed')
-      if (isDeepStrictEqual(lock, former.lock) && !(again && hasFailed)) return undefined
+      const hasFailed = previous.modules.some(({ state }) => state === 'failed')
+      if (isDeepStrictEqual(lock, previous.lock) && !(again && hasFailed)) return undefined
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       if (!probed) {
         await this.#assertMigrated(lock)
@@ -154,10 +128,10 @@ export class InstalledModules {
       }
       const next = await build(parts, lock, this.#troubles)
       const isSame = ({ id }: RegisteredModule) =>
-        isDeepStrictEqual(lock.modules[id], former.lock.modules[id])
+        isDeepStrictEqual(lock.modules[id], previous.lock.modules[id])
       try {
         for (const module of next.modules) {
-          if (module.state === 'failed' && !hadFailed(module.id, former, lock)) {
+          if (module.state === 'failed' && !hadFailed(module.id, previous, lock)) {
             throw new ModuleError(module.id, module.reason)
           }
           if (module.state === 'active' && !isSame(module)) {
@@ -172,7 +146,7 @@ export class InstalledModules {
         throw error
       }
       const outside = again || !probed
-      const change = { ...changeTo(parts.config.directory, next, former, config), config, outside }
+      const change = { ...changeTo(parts.config.directory, next, previous, config), config, outside }
       const isWatched = Object.keys(change.fresh).length > 0 && !(await takesBack(parts.config, lock))
       const app = this.#serve(next)
       parts.onSwitch?.(isWatched ? change : undefined)
@@ -185,8 +159,8 @@ export class InstalledModules {
    * Serves what was installed before a change, whatever its state. The failures of the change are
    * forgotten.
    */
-  async serveFormer(lock: Lock, { fresh }: Change): Promise<void> {
-    await this.#generations.replace(async () => {
+  async servePrevious(lock: LockFile, { fresh }: Change): Promise<void> {
+    await this.replace(async () => {
       for (const folder of Object.values(fresh)) this.#troubles.delete(folder)
       const parts = { ...this.#parts, config: await withModuleSettings(this.#parts.config) }
       return this.#serve(await build(parts, lock, this.#troubles))
@@ -194,14 +168,14 @@ export class InstalledModules {
   }
 
   /** @throws {ModuleError} if `lock` brings migrations, or packages that the store does not have */
-  async #assertMigrated(lock: Lock): Promise<void> {
+  async #assertMigrated(lock: LockFile): Promise<void> {
     const { config, storage } = this.#parts
     for (const [id, locked] of Object.entries(lock.modules)) {
       if (!locked.enabled) continue
       const found = await readPackage(storedModule(config.directory, locked)).catch((error: Error) => {
         throw new ModuleError(
           id,
-          `the store does not have ${id} ${locked.version}: run "app module-install" (${error.message})`,
+          `${id} ${locked.version} is missing in the store: run "app module-install" (${error.message})`,
           { cause: error },
         )
       })
@@ -214,14 +188,9 @@ export class InstalledModules {
     }
   }
 
-  /** Resolves when only the current generation has requests and all previous ones are closed. */
-  retired(): Promise<void> {
-    return this.#generations.retired()
-  }
-
   /** Takes failing modules out of service; the others continue. */
-  async expel(): Promise<void> {
-    await this.#generations.replace(async () => {
+  async removeFailing(): Promise<void> {
+    await this.replace(async () => {
       const { lock, modules } = this.#serving
       const named = inTrouble(this.#parts.config, lock, modules, this.#troubles)
       if (named.length === 0) return undefined
@@ -236,47 +205,32 @@ export class InstalledModules {
     this.#serving = next
     return next.app
   }
-
-  /** Starts the event handlers; those of a later generation start once it serves. */
-  react(): Promise<void> {
-    return this.#generations.react()
-  }
-
-  /** From now on each connection ends after its next response. */
-  dismiss(): void {
-    this.#generations.dismiss()
-  }
-
-  /** Resolves when all requests have their responses and every instance is closed. */
-  close(): Promise<void> {
-    return this.#generations.close()
-  }
 }
 
 /** The changes of a switch: modules with another lock entry or other settings. */
 function changeTo(
   directory: string,
   next: Built,
-  former: Built,
+  previous: Built,
   config: Change['config'],
 ): Omit<LiveChange, 'config' | 'outside'> {
-  const before = new Map(former.modules.map((module) => [module.id, module]))
+  const before = new Map(previous.modules.map((module) => [module.id, module]))
   const isFresh = (module: RegisteredModule) => {
-    if (!isDeepStrictEqual(next.lock.modules[module.id], former.lock.modules[module.id])) return true
+    if (!isDeepStrictEqual(next.lock.modules[module.id], previous.lock.modules[module.id])) return true
     return config !== undefined && !isDeepStrictEqual(settingsOf(before.get(module.id)), settingsOf(module))
   }
   const fresh = next.modules
     .filter((module) => module.state === 'active' && isFresh(module))
     .map(({ id }) => [id, storedModule(directory, next.lock.modules[id] as LockedModule)] as const)
-  const answers = { former: former.answers, next: next.answers }
-  return { former: former.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
+  const answers = { previous: previous.answers, next: next.answers }
+  return { previous: previous.lock, next: next.lock, fresh: Object.fromEntries(fresh), answers }
 }
 
 const settingsOf = (module: RegisteredModule | undefined) =>
   module?.state === 'active' ? module.settings : undefined
 
 /** Whether a lock results from a revert: its modules have served before. */
-async function takesBack({ directory }: Config, lock: Lock): Promise<boolean> {
+async function takesBack({ directory }: Config, lock: LockFile): Promise<boolean> {
   const made = await newestGeneration(directory)
   return made?.takesBack !== undefined && isDeepStrictEqual(made.lock, lock)
 }
@@ -285,9 +239,9 @@ async function takesBack({ directory }: Config, lock: Lock): Promise<boolean> {
  * Settings can break a module as well as code, so a module that served before and has not changed
  * is no exception.
  */
-function hadFailed(id: string, former: Built, next: Lock): boolean {
-  const before = former.modules.find((module) => module.id === id)
-  return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], former.lock.modules[id])
+function hadFailed(id: string, previous: Built, next: LockFile): boolean {
+  const before = previous.modules.find((module) => module.id === id)
+  return before?.state === 'failed' && isDeepStrictEqual(next.modules[id], previous.lock.modules[id])
 }
 
 /** The only log line of a start or a switch. */
@@ -306,14 +260,11 @@ async function withModuleSettings(config: Config): Promise<Config> {
   return { ...config, modules }
 }
 
-/**
- * Migrates the schema for modules in the store.
- * @throws {MigrationError}
- */
+/** @throws {MigrationError} */
 export async function migrateStored(
   config: Config,
   storage: Storage,
-  modules: Lock['modules'],
+  modules: LockFile['modules'],
 ): Promise<AppliedMigration[]> {
   const packages = await Promise.all(
     Object.values(modules).map((locked) => readPackage(storedModule(config.directory, locked))),
@@ -321,12 +272,12 @@ export async function migrateStored(
   return storage.migrate(moduleMigrations(packages))
 }
 
-const enabledModules = ({ directory }: Config, { modules }: Lock) =>
+const enabledModules = ({ directory }: Config, { modules }: LockFile) =>
   Object.entries(modules)
     .filter(([, locked]) => locked.enabled)
     .map(([id, locked]) => ({ id, directory: storedModule(directory, locked) }))
 
-async function build(given: Parts, lock: Lock, troubles: OutsideFailures): Promise<Built> {
+async function build(given: Parts, lock: LockFile, troubles: OutsideFailures): Promise<Built> {
   const answers = new ResponseCounts()
   const parts = { ...given, counting: { answers, onFailure: given.onFailure ?? (() => {}) } }
   let modules = await loadModules(parts.config, lock)
@@ -355,7 +306,7 @@ async function build(given: Parts, lock: Lock, troubles: OutsideFailures): Promi
 /** The active modules with failures outside of requests. */
 function inTrouble(
   { directory }: Config,
-  lock: Lock,
+  lock: LockFile,
   modules: readonly RegisteredModule[],
   troubles: OutsideFailures,
 ): ModuleError[] {
@@ -401,7 +352,7 @@ async function blame(
       const app = await createHost({ ...parts, modules: modules.slice(0, index + 1) })
       await app.close()
     } catch {
-      return new ModuleError(id, `it fails once it is registered: ${error.message}`, { cause: error })
+      return new ModuleError(id, `it fails after registration: ${error.message}`, { cause: error })
     }
   }
   throw error

@@ -10,7 +10,6 @@ export interface Place {
   readonly at: string
 }
 
-/** Input of the thread. */
 export interface LoopWatchRequest {
   /** An Int32 that changes with each heartbeat. */
   readonly beats: SharedArrayBuffer

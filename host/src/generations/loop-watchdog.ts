@@ -16,10 +16,7 @@ const { beats, limits, directory, change } = workerData as LoopWatchRequest
 const INTERVAL = 100
 /** How long the main thread may take to pause, in milliseconds. */
 const LOOK_TIMEOUT = 2_000
-/**
- * How long to wait for a command that holds the lock, in milliseconds. If it waits for this
- * process, the end of the process frees it.
- */
+/** In milliseconds. A command that waits for this process is freed by its end. */
 const LOCK_TIMEOUT = 5_000
 
 const counter = new Int32Array(beats)
@@ -53,19 +50,17 @@ async function tell(): Promise<Place | undefined> {
   return place
 }
 
-/**
- * The main thread does not return: the next start of the process serves what was installed before.
- */
+/** The main thread does not return: the next start serves what was installed before. */
 async function end(): Promise<void> {
   const place = await looking
   if (place === undefined || ending || Atomics.load(counter, 0) !== last) return
   ending = true
-  const reason = `${place.module} has held the event loop for ${limits.hung / 1000} s, at ${place.at}`
-  say(`The host ends: ${reason}. Start it again: it serves what was installed before.`)
-  const { takeBack } = await import('./revert-change.ts')
+  const reason = `${place.module} has blocked the event loop for ${limits.hung / 1000} s, at ${place.at}`
+  say(`The host ends: ${reason}. Start it again: it serves the previous generation.`)
+  const { revertChange } = await import('./revert-change.ts')
   const signal = AbortSignal.timeout(LOCK_TIMEOUT)
-  await takeBack(directory, change, `${reason}; the host ended itself`, { signal }).catch((error: Error) =>
-    say(`The change could not be taken back: ${error.message}`),
+  await revertChange(directory, change, `${reason}; the host ended itself`, { signal }).catch(
+    (error: Error) => say(`The change cannot be reverted: ${error.message}`),
   )
   process.kill(process.pid, 'SIGKILL')
 }

@@ -6,9 +6,9 @@ import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { mintToken } from '../callers/mint-token.ts'
-import { createTokenVerifier } from '../callers/tokens.ts'
+import { createTokenVerifier } from '../callers/token-verifier.ts'
 import { moduleSettings } from '../config/config.ts'
-import { openStorage } from '../events/open-storage.ts'
+import { openStorage } from '../events/event-log.ts'
 import { inContractOrder } from '../modules/contract-registry.ts'
 import { locationOf } from '../modules/error-location.ts'
 import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
@@ -158,7 +158,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
 async function describe(app: FastifyInstance, basePath: string): Promise<ProbeReport['document']> {
   const answer = await app.inject(`${basePath}/openapi.json`)
   if (answer.statusCode === 200) return answer.json()
-  throw new Error(`with it the OpenAPI document cannot be made (${answer.statusCode})`)
+  throw new Error(`it breaks the OpenAPI document (${answer.statusCode})`)
 }
 
 /** The location in the module, rather than the one at which the host noticed. */

@@ -10,16 +10,14 @@ const { parent, scratch }: { readonly parent: number; readonly scratch: string }
 
 const mebibyte = 1024 * 1024
 
-/**
- * Limits of the process. The heap has a limit of its own; buffers and threads have only this one.
- */
+/** The heap has a limit of its own; buffers and threads have only this one. */
 const most = { memory: 1024 * mebibyte, disk: 256 * mebibyte, files: 10_000 }
 
 /** How often to check, in milliseconds: even at gigabytes a second little is used in between. */
 const interval = 50
 
 setInterval(() => {
-  const reason = process.ppid === parent ? excess() : 'nobody waits for it any more'
+  const reason = process.ppid === parent ? excess() : 'the process that started the probe has ended'
   if (reason === undefined) return
   writeSync(2, `\nLimitError: ${reason}\n`)
   process.kill(process.pid, 'SIGKILL')
@@ -27,11 +25,11 @@ setInterval(() => {
 
 function excess(): string | undefined {
   if (process.memoryUsage.rss() > most.memory) {
-    return `it takes more than ${most.memory / mebibyte} MiB of memory while it loads`
+    return `it uses more than ${most.memory / mebibyte} MiB of memory while it loads`
   }
   const { files, bytes } = scratchSize()
   if (bytes > most.disk) return `it writes more than ${most.disk / mebibyte} MiB to the disk while it loads`
-  if (files > most.files) return `it makes more than ${most.files} files while it loads`
+  if (files > most.files) return `it creates more than ${most.files} files while it loads`
   return undefined
 }
 

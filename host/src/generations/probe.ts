@@ -35,9 +35,7 @@ export interface ProbeReport {
   readonly access: Readonly<Record<string, Readonly<Record<string, Access>>>>
 }
 
-/**
- * Input of the child process: all modules of the next generation, since they must work together.
- */
+/** All modules of the next generation: they must work together. */
 export interface ProbeRequest extends Required<Pick<ProbeOptions, 'ask' | 'upgrades'>> {
   readonly config: Config
   readonly modules: readonly ProbedModule[]
@@ -72,10 +70,7 @@ export interface ProbeFailure {
 /** Time limit for loading and registering all modules, in milliseconds. */
 const PROBE_TIMEOUT = 20_000
 
-/**
- * No child processes, writes only to the scratch folder: Node denies everything that is not allowed
- * here.
- */
+/** No child processes, writes only to the scratch folder: Node denies everything else. */
 const limits = [
   '--max-old-space-size=512',
   '--no-warnings',
@@ -121,11 +116,7 @@ export async function probe(
   })
 }
 
-/**
- * Runs `observeModule` in a child process, with the limits of a probe.
- *
- * @throws {ModuleError} if the module throws, hangs, ends the process, or is no module
- */
+/** @throws {ModuleError} if the module throws, hangs, ends the process, or is no module */
 export async function observe(
   module: ProbedModule,
   requires: readonly string[] = [],
@@ -218,7 +209,7 @@ function denialIn(report: string | undefined, directory: string | undefined): st
   const [, permission = '', resource = ''] =
     /'ERR_ACCESS_DENIED',\s+permission: '(\w+)',\s+resource: '(.*)'/.exec(report ?? '') ?? []
   const denied = { ChildProcess: 'starts a process', FileSystemWrite: `writes to ${resource}` }[permission]
-  return denied && `it ${denied} while it loads, and a module may not${placeIn(directory, report)}`
+  return denied && `it ${denied} while it loads, which a module may not do${placeIn(directory, report)}`
 }
 
 function placeIn(directory: string | undefined, report: string | undefined): string {

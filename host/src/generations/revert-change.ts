@@ -17,13 +17,13 @@ import { configFile } from '../config/config.ts'
 import type { OperatorRecord } from '../events/audit-trail.ts'
 import { writePendingRecord } from '../events/pending-records.ts'
 import { isLockFile } from '../modules/is-lock-file.ts'
-import { type Lock, readLockFile, writeLockFile } from '../modules/lock-file.ts'
+import { type LockFile, readLockFile, writeLockFile } from '../modules/lock-file.ts'
 import { readGenerations, recordGeneration } from './generation-records.ts'
 
 /** The changes of a switch. It can be sent to a thread. */
 export interface Change {
-  readonly former: Lock
-  readonly next: Lock
+  readonly previous: LockFile
+  readonly next: LockFile
   /** The text of app.config.json before and after, for a change of settings. */
   readonly config?: { readonly former: string; readonly next: string } | undefined
   /** The lock came from outside, for example by `git pull`: then the file is left as it is. */
@@ -50,18 +50,21 @@ const TRY_EVERY = 100
  * @param signal ends the wait
  * @returns undefined if there is a newer change meanwhile
  */
-export async function takeBack(
+export async function revertChange(
   directory: string,
   change: Change,
   reason: string,
-  { signal, serve }: { readonly signal?: AbortSignal; readonly serve?: (lock: Lock) => Promise<void> } = {},
-): Promise<Lock | undefined> {
-  const { former, next, config, outside } = change
+  {
+    signal,
+    serve,
+  }: { readonly signal?: AbortSignal; readonly serve?: (lock: LockFile) => Promise<void> } = {},
+): Promise<LockFile | undefined> {
+  const { previous, next, config, outside } = change
   const lock = await lockOf(directory, next, signal)
   if (lock === undefined) return undefined
   const owner = `${commandLockFile(directory)}.owner`
   try {
-    await writeFile(owner, `the host takes back generation ${next.generation} (process ${process.pid})`)
+    await writeFile(owner, `the host reverts generation ${next.generation} (process ${process.pid})`)
     if (!(await isPresent(directory, next))) return undefined
     const file = await realpath(configFile(directory))
     if (config && (await readText(file)) !== config.next) return undefined
@@ -69,7 +72,7 @@ export async function takeBack(
     const made = known.findLast((past) => isDeepStrictEqual(past.lock, next))
     const { command = 'unrecorded', generation: takesBack = next.generation } = made ?? {}
     const generation = Math.max(next.generation, known.at(-1)?.generation ?? 0) + 1
-    const back = { ...former, generation }
+    const back = { ...previous, generation }
     const record = recordOf(command, change, { generation, takesBack, reason })
     const isRecorded = made !== undefined || !outside
     const decided = { next, back, config, outside, isRecorded, command, takesBack, reason, record }
@@ -85,7 +88,7 @@ export async function takeBack(
 
 /** A revert in progress. */
 interface Revert extends Pick<Change, 'next' | 'config' | 'outside'> {
-  readonly back: Lock
+  readonly back: LockFile
   /** The change is on record, so the revert is recorded too. */
   readonly isRecorded: boolean
   /** The command that made the change. */
@@ -125,7 +128,11 @@ async function carryOut(directory: string, decided: Revert): Promise<void> {
   await rm(decidedFile(directory), { force: true })
 }
 
-async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Promise<FileLock | undefined> {
+async function lockOf(
+  directory: string,
+  next: LockFile,
+  signal?: AbortSignal,
+): Promise<FileLock | undefined> {
   while (!signal?.aborted && (await isPresent(directory, next))) {
     const lock = acquireFileLock(commandLockFile(directory))
     if (lock !== undefined) return lock
@@ -134,7 +141,7 @@ async function lockOf(directory: string, next: Lock, signal?: AbortSignal): Prom
   return undefined
 }
 
-const isPresent = async (directory: string, lock: Lock) =>
+const isPresent = async (directory: string, lock: LockFile) =>
   isDeepStrictEqual(await readLockFile(directory), lock)
 
 function recordOf(

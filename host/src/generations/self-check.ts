@@ -22,7 +22,8 @@ export async function selfCheck(
     if (method !== 'GET') continue
     const url = basePath + path.replace(/:\w+/g, 'self-check').replace('*', 'self-check')
     const status = await Promise.race([statusOf(app, url, headers), late(id, route)])
-    if (status >= 500) throw new ModuleError(id, `its route ${route} answers ${status} in the self-check`)
+    if (status >= 500)
+      throw new ModuleError(id, `its route ${route} responds with ${status} in the self-check`)
   }
 }
 
@@ -42,7 +43,7 @@ function late(id: string, route: string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   const error = new ModuleError(
     id,
-    `its route ${route} does not answer within ${TIMEOUT / 1000} s in the self-check`,
+    `its route ${route} does not respond within ${TIMEOUT / 1000} s in the self-check`,
   )
   setTimeout(reject, TIMEOUT, error).unref()
   return promise

@@ -6,7 +6,6 @@ export interface ServingHost {
   readonly machine: string
   readonly pid: number
   readonly url: string
-  /** The version of the host. */
   readonly version: string
   /** Counted in its own application folder: numbers of two folders cannot be compared. */
   readonly generation: number

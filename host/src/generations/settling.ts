@@ -1,28 +1,26 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Lock } from '../modules/lock-file.ts'
+import type { LockFile } from '../modules/lock-file.ts'
 import { settlesWithin } from '../telemetry/settles-within.ts'
 import { failsMore, type ResponseCounts } from './generation-switch.ts'
 import { EventLoopWatch, limits } from './loop-watch.ts'
-import { type Change, takeBack } from './revert-change.ts'
+import { type Change, revertChange } from './revert-change.ts'
 
 /** How long a change is watched after its switch, in milliseconds. */
 const WATCH_FOR = 10_000
 
 /** A change that has just gone live, with the data to judge it. */
 export interface LiveChange extends Change {
-  readonly answers: { readonly former: ResponseCounts; readonly next: ResponseCounts }
+  readonly answers: { readonly previous: ResponseCounts; readonly next: ResponseCounts }
 }
 
 export interface SettlingOptions {
   readonly directory: string
   readonly log: FastifyBaseLogger
   /** Serves what was installed before. */
-  readonly serve: (lock: Lock, change: Change) => Promise<void>
+  readonly serve: (lock: LockFile, change: Change) => Promise<void>
 }
 
-/**
- * `settled`: no failure; `superseded`: a newer change, or the end of the process, ended the watch.
- */
+/** `superseded`: a newer change, or the end of the process, ended the watch. */
 export type Verdict = 'settled' | 'superseded' | 'taken back'
 
 /** The watch of one change: reverts it if a module that it brought or changed fails. */
@@ -33,23 +31,24 @@ export class Settling {
   readonly #verdict = Promise.withResolvers<Verdict>()
   readonly #ended = new AbortController()
   readonly #until: { at: number; timer: NodeJS.Timeout }
-  #takingBack: Promise<boolean> | undefined
+  #reverting: Promise<boolean> | undefined
 
   constructor(change: LiveChange, options: SettlingOptions) {
     this.#change = change
     this.#options = options
-    const { former, next, config, outside, fresh } = change
+    const { previous, next, config, outside, fresh } = change
     this.#loop = new EventLoopWatch(
       options.directory,
-      { former, next, config, outside, fresh },
+      { previous, next, config, outside, fresh },
       ({ module, at }) => {
-        void this.takeBack(`${module} held the event loop for more than ${limits.blocked / 1000} s, at ${at}`)
+        void this.revert(
+          `${module} blocked the event loop for more than ${limits.blocked / 1000} s, at ${at}`,
+        )
       },
     )
     this.#until = { at: performance.now() + WATCH_FOR, timer: this.#timer(WATCH_FOR) }
   }
 
-  /** The watched generation. */
   get generation(): number {
     return this.#change.next.generation
   }
@@ -58,10 +57,7 @@ export class Settling {
     return this.#verdict.promise
   }
 
-  /**
-   * Watches for at least this many milliseconds from now.
-   * @returns whether the watch ended within them
-   */
+  /** Watches at least this many milliseconds. Resolves to whether the watch ended within them. */
   async wait(milliseconds: number): Promise<boolean> {
     if (performance.now() + milliseconds > this.#until.at && !this.#ended.signal.aborted) {
       clearTimeout(this.#until.timer)
@@ -77,10 +73,10 @@ export class Settling {
   failed(module: string): void {
     const { fresh, answers } = this.#change
     if (!Object.hasOwn(fresh, module)) return
-    const [former, next] = [answers.former.of(module), answers.next.of(module)]
-    if (!failsMore(former, next)) return
-    void this.takeBack(
-      `${module} failed ${next.failed} of ${next.all} requests (5xx), and before the change ${former.failed} of ${former.all}`,
+    const [previous, next] = [answers.previous.of(module), answers.next.of(module)]
+    if (!failsMore(previous, next)) return
+    void this.revert(
+      `${module} failed ${next.failed} of ${next.all} requests (5xx), and before the change ${previous.failed} of ${previous.all}`,
     )
   }
 
@@ -98,27 +94,27 @@ export class Settling {
   }
 
   /** @returns false if there is a newer change, or the revert is impossible */
-  takeBack(reason: string): Promise<boolean> {
-    if (this.#ended.signal.aborted && this.#takingBack === undefined) return Promise.resolve(false)
-    this.#takingBack ??= this.#takeBack(reason)
-    return this.#takingBack
+  revert(reason: string): Promise<boolean> {
+    if (this.#ended.signal.aborted && this.#reverting === undefined) return Promise.resolve(false)
+    this.#reverting ??= this.#revert(reason)
+    return this.#reverting
   }
 
-  async #takeBack(reason: string): Promise<boolean> {
+  async #revert(reason: string): Promise<boolean> {
     const { directory, log, serve } = this.#options
     const { generation } = this
     clearTimeout(this.#until.timer)
     try {
-      const back = await takeBack(directory, this.#change, reason, {
+      const back = await revertChange(directory, this.#change, reason, {
         signal: this.#ended.signal,
         serve: (lock) => serve(lock, this.#change),
       })
       if (back !== undefined)
-        log.error({ generation, reason }, `generation ${generation} is taken back: ${reason}`)
+        log.error({ generation, reason }, `generation ${generation} is reverted: ${reason}`)
       this.end(back === undefined ? 'superseded' : 'taken back')
       return back !== undefined
     } catch (error) {
-      log.error(error, `generation ${generation} could not be taken back: ${reason}`)
+      log.error(error, `generation ${generation} cannot be reverted: ${reason}`)
       this.end()
       return false
     }
@@ -127,7 +123,7 @@ export class Settling {
   #timer(milliseconds: number): NodeJS.Timeout {
     return setTimeout(async () => {
       await this.#loop.caughtUp()
-      if (this.#takingBack === undefined && performance.now() >= this.#until.at - 5) this.end('settled')
+      if (this.#reverting === undefined && performance.now() >= this.#until.at - 5) this.end('settled')
     }, milliseconds).unref()
   }
 }

@@ -1,3 +1,4 @@
+import type { InvalidPart } from '@mortise/module-sdk'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
@@ -5,7 +6,6 @@ import { checkedSchemas, checkSchema } from '../config/check-schema.ts'
 import { CompiledSchemas } from './compiled-schemas.ts'
 import { invalidParts } from './invalid-parts.ts'
 import { hostProblems } from './problems.ts'
-import { invalidQuery, type Query } from './request-head.ts'
 
 /** Fastify's argument to a validator compiler: one part of a request of one route. */
 export interface RoutePart {
@@ -115,7 +115,7 @@ function converter(schema: TSchema, route: string): (parameters: Texts) => void 
   for (const [name, { type }] of properties) {
     if (['array', 'object', 'null'].includes(type)) {
       throw new TypeError(
-        `${route}: parameter "${name}" is of type ${type}, which has no form in a path or query; use string, integer, number or boolean`,
+        `${route}: parameter "${name}" is of type ${type}, which a path or query cannot carry; use string, integer, number or boolean`,
       )
     }
   }
@@ -128,5 +128,48 @@ function converter(schema: TSchema, route: string): (parameters: Texts) => void 
       const text = parameters[name]
       if (typeof text === 'string' && form.test(text)) parameters[name] = value(text)
     }
+  }
+}
+
+/** Key under which a parsed query stores its errors, because the parser cannot throw. */
+export const invalidQuery = Symbol('invalid query')
+
+export interface Query {
+  [parameter: string]: unknown
+  [invalidQuery]?: InvalidPart[]
+}
+
+/** Parses a query (`+` is a space). Repeated and undecodable parameters go under `invalidQuery`. */
+export function parseQuery(text: string): Query {
+  const query: Query = Object.create(null)
+  if (text === '') return query
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const rawName = equals === -1 ? pair : pair.slice(0, equals)
+    const name = decode(rawName)
+    const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
+    if (name === undefined || value === undefined) {
+      note(query, rawName, 'must be percent-encoded UTF-8 without NUL')
+    } else if (name in query) {
+      note(query, name, 'must be given once')
+    } else {
+      query[name] = value
+    }
+  }
+  return query
+}
+
+function note(query: Query, parameter: string, detail: string): void {
+  query[invalidQuery] ??= []
+  query[invalidQuery].push({ parameter, detail })
+}
+
+function decode(text: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    return decoded.includes('\0') ? undefined : decoded
+  } catch {
+    return undefined
   }
 }

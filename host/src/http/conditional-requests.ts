@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { Transaction, Versioned } from '@mortise/module-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isRead } from './head.ts'
 import { hostProblems } from './problems.ts'
-import { isRead } from './request-head.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,7 +22,7 @@ export const conditionalRequests = fp(
     app.addHook('onRequest', (request, _reply, done) => {
       if (!request.is404 && !isRead(request.method) && request.headers['if-none-match'] !== undefined) {
         throw preconditionFailed(
-          'No write compares If-None-Match; nothing was done. Send it without, or with the ETag that you have as If-Match.',
+          'Writes do not support If-None-Match; nothing was done. Send the request without it, or send your ETag as If-Match.',
         )
       }
       done()
@@ -55,7 +55,7 @@ export function* assertUnchanged(request: FastifyRequest): Transaction<void> {
     if (header !== undefined && validationError === undefined) {
       if (!hasVersion(header, found)) {
         throw preconditionFailed(
-          'It has changed since you got the ETag that If-Match names; nothing was done. Get it again, and decide anew.',
+          'The resource has changed since you got the ETag in If-Match; nothing was done. Get the resource again, then decide.',
         )
       }
       request[kCompared] = true
@@ -72,7 +72,7 @@ export const isCompared = (request: FastifyRequest) =>
 export function assertCompared(request: FastifyRequest): void {
   if (isCompared(request)) return
   throw preconditionFailed(
-    'What this request changes has no version that If-Match could be compared with; nothing was done. Send it without.',
+    'This request changes a resource without a version, so If-Match does not apply; nothing was done. Send the request without it.',
   )
 }
 
@@ -97,7 +97,7 @@ export function assertTagged(
   // These headers describe the resource, which the response does not show.
   reply.removeHeader('etag').removeHeader('link')
   throw preconditionFailed(
-    'What is here does not have the ETag that If-Match names. Send the request without, and see what there is.',
+    'The resource does not have the ETag in If-Match. Send the request without it to see the present one.',
   )
 }
 

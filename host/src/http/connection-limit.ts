@@ -25,7 +25,7 @@ export function connectionLimit(
   const most = Math.max(1, Math.min(configured, limit - open - KEPT))
   if (most < configured) {
     log.warn(
-      `${most} connections are taken at a time instead of ${configured}: the process may open ${limit} files (ulimit -n)`,
+      `the host accepts ${most} connections instead of ${configured}, because the process may open ${limit} files: raise ulimit -n`,
     )
   }
   return most

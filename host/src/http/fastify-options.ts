@@ -8,9 +8,9 @@ import {
 } from 'fastify'
 import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
-import { buildValidator } from './build-validator.ts'
+import { buildValidator, parseQuery } from './build-validator.ts'
+import { requestId, rewriteUrl } from './head.ts'
 import { hostProblems } from './problems.ts'
-import { parseQuery, requestId, rewriteUrl } from './request-head.ts'
 import { sendProblem } from './send-problem.ts'
 
 export interface HttpOptions {

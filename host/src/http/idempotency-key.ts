@@ -17,7 +17,7 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
   const key = QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
   if (key !== undefined && key.length <= LONGEST) return key
   throw invalidKey(
-    'The Idempotency-Key is no valid one; nothing was done. A new UUID for each intended change is a good key.',
+    'The Idempotency-Key is invalid; nothing was done. Use a new UUID for each intended change.',
     'must be given once and be 1 to 255 visible ASCII characters, bare or in double quotes, where \\" is a quote and \\\\ a backslash',
   )
 }
@@ -29,7 +29,7 @@ export function parseIdempotencyKey(header: string | readonly string[]): string 
 export function takeNoKey({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (headers['idempotency-key'] !== undefined) {
     throw invalidKey(
-      'This route takes no Idempotency-Key, since its answer is not kept; nothing was done. Send the request without: it can be repeated as it is.',
+      'This route does not support Idempotency-Key; nothing was done. Send the request without it: you can repeat the request safely.',
       'must not be sent here',
     )
   }

@@ -10,7 +10,7 @@ const INTERVAL = 60_000
  */
 export function logDropped(server: Server, log: Pick<FastifyBaseLogger, 'warn'>, interval = INTERVAL): void {
   const counted = new Counted((dropped) => {
-    log.warn({ dropped }, `connections are closed at once: ${server.maxConnections} are open, the most`)
+    log.warn({ dropped }, `the host closes new connections: it has ${server.maxConnections}, the maximum`)
   }, interval)
   server.on('drop', () => counted.add())
   server.once('close', () => counted.stop())
@@ -30,7 +30,7 @@ export function logRefusedAddresses(
   const counted = new Counted((refused) => {
     log.warn(
       { refused, address },
-      `connections are refused: their address has ${most}, the most (server.maxConnectionsPerAddress). If it is your proxy, name it in server.trustProxy`,
+      `the host refuses connections of an address that has ${most}, the maximum (server.maxConnectionsPerAddress). If it is your proxy, add it to server.trustProxy`,
     )
   }, interval)
   return (last) => {

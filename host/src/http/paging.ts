@@ -49,7 +49,7 @@ function refusePageAndCursor(
     done()
     return
   }
-  const errors = others.map((parameter) => ({ parameter, detail: 'must be left out where there is `after`' }))
+  const errors = others.map((parameter) => ({ parameter, detail: 'must not be sent with `after`' }))
   done(
     hostProblems.create('invalid-request', 'The query of the request is invalid; see errors.', {
       members: { errors },

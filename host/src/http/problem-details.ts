@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { LogThrottle } from '../telemetry/log-throttle.ts'
-import { routeOf } from './route-of.ts'
+import { routeOf } from '../telemetry/observe-requests.ts'
 import { sendProblem } from './send-problem.ts'
 import { toProblem } from './to-problem.ts'
 
@@ -32,7 +32,7 @@ declare module 'fastify' {
  */
 export const problemDetails = fp(
   async (app) => {
-    const alike = new LogThrottle((line) => app.log.error(line, 'requests failed at the same route'))
+    const alike = new LogThrottle((line) => app.log.error(line, 'more requests failed at the same route'))
     app.addHook('onClose', async () => alike.close())
     app.addSchema(ProblemDetails)
     app.decorateReply('refused', false)

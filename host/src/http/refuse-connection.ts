@@ -1,11 +1,16 @@
 import { METHODS, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
+import {
+  constantHeaders,
+  isKnownVersion,
+  requestId,
+  unknownTransferEncoding,
+  unknownVersion,
+} from './head.ts'
 import { lingeringClose } from './lingering-close.ts'
 import { hostProblems } from './problems.ts'
-import { isKnownVersion, requestId, unknownTransferEncoding, unknownVersion } from './request-head.ts'
 import { type RequestLine, requestLine } from './request-line.ts'
-import { constantHeaders } from './security-headers.ts'
 
 /** The error of Node's HTTP parser. */
 interface ParserError extends NodeJS.ErrnoException {
@@ -86,10 +91,10 @@ function problemOf({ code, reason }: ParserError, line: RequestLine | undefined)
     case 'HPE_HEADER_OVERFLOW':
       return hostProblems.create(
         'header-fields-too-large',
-        'Path, query and headers together are larger than 8 KiB; send less.',
+        'Path, query and headers together exceed 8 KiB: send less.',
       )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return hostProblems.create('request-timeout', 'The request did not arrive in time; send it again.')
+      return hostProblems.create('request-timeout', 'The request did not arrive in time: send it again.')
     case 'HPE_PAUSED_H2_UPGRADE':
       return unknownVersion()
     default:

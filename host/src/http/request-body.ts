@@ -77,7 +77,7 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') throw unsupported(`not encoded as ${encoding}`)
   if (routeOptions.schema?.body === undefined) {
-    throw hostProblems.create('invalid-request', 'This route takes no body; send none.', {
+    throw hostProblems.create('invalid-request', 'This route takes no body: send none.', {
       members: { errors: [{ pointer: '', detail: 'must be empty' }] },
     })
   }
@@ -184,7 +184,7 @@ function readKey(key: string, level: Level, keys: Set<string>, levels: readonly 
   level.at = key
   level.expectsKey = false
   refuseUnstorable(key, levels)
-  if (key === '__proto__') throw invalid(pointerOf(levels), 'is no known field')
+  if (key === '__proto__') throw invalid(pointerOf(levels), 'is not a known field')
   if (keys.has(key)) throw invalid(pointerOf(levels), 'must be given once')
   keys.add(key)
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '@mortise/module-sdk'
-import { requestId } from './request-head.ts'
-import { constantHeaders } from './security-headers.ts'
+import { constantHeaders, requestId } from './head.ts'
 
 /**
  * Responds to a request that never reaches Fastify.

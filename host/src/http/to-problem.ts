@@ -17,7 +17,7 @@ export function toProblem(error: unknown): Problem {
   const isFastifys = typeof code === 'string' && (code.startsWith('FST_') || code === 'ECONNRESET')
   if (isFastifys && isClientError(statusCode)) {
     if (statusCode === 413) {
-      return hostProblems.create('payload-too-large', 'The body is larger than 384 KiB; send less at once.')
+      return hostProblems.create('payload-too-large', 'The body is larger than 384 KiB: send a smaller one.')
     }
     if (statusCode === 415) {
       return hostProblems.create('unsupported-media-type', 'Send the body as application/json in UTF-8.')
@@ -30,7 +30,7 @@ export function toProblem(error: unknown): Problem {
   }
   return hostProblems.create(
     'internal-error',
-    'The server failed to answer this request. It may work later; if not, report the requestId.',
+    'The server failed to answer this request. Try again later; if it still fails, report the requestId.',
     { cause: error },
   )
 }
@@ -42,31 +42,31 @@ function databaseProblem(cause: DatabaseError): Problem | undefined {
     case 'busy':
       return hostProblems.create(
         'busy',
-        'Too much is being written at once; nothing was changed. Try again.',
+        'The server has too many concurrent writes; nothing was changed. Try again.',
         soon,
       )
     case 'full':
       return hostProblems.create(
         'storage-full',
-        'The server has no room to save anything; nothing was changed. Reads go on. Try again later.',
+        'The server has no free disk space; nothing was changed. Reads continue. Try again later.',
         { cause, headers: { 'retry-after': '5' } },
       )
     case 'held':
       return hostProblems.create(
         'busy',
-        'The data are being moved to another database; nothing was changed. Try again.',
+        'The data move to another database; nothing was changed. Try again.',
         { cause, headers: { 'retry-after': '5' } },
       )
     case 'unavailable':
       return hostProblems.create(
         'database-unavailable',
-        'The database cannot be reached at the moment; nothing was changed. Try again.',
+        'The server cannot reach the database; nothing was changed. Try again.',
         soon,
       )
     case 'unknown-outcome':
       return hostProblems.create(
         'outcome-unknown',
-        'The database failed while it was saving: it may have happened or not. Send it again with the same Idempotency-Key; if it had none, look first.',
+        'The database failed during the commit, so the change may have happened. Repeat the request with the same Idempotency-Key; without a key, check first.',
         { cause },
       )
   }

@@ -7,7 +7,7 @@ const headers = { 'retry-after': '1' }
 export const busy = (): Problem =>
   hostProblems.create(
     'busy',
-    'The server has more requests than it can answer in time. Nothing was done: send the request again.',
+    'The server has more requests than it can answer in time; nothing was done. Send the request again.',
     { headers },
   )
 
@@ -15,7 +15,7 @@ export const busy = (): Problem =>
 export const tooManyConnections = (most: number): Problem =>
   hostProblems.create(
     'rate-limited',
-    `Your address has ${most} connections, the most that one may have. Nothing was done: use those that are open, or close some, and send the request again.`,
+    `Your address has ${most} connections, the maximum; nothing was done. Use or close open connections, and send the request again.`,
     { headers },
   )
 
@@ -23,6 +23,6 @@ export const tooManyConnections = (most: number): Problem =>
 export const tooManyAtOnce = (most: number): Problem =>
   hostProblems.create(
     'rate-limited',
-    `${most} requests of your address are being answered, the most that one may have at once. Nothing was done: send the request again when others are answered.`,
+    `Your address has ${most} concurrent requests, the maximum; nothing was done. Send the request again after the others are answered.`,
     { headers },
   )

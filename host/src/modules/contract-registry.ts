@@ -54,7 +54,10 @@ function refuseTwoProviders(modules: readonly { readonly manifest: Side }[]): vo
     for (const contract of Object.keys(manifest.provides ?? {})) {
       const first = providers.get(contract)
       if (first)
-        throw new ModuleError(manifest.id, `it provides the contract "${contract}", as ${first} does`)
+        throw new ModuleError(
+          manifest.id,
+          `it provides the contract "${contract}", which ${first} also provides`,
+        )
       providers.set(contract, manifest.id)
     }
   }
@@ -74,7 +77,7 @@ export class ContractBoard {
         if (provides[name] !== version) {
           throw new ModuleError(
             id,
-            `it offers the contract "${name}" ${version}, which its manifest does not provide`,
+            `it provides the contract "${name}" ${version}, which its manifest does not name`,
           )
         }
         this.#offered.set(name, { version, implementation })

@@ -7,7 +7,6 @@ interface Parts extends Pick<EventHandlerLoopOptions, 'storage' | 'log'> {
   readonly events: EventLog
 }
 
-/** The event handlers of the modules of one generation. */
 export class EventHandlers {
   readonly #parts: Parts
   readonly #handlers = new Map<string, Map<string, React>>()
@@ -18,22 +17,16 @@ export class EventHandlers {
     this.#parts = parts
   }
 
-  /**
-   * @throws {ModuleError} for a type that the manifest does not declare, a second handler for a
-   * type, or an async handler
-   */
+  /** @throws {ModuleError} for an undeclared type, a second handler, or an async one */
   add({ id, listensTo = [] }: Manifest, type: string, react: React): void {
     if (!listensTo.includes(type)) {
-      throw new ModuleError(id, `it reacts to "${type}", which its manifest does not name in "listensTo"`)
+      throw new ModuleError(id, `it handles "${type}", which its manifest does not name in "listensTo"`)
     }
     const handlers = this.#handlers.get(id) ?? new Map()
     if (kindOf(react).startsWith('Async')) {
-      throw new ModuleError(
-        id,
-        `it reacts to "${type}" with an async function: write function* (event) { … }`,
-      )
+      throw new ModuleError(id, `it handles "${type}" with an async function: write function* (event) { … }`)
     }
-    if (handlers.has(type)) throw new ModuleError(id, `it reacts to "${type}" twice`)
+    if (handlers.has(type)) throw new ModuleError(id, `it has two handlers for "${type}"`)
     this.#handlers.set(id, handlers.set(type, react))
   }
 
@@ -42,7 +35,6 @@ export class EventHandlers {
     return listensTo.filter((type) => type !== '*' && !this.#handlers.get(id)?.has(type))
   }
 
-  /** See `EventHandlerLoop.begin`. */
   async begin(): Promise<void> {
     if (this.#stopped || this.#begun.length > 0) return
     const { log, ...parts } = this.#parts
@@ -51,7 +43,7 @@ export class EventHandlers {
       ([module, handlers]) =>
         new EventHandlerLoop({ ...parts, module, handlers, log: log.child({ module }) }),
     )
-    await Promise.all(this.#begun.map((reactions) => reactions.begin()))
+    await Promise.all(this.#begun.map((loop) => loop.begin()))
   }
 
   /** See `EventHandlerLoop.idle`; includes events that the handlers emit. */
@@ -63,13 +55,12 @@ export class EventHandlers {
     }
     for (let last = -1; last !== (await newest()); ) {
       last = await events.last()
-      await Promise.all(this.#begun.map((reactions) => reactions.idle()))
+      await Promise.all(this.#begun.map((loop) => loop.idle()))
     }
   }
 
-  /** See `EventHandlerLoop.stop`. */
   async stop(): Promise<void> {
     this.#stopped = true
-    await Promise.all(this.#begun.map((reactions) => reactions.stop()))
+    await Promise.all(this.#begun.map((loop) => loop.stop()))
   }
 }

@@ -13,17 +13,14 @@ export interface EventType {
 export class EventTypes {
   readonly #types = new Map<string, EventType>()
 
-  /**
-   * @throws {ModuleError} for a type that the manifest does not declare, or that another module
-   * emits
-   */
+  /** @throws {ModuleError} for an undeclared type, or one that another module emits */
   add({ id, events = [] }: Manifest, types: EventSchemas): void {
     for (const [type, schema] of Object.entries(types)) {
       if (!events.includes(type)) {
         throw new ModuleError(id, `it emits "${type}", which its manifest does not declare`)
       }
       const other = this.#types.get(type)
-      if (other) throw new ModuleError(id, `it emits "${type}", as ${other.source} does`)
+      if (other) throw new ModuleError(id, `it emits "${type}", which ${other.source} also emits`)
       this.#types.set(type, { type, source: id, schema })
     }
   }

@@ -38,7 +38,7 @@ export function everyMinute(
       waitingSince = performance.now()
       const hours = Math.floor(age / GAP)
       app.log.info(
-        `"${name}" last ran ${hours} h ago by the clock, and waits for ${PATIENCE / MINUTE} minutes: if the clock is wrong, put it right`,
+        `"${name}" last ran ${hours} h ago by the clock, so it waits for ${PATIENCE / MINUTE} minutes: correct the clock if it is wrong`,
       )
     }
     return waitingSince !== undefined && performance.now() - waitingSince < PATIENCE
@@ -62,7 +62,7 @@ export function everyMinute(
       .catch((error) =>
         app.log[isLoggedElsewhere(error) ? 'debug' : 'error'](
           error,
-          `"${name}" failed; it is tried again within a minute`,
+          `"${name}" failed; the host tries again within a minute`,
         ),
       )
       .finally(() => {

@@ -1,7 +1,4 @@
-/**
- * Failures of modules outside of requests that would have ended the process: reason by store
- * folder. A removed entry lets its module start again.
- */
+/** The reason by store folder. A removed entry lets its module start again. */
 export type OutsideFailures = Map<string, string>
 
 export interface ProcessGuard {
@@ -30,7 +27,7 @@ export function guardProcess({ onTrouble, onUncaught, onUnhandled }: GuardOption
     const root = moduleIn(error instanceof Error ? error.stack : undefined)
     if (root === undefined) return false
     if (!troubles.has(root)) {
-      troubles.set(root, `it threw outside of a request: ${(error as Error).message}`)
+      troubles.set(root, `it threw outside a request: ${(error as Error).message}`)
       onTrouble(root)
     }
     return true
@@ -56,7 +53,7 @@ function refuseToModules(name: 'exit' | 'reallyExit' | 'abort'): () => void {
   ends[name] = (...args) => {
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = Number.POSITIVE_INFINITY
-    const error = new Error(`it called process.${name}(), which is the host's alone`)
+    const error = new Error(`it called process.${name}(), which only the host may call`)
     Error.stackTraceLimit = stackTraceLimit
     if (moduleIn(error.stack) !== undefined) throw error
     return original.apply(process, args)

@@ -40,10 +40,7 @@ async function describeFile(name: string, file: string): Promise<string> {
   return JSON.stringify([name, (mode & 0o111) !== 0, hash.digest('base64')])
 }
 
-/**
- * Runs `work` for each item, a few at a time.
- * @returns the results in the order of the items
- */
+/** A few at a time; the results are in the order of the items. */
 async function inTurns<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

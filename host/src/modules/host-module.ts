@@ -21,9 +21,7 @@ export interface ActiveModule extends Installed {
 export interface FailedModule extends Installed {
   readonly state: 'failed'
   readonly reason: string
-  /**
-   * Its manifest cannot be read, so its routes are unknown: any unknown path may be one of them.
-   */
+  /** Its manifest cannot be read: any unknown path may be one of its routes. */
   readonly routesUnknown?: true
 }
 
@@ -34,10 +32,7 @@ interface DisabledModule extends Installed {
 
 export type RegisteredModule = ActiveModule | FailedModule | DisabledModule
 
-/**
- * One module could not be loaded or registered. The message is the reason, a sentence without the
- * module's name.
- */
+/** The message is the reason, a sentence without the name of the module. */
 export class ModuleError extends Error {
   override readonly name = 'ModuleError'
   readonly module: string

@@ -4,10 +4,7 @@ import { lasts, now } from '@mortise/storage'
 /** How long a lease lasts without a sign of life from its holder, in milliseconds. */
 const TERM = 120_000
 
-/**
- * A lease on work for one of all hosts of a database. It is taken in the transaction that does the
- * work, so a holder that has lost it cannot commit.
- */
+/** Taken in the transaction that does the work, so a holder that has lost it cannot commit. */
 export class Lease {
   readonly #name: string
   readonly #holder = newId('lease')

@@ -4,7 +4,7 @@ import { inContractOrder } from './contract-registry.ts'
 import { hashTree } from './hash-tree.ts'
 import { type ActiveModule, ModuleError, type RegisteredModule } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { differenceOf, type Lock, type LockedModule, storedModule } from './lock-file.ts'
+import { differenceOf, type LockedModule, type LockFile, storedModule } from './lock-file.ts'
 import { type ModulePackage, readPackage } from './read-package.ts'
 
 /** Store folders with a verified hash: they are immutable, so a process reads each only once. */
@@ -14,7 +14,7 @@ const verified = new Set<string>()
  * Loads the modules of `lock` in contract order. A module that cannot be loaded becomes `failed`
  * with its reason; this function does not throw for it.
  */
-export async function loadModules(config: Config, lock: Lock): Promise<RegisteredModule[]> {
+export async function loadModules(config: Config, lock: LockFile): Promise<RegisteredModule[]> {
   const modules: RegisteredModule[] = []
   for (const [id, locked] of Object.entries(lock.modules)) modules.push(await loadModule(config, id, locked))
   return orderOrFail(modules)
@@ -35,7 +35,7 @@ async function loadModule(config: Config, id: string, locked: LockedModule): Pro
     if (!isInHostRange(manifest.host)) {
       throw new ModuleError(
         id,
-        `it needs a host ${manifest.host}, and this is ${hostVersion}: "app module-upgrade ${id}", or "app host-upgrade" to one that it runs on`,
+        `it needs a host ${manifest.host}, and this is ${hostVersion}: run "app module-upgrade ${id}" or "app host-upgrade"`,
       )
     }
     const settings = moduleSettings(config, id, found.settingsSchema)
@@ -64,16 +64,13 @@ async function verifyTree(id: string, directory: string, locked: LockedModule): 
   if ((await hashTree(directory)) !== locked.tree) {
     throw new ModuleError(
       id,
-      `its files in the store are not what was installed: run "app module-install" (${directory})`,
+      `its files in the store have changed since the installation: run "app module-install" (${directory})`,
     )
   }
   verified.add(directory)
 }
 
-/**
- * Sorts providers before their users. A module without a required contract fails, which may fail
- * others in turn.
- */
+/** A module without a required contract fails, which may fail others in turn. */
 function orderOrFail(modules: readonly RegisteredModule[]): RegisteredModule[] {
   const active = modules.filter((module): module is ActiveModule => module.state === 'active')
   const others = modules.filter((module) => module.state !== 'active')

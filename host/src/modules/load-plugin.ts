@@ -1,5 +1,5 @@
 import type { ModulePlugin } from '@mortise/module-sdk'
-import { withPlace } from './error-location.ts'
+import { withLocation } from './error-location.ts'
 import { ModuleError } from './host-module.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
 import { entryOf, loadedFrom, providePeers } from './provide-peers.ts'
@@ -38,13 +38,13 @@ export async function loadPlugin(
     // A CommonJS build of an ES module has its default export one level deeper.
     const plugin = loaded.default?.__esModule ? loaded.default.default : loaded.default
     if (typeof plugin === 'function') return plugin
-    throw new ModuleError(id, 'its default export is no Fastify plugin (use defineModule)')
+    throw new ModuleError(id, 'its default export is not a Fastify plugin: use defineModule')
   } catch (error) {
     if (error instanceof ModuleError) throw error
     if (error instanceof SyntaxError) {
       error.stack = (await locateSyntaxError(error.message, loadedFrom(directory))) ?? error.stack ?? ''
     }
-    throw new ModuleError(id, `loading it failed: ${withPlace(error, directory)}`, { cause: error })
+    throw new ModuleError(id, `loading it failed: ${withLocation(error, directory)}`, { cause: error })
   } finally {
     clearTimeout(timer)
   }

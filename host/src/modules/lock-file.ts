@@ -14,7 +14,7 @@ const packageProperties = {
   package: Type.String({ description: 'the npm package name' }),
   version: Type.String(),
   spec: Type.String({
-    description: 'where it came from, in npm words; a folder or file relative to the application',
+    description: 'its source as an npm spec; a folder or file is relative to the application',
   }),
   integrity: Type.String({ description: 'SHA-512 of the package tarball (SRI)' }),
   tree: Type.String({ description: 'SHA-512 over every file in the store, dependencies included (SRI)' }),
@@ -23,15 +23,14 @@ const packageProperties = {
       Type.String(),
       Type.Object({ version: Type.String(), integrity: Type.Optional(Type.String()) }),
       {
-        description:
-          'what npm chose for its dependencies: the packages of a package-lock.json, without addresses',
+        description: 'its resolved dependencies: the packages of a package-lock.json, without URLs',
       },
     ),
   ),
   signed: Type.Optional(
     Type.Object(
       { keyid: Type.String(), provenance: Type.Boolean() },
-      { description: 'the key of its registry whose signature was verified; whether its provenance was' },
+      { description: 'the registry key that verified its signature; whether its provenance was verified' },
     ),
   ),
 }
@@ -49,27 +48,30 @@ export type LockedModule = Static<typeof LockedModule>
  * modules.lock.json: the single source of truth for what is installed. One atomic rename of it
  * makes one generation.
  */
-export const Lock = Type.Object(
+export const LockFile = Type.Object(
   {
     lockVersion: Type.Literal(1),
     generation: Type.Integer({ minimum: 0 }),
     host: Type.Optional(LockedPackage),
     modules: Type.Record(Type.String(), LockedModule, {
-      description: 'by module id, in order of activation',
+      description: 'by module id, in activation order',
     }),
   },
   { additionalProperties: false },
 )
-export type Lock = Static<typeof Lock>
+export type LockFile = Static<typeof LockFile>
 
-export const emptyLockFile: Lock = { lockVersion: 1, generation: 0, modules: {} }
+export const emptyLockFile: LockFile = { lockVersion: 1, generation: 0, modules: {} }
 
 /** Paths in an application folder. */
 export const lockFilePath = (directory: string) => join(directory, 'modules.lock.json')
 export const storeDirectory = (directory: string) => join(directory, '.app', 'store')
 
 /** All packages of a lock, by module id or `host`. */
-export function lockedPackages({ host, modules }: Lock): Map<string, LockedPackage & { enabled?: boolean }> {
+export function lockedPackages({
+  host,
+  modules,
+}: LockFile): Map<string, LockedPackage & { enabled?: boolean }> {
   return new Map([...(host ? [['host', host] as const] : []), ...Object.entries(modules)])
 }
 
@@ -82,13 +84,9 @@ export function storedModule(
   return join(storeDirectory(directory), `${locked.package.replace('/', '+')}@${locked.version}-${hash}`)
 }
 
-/**
- * modules.lock.json is missing or broken. What is installed is then unknown, which differs from
- * nothing installed.
- */
+/** modules.lock.json is missing or broken, so what is installed is unknown. */
 export class LockFileError extends ConfigError {
   override readonly name = 'LockFileError'
-  /** The folder that should hold the lock. */
   readonly directory: string
 
   constructor(directory: string, reason: string, options?: ErrorOptions) {
@@ -97,10 +95,7 @@ export class LockFileError extends ConfigError {
   }
 }
 
-/**
- * The difference between the lock and the package.json of a stored package; undefined if they
- * match.
- */
+/** Undefined if the package.json of a stored package matches the lock. */
 export function differenceOf(
   locked: Pick<LockedPackage, 'package' | 'version'>,
   found: { readonly name: string; readonly version: string },
@@ -113,7 +108,7 @@ export function differenceOf(
  * @throws {NewerHostError} if its format is newer than this host
  * @throws {LockFileError} if the file is missing or no lock
  */
-export async function readLockFile(directory: string): Promise<Lock> {
+export async function readLockFile(directory: string): Promise<LockFile> {
   const file = lockFilePath(directory)
   let text: string
   try {
@@ -133,15 +128,15 @@ export async function readLockFile(directory: string): Promise<Lock> {
   const { lockVersion } = (lock ?? {}) as { lockVersion?: unknown }
   if (typeof lockVersion === 'number' && lockVersion > emptyLockFile.lockVersion) {
     throw new NewerHostError(
-      `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} knows none above ${emptyLockFile.lockVersion}`,
+      `${file} was written by a newer host: its "lockVersion" is ${lockVersion}, and ${hostVersion} supports up to ${emptyLockFile.lockVersion}`,
     )
   }
-  const wrong = firstError(Lock, lock)
-  if (wrong) throw new LockFileError(directory, `is no lock: ${clauseOf(wrong)}`)
-  return lock as Lock
+  const wrong = firstError(LockFile, lock)
+  if (wrong) throw new LockFileError(directory, `is not a lock file: ${clauseOf(wrong)}`)
+  return lock as LockFile
 }
 
 /** Replaces the lock file durably and atomically: the commit point of every change. */
-export async function writeLockFile(directory: string, lock: Lock): Promise<void> {
+export async function writeLockFile(directory: string, lock: LockFile): Promise<void> {
   await writeDurably(lockFilePath(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }

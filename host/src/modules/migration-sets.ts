@@ -8,7 +8,6 @@ export const hostMigrations: MigrationSet = {
   tables: 'mortise',
 }
 
-/** The migrations of modules, in the given order. */
 export function moduleMigrations(
   packages: readonly Pick<ModulePackage, 'manifest' | 'directory'>[],
 ): MigrationSet[] {

@@ -5,7 +5,6 @@ import { ModuleError } from './host-module.ts'
 import { loadPlugin } from './load-plugin.ts'
 import { methodsOf } from './register-module.ts'
 
-/** What the code of a module declares. */
 export interface ObservedModule {
   readonly id: string
   readonly routes: readonly string[]
@@ -31,7 +30,8 @@ export async function observeModule(
 ): Promise<ObservedModule> {
   const plugin = await loadPlugin(name, directory, { confined: false })
   const declared = declarationOf(plugin)
-  if (declared === undefined) throw new ModuleError(name, 'its default export is not made by defineModule')
+  if (declared === undefined)
+    throw new ModuleError(name, 'its default export does not come from defineModule')
   const { id, settings, events = {} } = declared
   const routes: string[] = []
   const provides: Record<string, string> = {}
@@ -67,7 +67,7 @@ export async function observeModule(
 }
 
 const absent = async () => {
-  throw new Error('it reads or writes while it registers: there are no data before it serves')
+  throw new Error('it reads or writes during registration: wait until it serves')
 }
 
 /** A database and an event log that fail on every use. */

@@ -77,9 +77,7 @@ const resolve: NonNullable<Parameters<typeof registerHooks>[0]['resolve']> = (
   }
   const resolved = nextResolve(specifier, context)
   if (!root.confined || rootOf(resolved.url) === root) return resolved
-  throw new Error(
-    `imports "${name}", which is not among its dependencies: add it to "dependencies" in its package.json`,
-  )
+  throw new Error(`imports "${name}", which its package.json does not name: add it to "dependencies"`)
 }
 
 /** The entry point of the package in `directory`: its main file, or its `exports`. */

@@ -11,7 +11,6 @@ import { clauseOf } from '../config/schema-errors.ts'
 
 /** A module package as its files describe it, without running any code. */
 export interface ModulePackage {
-  /** The npm package name. */
   readonly name: string
   readonly version: string
   readonly manifest: Manifest
@@ -33,10 +32,10 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
   const { name, version, mortise } = json
   if (typeof name !== 'string' || name === '') throw new ManifestError(`${file}: "name" is missing`)
   if (typeof version !== 'string' || !validVersion(version)) {
-    throw new ManifestError(`${file}: "version" is no semantic version`)
+    throw new ManifestError(`${file}: "version" is not a semantic version`)
   }
   if (mortise === undefined) {
-    throw new ManifestError(`${name} is no Mortise module: its package.json has no "mortise" manifest`)
+    throw new ManifestError(`${name} is not a Mortise module: its package.json has no "mortise" manifest`)
   }
   const manifest = checkManifest(mortise, name)
   return { name, version, manifest, directory, settingsSchema: await readSettingsSchema(directory, manifest) }
@@ -48,11 +47,12 @@ function checkManifest(value: unknown, name: string): Manifest {
   const manifest = value as Manifest
   const ranges = { host: manifest.host, ...manifest.requires, ...manifest.optional }
   for (const [key, range] of Object.entries(ranges)) {
-    if (validRange(range) === null) throw new ManifestError(`${name}: "${range}" (${key}) is no semver range`)
+    if (validRange(range) === null)
+      throw new ManifestError(`${name}: "${range}" (${key}) is not a semver range`)
   }
   for (const [contract, version] of Object.entries(manifest.provides ?? {})) {
     if (!validVersion(version))
-      throw new ManifestError(`${name}: provides "${contract}" in no semantic version`)
+      throw new ManifestError(`${name}: provides "${contract}" with an invalid semantic version`)
   }
   for (const [key, path] of Object.entries({ migrations: manifest.migrations, config: manifest.config })) {
     if (typeof path === 'string' && (isAbsolute(path) || normalize(path).startsWith('..'))) {
@@ -61,7 +61,7 @@ function checkManifest(value: unknown, name: string): Manifest {
   }
   if (manifest.migrations !== undefined && manifest.tables === undefined) {
     throw new ManifestError(
-      `${name}: "mortise.tables" is missing: a module with migrations names its table prefix`,
+      `${name}: "mortise.tables" is missing: a module with migrations must name its table prefix`,
     )
   }
   // A prefix may be written with its underscore.
@@ -79,7 +79,7 @@ async function readSettingsSchema(directory: string, { config }: Manifest): Prom
     new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
   } catch (error) {
     const what = file ?? `"mortise.config" in ${join(directory, 'package.json')}`
-    throw new ManifestError(`${what} is no JSON Schema: ${(error as Error).message}`)
+    throw new ManifestError(`${what} is not a JSON Schema: ${(error as Error).message}`)
   }
   return schema as TSchema
 }

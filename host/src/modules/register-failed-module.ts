@@ -2,10 +2,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { hostProblems } from '../http/problems.ts'
 import type { FailedModule } from './host-module.ts'
 
-/**
- * Responds with 503 on the routes of a failed module, to every caller and request. A path that an
- * active module has taken stays with that module.
- */
+/** For every caller. A path that an active module has taken stays with that module. */
 export function registerFailedModule(app: FastifyInstance, { id, manifest, reason }: FailedModule): void {
   app.log.error({ module: id, reason }, `${id} is not available`)
   const refuse = async () => {

@@ -9,9 +9,9 @@ import {
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'
-import type { Claims } from '../requests/claims.ts'
+import type { ClaimHandlers } from '../requests/claim-handlers.ts'
 import type { ContractBoard } from './contract-registry.ts'
-import { withPlace } from './error-location.ts'
+import { withLocation } from './error-location.ts'
 import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
@@ -28,10 +28,10 @@ declare module 'fastify' {
 export interface ModuleEnvironment {
   readonly database: Database
   readonly contracts: ContractBoard
-  readonly claims: Claims
+  readonly claims: ClaimHandlers
   readonly events: EventLog
   readonly eventTypes: EventTypes
-  readonly reactions: EventHandlers
+  readonly handlers: EventHandlers
   readonly retiring: AbortSignal
 }
 
@@ -46,7 +46,7 @@ export interface ModuleEnvironment {
 export async function registerModule(
   app: FastifyInstance,
   module: ActiveModule,
-  lent: ModuleEnvironment,
+  environment: ModuleEnvironment,
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
@@ -63,38 +63,40 @@ export async function registerModule(
         }
         route.config = { ...route.config, module: id }
       })
-      const events = eventsFor(lent.events, scope)
+      const events = eventsFor(environment.events, scope)
       const context: ModuleContext = {
         settings,
         log: scope.log.child({ module: id }),
-        database: lent.database,
-        contracts: lent.contracts.registryFor(manifest),
+        database: environment.database,
+        contracts: environment.contracts.registryFor(manifest),
         audit: (entry) => append(entry, `module:${id}`, null),
         onClaim(take) {
-          lent.claims.add(id, take)
-          everyMinute(scope, lent.database, `host/claims of ${id}`, () => lent.claims.handOverLate(id))
+          environment.claims.add(id, take)
+          everyMinute(scope, environment.database, `host/claims of ${id}`, () =>
+            environment.claims.transferLate(id),
+          )
         },
         everyMinute(name, work) {
-          if (works.has(name)) throw new ModuleError(id, `it has two works for every minute named "${name}"`)
+          if (works.has(name)) throw new ModuleError(id, `it has two everyMinute tasks named "${name}"`)
           works.add(name)
-          everyMinute(scope, lent.database, `${id}/${name}`, work)
+          everyMinute(scope, environment.database, `${id}/${name}`, work)
         },
-        on: (type, react) => lent.reactions.add(manifest, type, react as React),
+        on: (type, react) => environment.handlers.add(manifest, type, react as React),
         get events() {
           if (manifest.listensTo?.includes('*')) return events
           throw new ModuleError(
             id,
-            'it reads the events of all modules: its manifest needs "listensTo": ["*"]',
+            'it reads the events of all modules, so its manifest needs "listensTo": ["*"]',
           )
         },
-        eventTypes: { has: (type) => lent.eventTypes.has(type) },
-        retiring: lent.retiring,
+        eventTypes: { has: (type) => environment.eventTypes.has(type) },
+        retiring: environment.retiring,
       }
-      lent.eventTypes.add(manifest, declarationOf(plugin)?.events ?? {})
+      environment.eventTypes.add(manifest, declarationOf(plugin)?.events ?? {})
       await scope.register(plugin as never, context)
     })
   } catch (error) {
-    const reason = withPlace(error, directory)
+    const reason = withLocation(error, directory)
     throw new ModuleError(id, error instanceof ModuleError ? reason : `registering it failed: ${reason}`, {
       cause: error,
     })
@@ -103,15 +105,18 @@ export async function registerModule(
   if (missing.length > 0) {
     throw new ModuleError(id, `its manifest declares ${missing.join(', ')}, which it does not register`)
   }
-  const untold = manifest.events?.filter((type) => !lent.eventTypes.has(type)) ?? []
-  if (untold.length > 0) {
-    throw new ModuleError(id, `its manifest declares the events ${untold.join(', ')}, which it does not emit`)
-  }
-  const unheard = lent.reactions.missing(manifest)
-  if (unheard.length > 0) {
+  const missingEvents = manifest.events?.filter((type) => !environment.eventTypes.has(type)) ?? []
+  if (missingEvents.length > 0) {
     throw new ModuleError(
       id,
-      `its manifest says that it listens to ${unheard.join(', ')}, and it reacts to none`,
+      `its manifest declares the events ${missingEvents.join(', ')}, which it does not emit`,
+    )
+  }
+  const unhandled = environment.handlers.missing(manifest)
+  if (unhandled.length > 0) {
+    throw new ModuleError(
+      id,
+      `its manifest names ${unhandled.join(', ')} in "listensTo", but it has no handler`,
     )
   }
   return registered

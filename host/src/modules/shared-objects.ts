@@ -57,15 +57,12 @@ export function rememberSharedObjects(): () => string | undefined {
       if (added) return `it adds ${pathOf(name, added)}`
     }
     const heard = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
-    if (heard !== undefined) return `it listens to "${heard}" of the process`
+    if (heard !== undefined) return `it adds a listener for "${heard}" to the process`
     return process.hasUncaughtExceptionCaptureCallback() ? 'it captures uncaught exceptions' : undefined
   }
 }
 
-/**
- * An object's own functions. Outside of prototypes it skips Node's getters, which Node replaces at
- * first use.
- */
+/** Outside of prototypes it skips Node's getters, which Node replaces at first use. */
 function propertiesOf(object: object, prototype: boolean): Properties {
   const properties = new Map<PropertyKey, unknown>()
   for (const key of Reflect.ownKeys(object)) {

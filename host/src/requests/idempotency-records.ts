@@ -14,8 +14,8 @@ import { isRefusal } from '@mortise/storage'
 import type { ScopeRecordingUser } from '../callers/scope-recording-user.ts'
 import { hostProblems } from '../http/problems.ts'
 
-// Claim, effect and stored response share one transaction, so a visible record belongs to a
-// finished request. A request whose key is claimed but not committed waits for the end of that
+// Reservation, effect and stored response share one transaction, so a visible record belongs to a
+// finished request. A request whose key is reserved but not committed waits for the end of that
 // transaction: in the write queue on SQLite, at the primary key on PostgreSQL.
 //
 // A response that is also the data of an event is stored only in the event; `deleteOldest` keeps
@@ -43,7 +43,7 @@ const FORGOTTEN_AT_ONCE = 200
 const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])
 
 /** A request with an Idempotency-Key from a caller with credentials. */
-export interface Claim {
+export interface Reservation {
   readonly caller: string
   /** Undefined for a guest: guests have no scopes. */
   readonly user: ScopeRecordingUser | undefined
@@ -69,14 +69,14 @@ export function isKept(status: number): boolean {
 }
 
 /**
- * Claims the key for the current transaction.
+ * Reserves the key for the current transaction.
  * @returns the response decided earlier; undefined if this transaction must decide
  * @throws {Problem} `idempotency-mismatch`, `idempotency-running`, `insufficient-scope` if the user
  * lost a scope that the response may depend on
  */
-export function* claim(claimed: Claim, now = Date.now()): Transaction<StoredResponse | undefined> {
-  if (yield* take(claimed, now)) return undefined
-  const { caller, user, key, route } = claimed
+export function* reserve(reservation: Reservation): Transaction<StoredResponse | undefined> {
+  if (yield* reserveIfFree(reservation)) return undefined
+  const { caller, user, key, route } = reservation
   const record = yield* one<{
     fingerprint: string
     status: number
@@ -90,60 +90,59 @@ export function* claim(claimed: Claim, now = Date.now()): Transaction<StoredResp
       (SELECT data FROM mortise_event_new WHERE mortise_event_new.id = mortise_idempotency.event)) AS body
     FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
-  if (record.fingerprint !== claimed.fingerprint) {
+  if (record.fingerprint !== reservation.fingerprint) {
     throw hostProblems.create(
       'idempotency-mismatch',
-      `This Idempotency-Key was used for another ${route}: body, path or If-Match differ. Send what you sent then, or a new key for a new request.`,
+      `This Idempotency-Key was used for another ${route}: body, path or If-Match differ. Repeat the earlier request exactly, or use a new key.`,
     )
   }
   const { status, headers, body, event, scopes } = record
   if (scopes !== null) user?.assertAll(JSON.parse(scopes))
   if (body === null && event !== null)
-    throw new Error(`the event ${event}, which has a kept answer, was deleted`)
+    throw new Error(`the event ${event}, which has a stored response, was deleted`)
   return { status, headers: JSON.parse(headers), text: body ?? undefined, replayed: true }
 }
 
 /**
- * Claims the key if it is free. The key stays claimed until its record is deleted, whatever its
+ * Reserves the key if it is free. The key stays reserved until its record is deleted, whatever its
  * age: a clock that is ahead would otherwise repeat the request. SQLite runs one write transaction
  * at a time, so a read is enough there.
  */
-function* take({ caller, key, route, fingerprint }: Claim, now: number): Transaction<boolean> {
+function* reserveIfFree({ caller, key, route, fingerprint }: Reservation): Transaction<boolean> {
   // The advisory lock only says "running" to `isRunning`; it excludes nobody.
-  const taking = byEngine({
+  const reserving = byEngine({
     sqlite: sql`
-      SELECT 1 AS taken WHERE NOT EXISTS (
+      SELECT 1 AS reserved WHERE NOT EXISTS (
         SELECT 1 FROM mortise_idempotency
         WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route})`,
     postgres: sql`
       INSERT INTO mortise_idempotency (caller, idempotency_key, route, fingerprint, status, headers, created_at)
-      SELECT ${caller}, ${key}, ${route}, ${fingerprint}, 0, '', ${now}
+      SELECT ${caller}, ${key}, ${route}, ${fingerprint}, 0, '', ${Date.now()}
       FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(${lockName(caller, key)}, 0))) AS noted
       ON CONFLICT (caller, idempotency_key, route) DO NOTHING
-      RETURNING 1 AS taken`,
+      RETURNING 1 AS reserved`,
   })
   try {
-    return (yield* maybeOne(taking)) !== undefined
+    return (yield* maybeOne(reserving)) !== undefined
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
     throw hostProblems.create(
       'idempotency-running',
-      'A request with this Idempotency-Key is being worked on. Send it again, with the same key, for its answer.',
+      'A request with this Idempotency-Key is in progress. Send it again with the same key to get its answer.',
       { cause: error, headers: { 'retry-after': '1' } },
     )
   }
 }
 
 /**
- * Stores the response of a claim. Writes without reading the row first, since such a read would
- * conflict with other claims.
+ * Stores the response of a reservation. Does not read the row first, because such a read would
+ * conflict with other reservations.
  */
 export function* keep(
-  claimed: Claim,
+  reservation: Reservation,
   { status, headers, text, event }: StoredResponse,
-  now = Date.now(),
 ): Transaction<void> {
-  const { caller, user, key, route, fingerprint } = claimed
+  const { caller, user, key, route, fingerprint } = reservation
   const scopes = user?.found() ?? []
   const kept = Object.entries(headers).filter(([name]) => !NEVER_KEPT.has(name.toLowerCase()))
   yield* run(sql`
@@ -151,24 +150,21 @@ export function* keep(
       (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
     VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
       ${event === undefined ? (text ?? null) : null}, ${event ?? null},
-      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${now})
+      ${scopes.length === 0 ? null : JSON.stringify(scopes)}, ${Date.now()})
     ON CONFLICT (caller, idempotency_key, route) DO UPDATE
     SET fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
       body = excluded.body, event = excluded.event, scopes = excluded.scopes,
       created_at = excluded.created_at`)
 }
 
-/** Deletes a claim whose response is not kept. */
-export function* release({ caller, key, route }: Claim): Transaction<void> {
+/** Deletes a reservation whose response is not kept. */
+export function* release({ caller, key, route }: Reservation): Transaction<void> {
   yield* run(sql`
     DELETE FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
 }
 
-/**
- * Transfers the records of one caller to another. If both used a key, the other caller's record
- * stays.
- */
+/** If both used a key, the other caller's record stays. */
 export function* moveRecords(from: string, to: string): Transaction<void> {
   yield* run(sql`
     UPDATE mortise_idempotency SET caller = ${to}
@@ -194,10 +190,7 @@ export function* findStored(caller: string, key: string): Transaction<KeptAnswer
   }))
 }
 
-/**
- * Whether an unfinished transaction on any host has claimed a key. On SQLite this waits in the
- * write queue.
- */
+/** Whether an unfinished transaction on any host has the key. SQLite waits in the write queue. */
 export async function isRunning(database: Database, caller: string, key: string): Promise<boolean> {
   const running = byEngine({
     sqlite: sql`SELECT 0 AS running`,
@@ -215,14 +208,11 @@ export async function isRunning(database: Database, caller: string, key: string)
 
 const lockName = (caller: string, key: string) => `mortise ${key} ${caller}`
 
-/**
- * Deletes the oldest expired records.
- * @returns whether there may be more
- */
-export function* forgetExpired(now = Date.now()): Transaction<boolean> {
+/** @returns whether there may be more */
+export function* forgetExpired(): Transaction<boolean> {
   const forgotten = yield* run(sql`
     DELETE FROM mortise_idempotency WHERE (caller, idempotency_key, route) IN (
       SELECT caller, idempotency_key, route FROM mortise_idempotency
-      WHERE created_at <= ${now - RESPONSE_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
+      WHERE created_at <= ${Date.now() - RESPONSE_LIFETIME} ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE})`)
   return forgotten === FORGOTTEN_AT_ONCE
 }

@@ -8,8 +8,8 @@ import { findStored, isRunning } from './idempotency-records.ts'
 const KeptAnswer = Type.Object(
   {
     route: Type.String({ examples: ['POST /purchase'] }),
-    status: Type.Integer({ description: 'the HTTP status of the answer that is kept' }),
-    location: Nullable(Type.String({ description: 'the path of what was made' })),
+    status: Type.Integer({ description: 'the HTTP status of the stored answer' }),
+    location: Nullable(Type.String({ description: 'the path of the created resource' })),
     createdAt: Timestamp,
     expiresAt: Timestamp,
   },
@@ -23,17 +23,14 @@ const IdempotencyKey = Type.Object(
       type: 'string',
       enum: ['unknown', 'running', 'done'],
       description:
-        'unknown: nothing was done with it, or not yet. Whatever it is, the same request may be sent again',
+        'unknown: no request with this key has been done. In every state you may send the same request again',
     }),
-    answers: Type.Array(KeptAnswer, { description: 'one for each route on which the key was used' }),
+    answers: Type.Array(KeptAnswer, { description: 'one for each route that got the key' }),
   },
   { title: 'IdempotencyKey' },
 )
 
-/**
- * `GET /idempotency/:key`: the outcome of the caller's own requests with a key, without a repeat of
- * the requests.
- */
+/** The outcome of the caller's own requests with a key, without a repeat of them. */
 export const idempotencyRoutes = fp<{ readonly database: Database }>(
   async (instance, { database }) => {
     const app = instance.withTypeProvider<TypeBoxTypeProvider>()
@@ -42,7 +39,7 @@ export const idempotencyRoutes = fp<{ readonly database: Database }>(
       {
         config: { access: 'caller' },
         schema: {
-          summary: 'What became of an Idempotency-Key',
+          summary: 'Get the outcome of an Idempotency-Key',
           params: Type.Object({ key: Type.String({ description: 'the key, without quotes' }) }),
           response: { 200: IdempotencyKey },
         },

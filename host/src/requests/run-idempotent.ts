@@ -1,28 +1,35 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, DatabaseError, Problem, type Transaction } from '@mortise/module-sdk'
 import { BrokenStorageError } from '@mortise/storage'
-import { type Claim, claim, isKept, keep, release, type StoredResponse } from './idempotency-records.ts'
+import {
+  isKept,
+  keep,
+  type Reservation,
+  release,
+  reserve,
+  type StoredResponse,
+} from './idempotency-records.ts'
 
 /** How long and how often to look for the outcome of a lost COMMIT, in milliseconds. */
 const LOOK_FOR = 5_000
 const LOOK_EVERY = 100
 
 /**
- * Decides a request with an Idempotency-Key once, however often and wherever it is sent. A problem
- * that is kept rolls back its transaction, claim included, and a transaction of its own stores it.
- * A second request that comes between the two is harmless: its outcome is then returned here too.
+ * Decides a request with an Idempotency-Key once, on any number of attempts and hosts. A problem
+ * that is kept rolls back its transaction with the reservation, and a second transaction stores the
+ * problem. A second request between the two is harmless: its outcome is then returned here too.
  *
  * @param decide runs if nothing is decided yet; may run several times, and takes effect once
  * @param problemAnswer converts a problem to its response
  */
 export async function runIdempotent(
   database: Database,
-  claimed: Claim,
+  reservation: Reservation,
   decide: () => Transaction<StoredResponse>,
   problemAnswer: (problem: Problem) => StoredResponse,
 ): Promise<StoredResponse> {
   const run = (steps: () => Transaction<StoredResponse>) =>
-    untilKnown(() => database.transaction(() => decideClaimed(claimed, steps)))
+    untilKnown(() => database.transaction(() => decideReserved(reservation, steps)))
   try {
     return await run(() => ruled(decide))
   } catch (error) {
@@ -35,7 +42,7 @@ export async function runIdempotent(
   }
 }
 
-/** A problem from the steps, as opposed to one from the claim. */
+/** A problem from the steps, as opposed to one from the reservation. */
 class Ruling extends Error {
   readonly problem: Problem
 
@@ -53,20 +60,20 @@ function* ruled(decide: () => Transaction<StoredResponse>): Transaction<StoredRe
   }
 }
 
-function* decideClaimed(
-  claimed: Claim,
+function* decideReserved(
+  reservation: Reservation,
   steps: () => Transaction<StoredResponse>,
 ): Transaction<StoredResponse> {
-  const known = yield* claim(claimed)
+  const known = yield* reserve(reservation)
   if (known) return known
   const decided = yield* steps()
-  yield* isKept(decided.status) ? keep(claimed, decided) : release(claimed)
+  yield* isKept(decided.status) ? keep(reservation, decided) : release(reservation)
   return decided
 }
 
 /**
- * Runs a claimed transaction, and repeats it if its COMMIT had no reply: the record of a committed
- * transaction prevents a second effect.
+ * Runs a transaction with a reserved key, and repeats it if its COMMIT had no reply: the record of a
+ * committed transaction prevents a second effect.
  * @throws {DatabaseError} `unknown-outcome` if the database stays unreachable, or is unavailable
  * until the next start
  */

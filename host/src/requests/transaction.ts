@@ -22,11 +22,11 @@ import {
   isResource,
   serialize,
 } from '../http/conditional-requests.ts'
+import { isRead } from '../http/head.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { bytesOf } from '../http/request-body.ts'
-import { isRead } from '../http/request-head.ts'
-import { routeOf } from '../http/route-of.ts'
-import type { Claim, StoredResponse } from './idempotency-records.ts'
+import { routeOf } from '../telemetry/observe-requests.ts'
+import type { Reservation, StoredResponse } from './idempotency-records.ts'
 import { runIdempotent } from './run-idempotent.ts'
 
 // The response to a write is decided, checked and serialized inside its transaction, so nothing on
@@ -84,22 +84,24 @@ type Steps = () => Transaction<unknown>
 async function transact(request: WithReply, steps: Steps, options: TransactionOptions): Promise<void> {
   const { database, guests, cookie, basePath } = options
   const reply = request[kReply]
-  if (!reply) throw new Error('request.transaction was called twice: one request has one answer')
+  if (!reply) throw new Error('request.transaction was called twice: call it once per request')
   const guest = guestOf(request)
   if (guest && guest.origin !== 'header') cookie.assertOwnSite(request)
   // With several cookies another one may be a guest's, and the browser keeps one under our name and
   // path, so none is cleared.
   const isOnlyCookie = guest?.origin === 'cookie' && cookie.read(request).length === 1
   request[kReply] = null
-  const claimed = claimOf(request, basePath)
+  const reservation = reservationOf(request, basePath)
   const { traceparent } = request
   const traced = traceparent === undefined ? steps : () => withTrace(generatorOf(steps), traceparent)
   const decideNow = () => decide(reply, guest, guests, basePath, traced)
   const decideOnce = () => notingEvent(decideNow())
   let decided: StoredResponse
   try {
-    decided = claimed
-      ? await runIdempotent(database, claimed, decideOnce, (problem) => problemAnswer(problem, request.id))
+    decided = reservation
+      ? await runIdempotent(database, reservation, decideOnce, (problem) =>
+          problemAnswer(problem, request.id),
+        )
       : await database.transaction(decideNow)
   } catch (error) {
     request[kReply] = reply
@@ -118,14 +120,14 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
   }
   // Fastify adds a charset to strings, not to bytes, and the media type of a problem has none.
   // Awaiting a reply waits until it is sent.
-  await reply.send(claimed && text !== undefined ? Buffer.from(text) : text)
+  await reply.send(reservation && text !== undefined ? Buffer.from(text) : text)
 }
 
 /** The guest expired or was claimed after the request began. */
 class GuestVanished extends Error {}
 
 /** Undefined without a key or without a caller to own it. */
-function claimOf(request: WithReply, basePath: string): Claim | undefined {
+function reservationOf(request: WithReply, basePath: string): Reservation | undefined {
   const key = request[kKey]
   if (!key) return undefined
   const caller = verifiedId(request)
@@ -139,26 +141,20 @@ function claimOf(request: WithReply, basePath: string): Claim | undefined {
   return { caller, user: recordingUserOf(request), route, key, fingerprint }
 }
 
-/**
- * A repeat of a module's own write, or a write to a state that the caller has not seen, would
- * otherwise go unnoticed.
- */
+/** A repeat, or a write to an unseen state, would otherwise go unnoticed. */
 function warnUnprotected(request: WithReply, reply: FastifyReply): void {
   const route = routeOf(request)
   if (request[kReply] === null || !isSuccess(reply.statusCode) || route.module === undefined) return
   if (request[kKey])
     request.log.warn(
       route,
-      'an Idempotency-Key had no effect, since the route did not use request.transaction',
+      'an Idempotency-Key had no effect, because the route did not use request.transaction',
     )
   if (!isRead(request.method) && !isCompared(request))
-    request.log.warn(route, 'If-Match had no effect, since the route did not use request.transaction')
+    request.log.warn(route, 'If-Match had no effect, because the route did not use request.transaction')
 }
 
-/**
- * Runs the route's steps and stores their guest. Any success stores a new guest, even if the route
- * changed nothing: the host cannot know, and one token too many is harmless.
- */
+/** Any success stores a new guest: the host cannot know whether the route changed anything. */
 function* decide(
   reply: FastifyReply,
   guest: Guest | undefined,
@@ -180,10 +176,7 @@ function* decide(
   return { status, headers, text, replayed: false }
 }
 
-/**
- * A body has status 200. If the route declares responses, it must declare 200: undeclared
- * properties are not sent.
- */
+/** A route that declares responses must declare 200: undeclared properties are not sent. */
 function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
   if (isAnswer(returned)) return returned
   const declared = Object.keys(routeOptions.schema?.response ?? { 200: undefined })
@@ -191,7 +184,7 @@ function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
     return answer(200, returned)
   }
   throw new TypeError(
-    'the steps of request.transaction must return answer(status, body), or the body of a 200 that the route declares',
+    'the steps of request.transaction must return answer(status, body), or the body of a declared 200',
   )
 }
 
@@ -206,10 +199,7 @@ function* notingEvent(steps: Transaction<StoredResponse>): Transaction<StoredRes
   return { ...decided, event: decided.text === undefined ? undefined : ids.get(decided.text) }
 }
 
-/**
- * The headers of a response, and the headers derived from them.
- * @throws {TypeError} for an invalid header
- */
+/** @throws {TypeError} for an invalid header */
 function headersOf(
   { status, headers, body }: Answer,
   text: string | undefined,

@@ -8,11 +8,11 @@ import { compareNothing } from '../http/conditional-requests.ts'
 import { takeNoKey } from '../http/idempotency-key.ts'
 import { hostProblems } from '../http/problems.ts'
 import { takeNoBody } from '../http/request-body.ts'
-import type { Claims } from '../requests/claims.ts'
+import type { ClaimHandlers } from '../requests/claim-handlers.ts'
 
 export interface ClaimRouteOptions extends GuestOptions {
   readonly database: Database
-  readonly claims: Claims
+  readonly claims: ClaimHandlers
 }
 
 const Claimed = Type.Object({ claimed: Type.Literal(true) }, { title: 'Claimed' })
@@ -26,7 +26,8 @@ export const claimRoute = fp<ClaimRouteOptions>(
       {
         config: { access: 'caller' },
         schema: {
-          summary: 'Take over what a guest has: the one of the Guest-Token header, or of the cookie',
+          summary:
+            'Transfer the data of the guest in the Guest-Token header or the cookie to the signed-in user',
           // Both at once: the user, and the guest to claim.
           security: [
             { bearer: [], guestToken: [] },
@@ -55,7 +56,7 @@ export const claimRoute = fp<ClaimRouteOptions>(
         const user = request.caller.id
         const found = await database.transaction(function* () {
           const guest = yield* guests.retire(token, user)
-          if (guest?.now) yield* claims.handOver({ guest: guest.id, user })
+          if (guest?.now) yield* claims.transfer({ guest: guest.id, user })
           return guest !== undefined
         })
         // The cookie is useless now, whether its guest is claimed now, was claimed before or never
@@ -73,11 +74,11 @@ export const claimRoute = fp<ClaimRouteOptions>(
 function noToken() {
   return hostProblems.create(
     'invalid-request',
-    'The request names no guest; nothing was done. Send the token of the guest as Guest-Token, or its cookie.',
+    'The request names no guest; nothing was done. Send the Guest-Token header or the cookie of the guest.',
     {
       members: {
         errors: [
-          { parameter: 'Guest-Token', detail: 'must be the token of a guest, unless the cookie is sent' },
+          { parameter: 'Guest-Token', detail: 'must be the token of a guest if the cookie is missing' },
         ],
       },
     },
@@ -87,6 +88,6 @@ function noToken() {
 function guestNotFound() {
   return hostProblems.create(
     'guest-not-found',
-    'There is no guest with this token whom you could claim: it has expired, was claimed by somebody else, or never was.',
+    'You cannot claim a guest with this token: the token is unknown or expired, or another user claimed the guest.',
   )
 }

@@ -8,7 +8,7 @@ import { withoutDefaulted } from '../config/without-defaulted.ts'
  */
 export function describeBody(schema: TSchema): TSchema {
   const { default: value, properties, items, ...rest } = withoutDefaulted(schema)
-  const words = `${JSON.stringify(value)} where it is left out`
+  const words = `${JSON.stringify(value)} by default`
   const inside = (children: Record<string, TSchema>) =>
     Object.fromEntries(Object.entries(children).map(([name, child]) => [name, describeBody(child)]))
   return {

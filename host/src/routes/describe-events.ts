@@ -14,7 +14,7 @@ export function describeEvents(document: OpenapiDocument, types: Iterable<EventT
       security: [{ webhookSignature: [] }],
       parameters: deliveryHeaders,
       requestBody: { content },
-      responses: { '2XX': { description: 'taken in: whatever else is answered, it is told again' } },
+      responses: { '2XX': { description: 'accepted; after any other answer the event is sent again' } },
     }
     webhooks.push([type, { post }])
   }
@@ -28,7 +28,7 @@ const webhookSignature = {
   in: 'header',
   name: 'webhook-signature',
   description:
-    'Of an event that is sent to a webhook: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the secret of the webhook, in base64; several are separated by spaces, and one must be right (standardwebhooks.com).',
+    'The signature of a webhook delivery: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the secret of the webhook, in base64; spaces separate several signatures, and one must match (standardwebhooks.com).',
 }
 
 /** The headers of standardwebhooks besides the signature. */
@@ -37,7 +37,7 @@ const deliveryHeaders = [
     in: 'header',
     name: 'webhook-id',
     required: true,
-    description: 'the id of the event: the same whenever it is told',
+    description: 'the id of the event: the same in every attempt',
     schema: { type: 'string' },
   },
   {
@@ -45,7 +45,7 @@ const deliveryHeaders = [
     name: 'webhook-timestamp',
     required: true,
     description:
-      'when this attempt was signed, in seconds since 1970: refuse what is older than some minutes',
+      'when this attempt was signed, in seconds since 1970: refuse old ones, for example after 5 minutes',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 ]
@@ -55,10 +55,10 @@ function envelope(type: string, source: string, data: unknown): JsonSchema {
   const schema = Type.Object(
     {
       specversion: Type.Literal('1.0'),
-      id: Type.String({ description: 'the same whenever this event is told' }),
+      id: Type.String({ description: 'the same in every attempt' }),
       type: Type.Literal(type),
       source: Type.Literal(`/${source}`),
-      subject: Type.String({ description: 'what it happened to; its events come in order' }),
+      subject: Type.String({ description: 'the resource that changed; its events come in order' }),
       time: Type.String({ format: 'date-time' }),
       datacontenttype: Type.Literal('application/json'),
       data: Type.Unsafe(data as JsonSchema),

@@ -12,33 +12,37 @@ import {
 const text = { type: 'string' }
 
 const headers = {
-  'Request-Id': { description: 'names this request in the log; one that you send is kept', schema: text },
-  ETag: { description: 'of what the body shows: for If-None-Match and If-Match', schema: text },
-  Location: { description: 'the path of what was made', schema: text },
-  Link: { description: 'first, prev, next and last page, where there are such (RFC 8288)', schema: text },
+  'Request-Id': {
+    description: 'identifies this request in the log; yours is used if you send one',
+    schema: text,
+  },
+  ETag: { description: 'the version of the body: for If-None-Match and If-Match', schema: text },
+  Location: { description: 'the path of the created resource', schema: text },
+  Link: { description: 'first, prev, next and last page, if they exist (RFC 8288)', schema: text },
   'Guest-Token': {
-    description: 'who you are from now on, if you were nobody yet: send it along. The cookie says the same',
+    description:
+      'your token, if you became a guest by this request: send it with later requests. The cookie has the same token',
     schema: text,
   },
   'Set-Cookie': {
-    description: 'the cookie of the guest: set, or cleared where it was no good',
+    description: 'the cookie of the guest: set, or cleared if it was invalid',
     schema: text,
   },
   'Idempotent-Replayed': {
-    description: '`true` where this is the answer to an earlier request with the same Idempotency-Key',
+    description: '`true` if this is the answer to an earlier request with the same Idempotency-Key',
     schema: text,
   },
-  'Retry-After': { description: 'after how many seconds to try again', schema: { type: 'integer' } },
+  'Retry-After': { description: 'seconds until you may try again', schema: { type: 'integer' } },
   RateLimit: {
-    description: 'what is left of each limit (r), and after how many seconds there is more again (t)',
+    description: 'what remains of each limit (r), and the seconds until it resets (t)',
     schema: text,
   },
   'RateLimit-Policy': {
     description:
-      'the limits: so many requests, or bytes of bodies (qu), (q) in so many seconds (w), by caller and by address',
+      'the limits by caller and by address: requests, or bytes of bodies (qu), (q) per window in seconds (w)',
     schema: text,
   },
-  'WWW-Authenticate': { description: 'what is wrong with the token, or missing (RFC 6750)', schema: text },
+  'WWW-Authenticate': { description: 'what the token lacks, or why it is invalid (RFC 6750)', schema: text },
 }
 type Name = keyof typeof headers
 

@@ -28,7 +28,9 @@ export function describeRoute(
     ...(schema?.body ? { body: describeBody(schema.body as TSchema) } : {}),
     response: withDescriptions({
       ...(schema?.response as Responses | undefined),
-      ...(showsResource(route) && { 304: Type.Unsafe({ description: 'it is what you have already' }) }),
+      ...(showsResource(route) && {
+        304: Type.Unsafe({ description: 'not modified: you have the current version' }),
+      }),
       ...problemsOf(route, schema),
     }),
   }
@@ -58,17 +60,17 @@ function headersOf(route: RouteOptions): Record<string, TSchema> {
       maxLength: 255,
       pattern: '^[!-~]+$',
       description:
-        'a new one for each intended change, a UUID say: with the same one the same request is done once, and its answer repeated for 24 hours. It takes credentials, at least a guest token.',
+        'a new key for each intended change, for example a UUID. Requests with the same key take effect once, and their answer is replayed for 24 hours. It needs credentials, at least a guest token.',
     })
   }
   if (config?.ifMatch !== undefined) {
     headers['If-Match'] = Type.String({
-      description: `the ETag of ${config.ifMatch.resource}, or several: refused if it has changed since`,
+      description: `one or more ETags of ${config.ifMatch.resource}: the request is refused if none is current`,
     })
   }
   if (showsResource(route)) {
     headers['If-None-Match'] = Type.String({
-      description: 'ETags that you have: 304 if it is still one of them',
+      description: 'your ETags: 304 if one of them is current',
     })
   }
   return headers

@@ -17,7 +17,9 @@ export interface GuestRoutesOptions {
 
 const IssuedGuest = Type.Object(
   {
-    token: Type.String({ description: 'send it as Guest-Token; whoever has it is this guest' }),
+    token: Type.String({
+      description: 'send it as Guest-Token; it is a secret, because it is all that a guest needs',
+    }),
     expiresAt: Timestamp,
   },
   { title: 'IssuedGuest' },

@@ -5,10 +5,7 @@ import { hostProblems } from '../http/problems.ts'
 export interface HealthOptions {
   /** The reason why the application cannot serve now, a sentence; undefined while it can. */
   readonly notReady: () => string | undefined
-  /**
-   * The number of other processes that do not respond; a load balancer need not remove this host
-   * for them.
-   */
+  /** A load balancer need not remove this host for other processes that do not respond. */
   readonly silentWorkers?: (() => number) | undefined
 }
 
@@ -25,7 +22,7 @@ export const health = fp<HealthOptions>(
   async (app, { notReady, silentWorkers = () => 0 }) => {
     app.get(
       '/health/live',
-      { config, schema: { summary: 'Whether the process lives', response: { 200: Healthy } } },
+      { config, schema: { summary: 'Whether the process is alive', response: { 200: Healthy } } },
       async (_request, reply) => {
         reply.headers(headers)
         return { status: 'ok' }

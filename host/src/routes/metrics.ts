@@ -2,7 +2,7 @@ import { AddressList } from '@mortise/module-sdk'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
-import type { TokenVerifier } from '../callers/tokens.ts'
+import type { TokenVerifier } from '../callers/token-verifier.ts'
 import { assertTagged } from '../http/conditional-requests.ts'
 import { type MetricFamily, textFormat, toText } from '../telemetry/metric-family.ts'
 
@@ -16,16 +16,10 @@ export interface MetricsOptions {
 
 const SCOPE = 'metrics:read'
 
-/**
- * Headers of a forwarding proxy: with one of them the connection's address says nothing about the
- * client.
- */
+/** With one of these headers the connection's address says nothing about the client. */
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
-/**
- * `GET /metrics` in Prometheus' text format: for connections from the allowed addresses, and for
- * tokens with the scope `metrics:read`.
- */
+/** In Prometheus' text format; from the allowed addresses, or with `metrics:read`. */
 export const metrics = fp<MetricsOptions>(
   async (app, { read, allow, tokens }) => {
     const allowed = new AddressList(allow)

@@ -49,9 +49,7 @@ function reference(schema: JsonSchema, module: string, schemas: Schemas): JsonSc
   return Array.isArray(type) ? { ...own, anyOf: [{ $ref }, { type: 'null' }] } : { ...own, $ref }
 }
 
-/**
- * The component name of `schema`. A title that another module uses too gets the module as a prefix.
- */
+/** A title that another module uses too gets the module as a prefix. */
 function place(title: string, schema: JsonSchema, module: string, schemas: Schemas): string | undefined {
   for (const name of module ? [title, `${module}.${title}`] : [title]) {
     schemas[name] ??= schema

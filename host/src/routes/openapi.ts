@@ -16,10 +16,7 @@ export interface OpenapiOptions {
   readonly eventTypes: Iterable<EventType>
 }
 
-/**
- * `GET /openapi.json`: OpenAPI 3.1 of every route registered after it, from the same schemas that
- * validate. `describeRoute` adds what follows from access and schema for every route.
- */
+/** OpenAPI 3.1 of every route registered after it, from the same schemas that validate. */
 export const openapi = fp<OpenapiOptions>(
   async (app, { application, publicUrl, eventTypes }) => {
     const { prefix } = app
@@ -56,28 +53,22 @@ export const openapi = fp<OpenapiOptions>(
 
 const type = 'application/json; charset=utf-8'
 
-/**
- * Patterns contain characters that are invisible, or change the text direction; JSON escapes are
- * readable.
- */
+/** Patterns contain invisible characters; JSON escapes are readable. */
 function inAscii(document: OpenapiDocument): Buffer {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return Buffer.from(JSON.stringify(document).replace(/[\x7f-\uffff]/g, escaped))
 }
 
 const description =
-  `Everybody may begin as a guest: the first write that succeeds answers a \`Guest-Token\` (and a cookie that says the
-same), which you send along from then on; \`POST /guest\` gets one beforehand. Whoever is signed in sends
-\`Authorization: Bearer <JWT>\` instead. The security of a route tells which of them it takes, and the scope that a token needs.
+  `A client can start as a guest: the first successful write returns a \`Guest-Token\` and a cookie with the same token.
+Send one of them with later requests. \`POST /guest\` returns a token before the first write. Signed-in clients send
+\`Authorization: Bearer <JWT>\` instead. The security of a route shows what it accepts, and the scope that a token needs.
 
-A POST or PATCH with an \`Idempotency-Key\` may be sent again with the same key: it is done once, and its answer repeated for a day. An \`ETag\` in
-\`If-Match\` has a write happen to what you have seen, or not at all; in \`If-None-Match\` it saves you the body.
+You can repeat a POST or PATCH with the same \`Idempotency-Key\`: it takes effect once, and its answer is replayed for a day. A write with an \`ETag\` in
+\`If-Match\` fails if the resource has changed; \`If-None-Match\` saves you an unchanged body.
 
-Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The codes of a route are
-named at its responses. A request that is answered with an error has changed nothing.`.replaceAll(
-    /(?<!\n)\n(?!\n)/g,
-    ' ',
-  )
+Every failure is \`application/problem+json\` (RFC 9457), the schema \`Problem\`: decide by its \`code\`. The responses of a route name its
+codes. A request with a 4xx or 503 response has changed nothing.`.replaceAll(/(?<!\n)\n(?!\n)/g, ' ')
 
 /** The document with the parts that the generator does not know. */
 function completed(generated: unknown, eventTypes: Iterable<EventType>): OpenapiDocument {
@@ -88,7 +79,7 @@ function completed(generated: unknown, eventTypes: Iterable<EventType>): Openapi
   const operations = operationsOf(document).map(([, operation]) => operation)
   document.tags = [...new Set(operations.flatMap(({ tags }) => tags))].map((name) => ({
     name,
-    description: name === hostTag ? 'The application itself' : `The module ${name}`,
+    description: name === hostTag ? 'The application' : `The module ${name}`,
   }))
   // If all properties are optional, no body counts as {}.
   for (const { requestBody } of operations)
@@ -109,21 +100,20 @@ function securitySchemes(publicUrl: string | undefined) {
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
-      description:
-        'Signed in: a JWT of this application or of an issuer that it trusts. It wins over a guest token.',
+      description: 'For users: a JWT of this application or of a trusted issuer. It overrides a guest token.',
     },
     guestToken: {
       type: 'apiKey',
       in: 'header',
       name: 'Guest-Token',
       description:
-        'A guest: the token of `POST /guest`, or of the answer to the first write. It wins over the cookie.',
+        'For guests: the token of `POST /guest`, or of the response to the first write. It overrides the cookie.',
     },
     guestCookie: {
       type: 'apiKey',
       in: 'cookie',
       name: cookie,
-      description: 'A guest in a browser: set together with every guest token.',
+      description: 'For guests in a browser: set with every guest token.',
     },
   } as const
 }

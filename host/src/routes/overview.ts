@@ -17,7 +17,9 @@ const Overview = Type.Object(
     version: Type.String(),
     modules: Type.Array(ModuleState),
     hostsDiffer: Type.Optional(
-      Type.Boolean({ description: 'true while other hosts of the application serve something else' }),
+      Type.Boolean({
+        description: 'true while other hosts of the application serve other modules or versions',
+      }),
     ),
     links: Type.Object({ docs: Type.String(), openapi: Type.String() }),
   },

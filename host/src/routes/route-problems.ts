@@ -12,10 +12,7 @@ export function problemsOf(route: RouteOptions, schema: FastifySchema | undefine
   return { ...merged(route.config?.problems ?? {}, common), default: refused }
 }
 
-/**
- * Whether an Idempotency-Key has an effect: not on routes without a caller, and not on the host's
- * own routes.
- */
+/** Not on routes without a caller, and not on the host's own routes. */
 export const isProtected = ({ method, config }: RouteOptions) =>
   takesKey(String(method)) && config?.module !== undefined && config.access !== 'public'
 

@@ -24,14 +24,14 @@ export function logRefusals(
     const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (told !== undefined) log.info({ refused: refused - before }, `${what} are taken again`)
+      if (told !== undefined) log.info({ refused: refused - before }, `the host accepts ${what} again`)
       told = undefined
       before = refused
     } else if (told === undefined) {
-      log.warn(`${what} are refused, and ${rest}: ${refusal}`)
+      log.warn(`the host refuses ${what}, and ${rest}: ${refusal}`)
       told = { at: now, refused }
     } else if (now - told.at >= TELL_INTERVAL) {
-      log.warn({ refused: refused - told.refused }, `${what} are still refused: ${refusal}`)
+      log.warn({ refused: refused - told.refused }, `the host still refuses ${what}: ${refusal}`)
       told = { at: now, refused }
     }
   }, LOOK_INTERVAL).unref()

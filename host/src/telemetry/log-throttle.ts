@@ -9,10 +9,7 @@ interface Counted {
   line?: object
 }
 
-/**
- * Keeps repeated lines from filling a log: for example, requests to a failed module or an
- * overloaded server. Once a minute it logs how many lines it left out.
- */
+/** For example, requests to a failed module. Once a minute it logs how many it left out. */
 export class LogThrottle {
   readonly #tell: (line: object) => void
   readonly #timer: NodeJS.Timeout
@@ -24,10 +21,7 @@ export class LogThrottle {
     this.#timer = setInterval(() => this.#turn(), INTERVAL).unref()
   }
 
-  /**
-   * Whether to log a line.
-   * @param kind one of few: it must not contain anything that callers send
-   */
+  /** @param kind one of few: it must not contain anything that callers send */
   admits(kind: string, line: object): boolean {
     const counted = this.#counts.get(kind) ?? { logged: 0, more: 0 }
     this.#counts.set(kind, counted)

@@ -6,16 +6,10 @@ import type { Config } from '../config/config.ts'
 /** Headers that no log may contain. */
 const secretHeaders = ['authorization', 'cookie', 'set-cookie', 'guest-token', 'idempotency-key']
 
-/**
- * Bytes buffered while stderr is blocked, for example a file on a full disk. Further lines are
- * dropped.
- */
+/** Bytes buffered while stderr is blocked, as on a full disk. Further lines are dropped. */
 const MOST_KEPT = 1024 * 1024
 
-/**
- * Logs to `stream`, by default stderr: JSON lines, or readable lines on a terminal. A write failure
- * has no further effect.
- */
+/** By default to stderr, readable on a terminal. A write failure has no further effect. */
 export function createLogger({ level }: Config['log'], stream: DestinationStream = stderr()): Logger {
   const redact = secretHeaders.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`])
   return pino({ level, redact }, stream)

@@ -1,10 +1,7 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { FastifyBaseLogger } from 'fastify'
 
-/**
- * Logs once when the collector fails, and once when it accepts spans again, rather than for each
- * lost batch.
- */
+/** Logs once when the collector fails, and once when it accepts spans again. */
 export class LoggingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #log: FastifyBaseLogger
@@ -19,8 +16,8 @@ export class LoggingExporter implements SpanExporter {
     this.#exporter.export(spans, (result) => {
       const { error } = result
       if (error !== undefined && !this.#isFailing)
-        this.#log.warn(`traces are lost, since the collector does not take them: ${error.message}`)
-      if (error === undefined && this.#isFailing) this.#log.info('the collector takes traces again')
+        this.#log.warn(`traces are lost, because the collector does not accept them: ${error.message}`)
+      if (error === undefined && this.#isFailing) this.#log.info('the collector accepts traces again')
       this.#isFailing = error !== undefined
       done(result)
     })

@@ -48,8 +48,8 @@ function mergeAlike(families: readonly MetricFamily[]): MetricFamily {
   const merged = new Map<string, Sample>()
   for (const sample of families.flatMap(({ samples }) => samples)) {
     const key = `${sample.suffix ?? ''}${textOfLabels(sample.labels ?? {})}`
-    const former = merged.get(key)
-    const value = former === undefined ? sample.value : together[first.merge](former.value, sample.value)
+    const previous = merged.get(key)
+    const value = previous === undefined ? sample.value : together[first.merge](previous.value, sample.value)
     merged.set(key, { ...sample, value })
   }
   return { ...first, samples: [...merged.values()] }

@@ -3,10 +3,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { Tracing } from './tracing.ts'
 
-/**
- * Undefined without a configured collector; OpenTelemetry is not loaded then.
- * @throws {ConfigError} if it is not installed
- */
+/** Undefined without a collector. @throws {ConfigError} if OpenTelemetry is not installed */
 export async function openTracing(config: Config, log: FastifyBaseLogger): Promise<Tracing | undefined> {
   const { endpoint } = config.telemetry
   if (endpoint === undefined) return undefined
@@ -16,7 +13,7 @@ export async function openTracing(config: Config, log: FastifyBaseLogger): Promi
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new ConfigError(
-      `"telemetry.endpoint" is set, and the packages that it needs are not installed (${(error as Error).message}): install the host without --omit=optional, or unset it`,
+      `"telemetry.endpoint" is set, but its packages are not installed (${(error as Error).message}): install the host without --omit=optional, or unset it`,
     )
   }
 }

@@ -28,12 +28,12 @@ export class ProcessMetrics {
       )
     const families = [
       counter('process_cpu_seconds_total', 'CPU time', (user + system) / 1e6),
-      gauge('process_resident_memory_bytes', 'Memory that the process takes', 'sum', rss),
-      gauge('process_start_time_seconds', 'When it started', 'min', performance.timeOrigin / 1000),
-      gauge('nodejs_heap_size_used_bytes', 'Memory in use by JavaScript', 'sum', heapUsed),
+      gauge('process_resident_memory_bytes', 'Resident memory', 'sum', rss),
+      gauge('process_start_time_seconds', 'Start time', 'min', performance.timeOrigin / 1000),
+      gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use', 'sum', heapUsed),
       counter(
         'mortise_eventloop_active_seconds_total',
-        'Time in which the event loop was busy: its rate is its utilisation',
+        'Busy time of the event loop: its rate is the utilization',
         performance.eventLoopUtilization().active / 1000,
       ),
       lag('p50', delay.percentile(50)),

@@ -6,10 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 export interface Tracing {
   /** Traces every request to `app`. Call it before anything that may send a response. */
   trace(app: FastifyInstance): Promise<void>
-  /**
-   * The `traceparent` for work within a request to a traced instance; undefined if its route is not
-   * traced.
-   */
+  /** For work within a request; undefined if its route is not traced. */
   traceparentOf(request: FastifyRequest): string | undefined
   /** The database, with a span for each statement during a traced request. */
   database(database: Database, engine: Engine): Database

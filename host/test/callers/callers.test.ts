@@ -102,7 +102,7 @@ t.test('two Authorization headers are refused, though Node shows the first only'
   t.match(await ask(`Authorization: ${ann}`, `AUTHORIZATION: ${ann}`), /^HTTP\/1.1 401/)
 })
 
-t.test('without credentials a caller is somebody new each time, and nothing is stored', async (t) => {
+t.test('without credentials every read is a new caller, and nothing is stored', async (t) => {
   const { app, storage } = await testApp(t, { routes })
   const [one, other] = [await app.inject('/me'), await app.inject('/me')]
   t.match(one.json(), { kind: 'guest', id: /^guest:guest_/ })
@@ -122,7 +122,7 @@ t.test('the guest of the header wins over that of the cookie', async (t) => {
   t.equal(await me({ 'guest-token': one.token, cookie: `guest=${other.token}` }), one.id)
 })
 
-t.test('a Guest-Token header that is no guest is 401, even with a good cookie', async (t) => {
+t.test('an unknown Guest-Token header is 401, even with a valid cookie', async (t) => {
   const { app, storage } = await testApp(t, { routes })
   const [one, other] = [await newGuest(app), await newGuest(app)]
   const unknown = Buffer.alloc(32).toString('base64url')
@@ -145,7 +145,7 @@ t.test('a Guest-Token header that is no guest is 401, even with a good cookie', 
   t.equal((await app.inject({ url: '/me', headers: { 'guest-token': one.token } })).statusCode, 401)
 })
 
-t.test('a cookie that is no guest is cleared, and the caller is new', async (t) => {
+t.test('an unknown cookie is cleared, and the caller becomes new', async (t) => {
   const { app, storage } = await testApp(t, { routes })
   const [one, other] = [await newGuest(app), await newGuest(app)]
   const cleared =
@@ -220,7 +220,7 @@ t.test('behind https the cookie is __Host-guest and Secure, and no other is read
   t.match(setCookies(await me('__Host-guest=x')), [/^__Host-guest=; Max-Age=0; Path=\/;.* Secure;/])
 })
 
-t.test('a scope is asked of signed-in callers only', async (t) => {
+t.test('only signed-in callers can have a scope', async (t) => {
   const { app } = await testApp(t, { routes })
   const guest = await newGuest(app)
   const ask = async (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
@@ -260,7 +260,7 @@ t.test('a scope is asked of signed-in callers only', async (t) => {
   t.equal(head.statusCode, 403, 'HEAD is held to it as well')
 })
 
-t.test('a public route asks nobody, and cannot read the caller', async (t) => {
+t.test('a public route identifies no caller, and cannot read it', async (t) => {
   const { app } = await testApp(t, { routes })
   const response = await app.inject({
     url: '/public',
@@ -290,7 +290,7 @@ t.test('reading the caller of a public route says what to change', async (t) => 
   t.match(message, /request\.caller .* GET \/careless: give the route config: \{ access: 'caller' \}/)
 })
 
-t.test('callers are judged before bodies', async (t) => {
+t.test('credentials are checked before the body', async (t) => {
   const { app } = await testApp(t, { routes })
   const request = {
     method: 'POST',
@@ -381,7 +381,7 @@ t.test('whether credentials hold is known long after the request', async (t) => 
   t.same(await hold(), [false, true, true, false, false, false, false, false])
 })
 
-t.test('while the issuer of a token is away nobody can say that it holds no longer', async (t) => {
+t.test('while an issuer is unreachable its tokens are 503, not 401', async (t) => {
   const requests: FastifyRequest[] = []
   let isAway = false
   const { app } = await testApp(t, {

@@ -55,7 +55,7 @@ const withGuest = async (t: Parameters<typeof testApp>[0], options: Partial<Test
   return { ...tested, token, post, count, cookie: `__Host-guest=${token}` }
 }
 
-t.test('what a page of another site sends neither sets the guest cookie nor does anything', async (t) => {
+t.test('a request of another site neither sets the guest cookie nor has an effect', async (t) => {
   const { post, count, cookie, token } = await withGuest(t)
   const jwt = await bearer('ann')
   for (const headers of foreign) {
@@ -81,7 +81,7 @@ t.test('what a page of another site sends neither sets the guest cookie nor does
   t.equal((await post('/mine', { 'guest-token': token })).statusCode, 201, 'the guest is as it was')
 })
 
-t.test('what pages of this site, of CORS origins and other clients send is taken', async (t) => {
+t.test('requests of this site, of CORS origins and of other clients are accepted', async (t) => {
   const { post, cookie } = await withGuest(t)
   for (const headers of own) {
     for (const [url, own] of [
@@ -96,7 +96,7 @@ t.test('what pages of this site, of CORS origins and other clients send is taken
   }
 })
 
-t.test('where no cookie is set, nobody asks which site a request is from', async (t) => {
+t.test('requests without a new cookie are not checked for their site', async (t) => {
   const { app, post, token, cookie } = await withGuest(t)
   for (const headers of foreign) {
     for (const own of [{ 'guest-token': token }, { authorization: await bearer('ann'), cookie }]) {

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { mock } from 'node:test'
 import { SignJWT } from 'jose'
 import t from 'tap'
-import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
 import {
   atTime,
   audience,
@@ -23,7 +23,7 @@ const first = rsa('first')
 const second = rsa('second')
 const curve = ec('curve')
 
-t.test('RS256 and ES256 tokens of a configured issuer hold, with one fetch for all', async (t) => {
+t.test('RS256 and ES256 tokens of a configured issuer are valid, with one fetch for all', async (t) => {
   const server = await keyServer(t, jwks(first, curve))
   const tokens = verifierFor(server.uri, { algorithms: ['RS256', 'ES256'] })
   const users = await Promise.all([
@@ -38,7 +38,7 @@ t.test('RS256 and ES256 tokens of a configured issuer hold, with one fetch for a
   t.equal(server.requests, 1)
 })
 
-t.test('a token seen before costs neither a fetch nor a verification', async (t) => {
+t.test('a known token needs neither a fetch nor a verification', async (t) => {
   const server = await keyServer(t, jwks(first))
   const verify = mock.method(crypto.subtle, 'verify')
   t.teardown(() => verify.mock.restore())
@@ -65,7 +65,7 @@ t.test('iss, aud, exp and sub are needed, and must be right', async (t) => {
   await refused(t, tokens, await sign(first, { ...good(), nbf: seconds() + 60 }), /claim nbf/)
 })
 
-t.test("two issuers' subjects never meet, nor do their keys", async (t) => {
+t.test('two issuers share neither subjects nor keys', async (t) => {
   const [ours, theirs] = [await keyServer(t, jwks(first)), await keyServer(t, jwks(second))]
   const secret = Buffer.alloc(32, 1)
   const tokens = createTokenVerifier({
@@ -85,7 +85,7 @@ t.test("two issuers' subjects never meet, nor do their keys", async (t) => {
   await refused(t, tokens, own, /algorithm/)
 })
 
-t.test('a clock that is put back keeps no old keys in use', async (t) => {
+t.test('a clock that goes backwards does not keep old keys in use', async (t) => {
   const clock = atTime(t)
   const server = await keyServer(t, jwks(first))
   const tokens = verifierFor(server.uri)
@@ -98,7 +98,7 @@ t.test('a clock that is put back keeps no old keys in use', async (t) => {
   clock.pass(5_000)
   await tokens.verify(await sign(second, claims))
   clock.pass(600_000)
-  await refused(t, tokens, token, /no such key/)
+  await refused(t, tokens, token, /does not have its key/)
 })
 
 t.test(
@@ -135,12 +135,12 @@ t.test(
     const server = await keyServer(t, jwks(first))
     const tokens = verifierFor(server.uri)
     const token = await sign(second)
-    await refused(t, tokens, token, /no such key/)
+    await refused(t, tokens, token, /does not have its key/)
     clock.pass(4_999)
-    await refused(t, tokens, token, /no such key/)
+    await refused(t, tokens, token, /does not have its key/)
     t.equal(server.requests, 1)
     clock.pass(1)
-    await refused(t, tokens, token, /no such key/)
+    await refused(t, tokens, token, /does not have its key/)
     t.equal(server.requests, 2)
     clock.pass(5_000)
     server.answer = (request) => void request.socket.destroy()
@@ -154,19 +154,19 @@ t.test(
   },
 )
 
-t.test('what is no name of a key is none that is there, and is not blamed on the issuer', async (t) => {
+t.test('an invalid key id is an unknown key, not a failure of the issuer', async (t) => {
   const clock = atTime(t)
   const server = await keyServer(t, jwks(first))
   const tokens = verifierFor(server.uri)
   for (const kid of [1, null, ['first'], { toString: 1 }, '', 'x'.repeat(2000)]) {
     const token = await sign(first, good(), { kid })
-    await refused(t, tokens, token, /no such key/)
+    await refused(t, tokens, token, /does not have its key/)
     clock.pass(5_000)
   }
   t.same(tokens.logged, [])
 })
 
-t.test('a key that is named while a look is under way is judged by the next one', async (t) => {
+t.test('a key id that arrives during a lookup waits for the next lookup', async (t) => {
   const clock = atTime(t)
   const asked = Promise.withResolvers<() => void>()
   const server = await keyServer(t, (_request, response) => {
@@ -186,46 +186,49 @@ t.test('a key that is named while a look is under way is judged by the next one'
   t.equal((await tokens.verify(token)).kind, 'user')
 })
 
-t.test('a flood of made-up keys causes a look in five seconds, and delays a new key no longer', async (t) => {
-  const clock = atTime(t)
-  const server = await keyServer(t, jwks(first))
-  const tokens = verifierFor(server.uri)
-  const known = await sign(first)
-  await tokens.verify(known)
-  const statuses = new Map<number, number>()
-  const flood = async (count: number) => {
-    await Promise.all(
-      Array.from({ length: count }, async () => {
-        const error = await Promise.resolve(sign(second, good(), { kid: crypto.randomUUID() }))
-          .then((token) => tokens.verify(token))
-          .then(
-            () => ({ status: 200 }),
-            (error) => error,
-          )
-        statuses.set(error.status, (statuses.get(error.status) ?? 0) + 1)
-      }),
-    )
-  }
-  await flood(500)
-  t.equal(server.requests, 1)
-  server.answer = jwks(first, second)
-  clock.pass(2_000)
-  const token = await sign(second)
-  await unavailable(t, tokens, token, 3)
-  await flood(500)
-  clock.pass(3_000)
-  await flood(100)
-  t.equal((await tokens.verify(token)).kind, 'user', 'after Retry-After, whoever caused the look')
-  t.equal(server.requests, 2)
-  for (let round = 0; round < 20; round += 1) {
-    clock.pass(1_000)
-    await flood(20)
-  }
-  t.equal(server.requests, 2 + 4)
-  t.notOk(statuses.has(200))
-  t.equal((await tokens.verify(await sign(first, { ...good(), sub: 'bob' }))).kind, 'user')
-  t.same(tokens.logged, [])
-})
+t.test(
+  'a flood of invented key ids causes one lookup per five seconds, and a new key waits no longer',
+  async (t) => {
+    const clock = atTime(t)
+    const server = await keyServer(t, jwks(first))
+    const tokens = verifierFor(server.uri)
+    const known = await sign(first)
+    await tokens.verify(known)
+    const statuses = new Map<number, number>()
+    const flood = async (count: number) => {
+      await Promise.all(
+        Array.from({ length: count }, async () => {
+          const error = await Promise.resolve(sign(second, good(), { kid: crypto.randomUUID() }))
+            .then((token) => tokens.verify(token))
+            .then(
+              () => ({ status: 200 }),
+              (error) => error,
+            )
+          statuses.set(error.status, (statuses.get(error.status) ?? 0) + 1)
+        }),
+      )
+    }
+    await flood(500)
+    t.equal(server.requests, 1)
+    server.answer = jwks(first, second)
+    clock.pass(2_000)
+    const token = await sign(second)
+    await unavailable(t, tokens, token, 3)
+    await flood(500)
+    clock.pass(3_000)
+    await flood(100)
+    t.equal((await tokens.verify(token)).kind, 'user', 'after Retry-After, whoever caused the look')
+    t.equal(server.requests, 2)
+    for (let round = 0; round < 20; round += 1) {
+      clock.pass(1_000)
+      await flood(20)
+    }
+    t.equal(server.requests, 2 + 4)
+    t.notOk(statuses.has(200))
+    t.equal((await tokens.verify(await sign(first, { ...good(), sub: 'bob' }))).kind, 'user')
+    t.same(tokens.logged, [])
+  },
+)
 
 t.test('keys are read again before they are too old, and serve while the issuer is away', async (t) => {
   const clock = atTime(t)
@@ -257,13 +260,13 @@ t.test('keys are read again before they are too old, and serve while the issuer 
   t.equal((await tokens.verify(await of('h', second))).kind, 'user')
   await unavailable(t, tokens, await of('i'))
   clock.pass(5_000)
-  await refused(t, tokens, await of('i'), /no such key/)
+  await refused(t, tokens, await of('i'), /does not have its key/)
   const about = { url: server.uri }
   t.match(
     tokens.logged,
     [
-      ['warn', { ...about, err: Error }, 'the keys of a token issuer cannot be read'],
-      ['info', about, 'the keys of a token issuer are read again'],
+      ['warn', { ...about, err: Error }, 'cannot read the keys of a token issuer'],
+      ['info', about, 'the keys of a token issuer can be read again'],
     ],
     'a line for the outage, not one for each request or look',
   )
@@ -282,11 +285,11 @@ t.test(
     clock.pass(599_999)
     await tokens.verify(token)
     clock.pass(1)
-    await refused(t, tokens, token, /no such key/)
+    await refused(t, tokens, token, /does not have its key/)
   },
 )
 
-t.test('a token without kid holds where the issuer has one key', async (t) => {
+t.test('a token without kid is valid if the issuer has one key', async (t) => {
   const server = await keyServer(t, jwks(first))
   const token = await sign(first, good(), { kid: undefined })
   t.equal((await verifierFor(server.uri).verify(token)).kind, 'user')
@@ -325,13 +328,13 @@ t.test(
       const server = await keyServer(t, '{"keys":"none"}')
       await unavailable(t, verifierFor(server.uri), token)
     })
-    await t.test('nobody listening', async (t) => {
+    await t.test('no host listens', async (t) => {
       await unavailable(t, verifierFor('http://127.0.0.1:1/jwks'), token)
     })
   },
 )
 
-t.test('an issuer that fails later leaves the keys that are here in use', async (t) => {
+t.test('known keys stay in use when the issuer fails', async (t) => {
   const clock = atTime(t)
   const server = await keyServer(t, jwks(first))
   const tokens = verifierFor(server.uri)
@@ -342,7 +345,7 @@ t.test('an issuer that fails later leaves the keys that are here in use', async 
   t.equal((await tokens.verify(await sign(first, { ...good(), sub: 'bob' }))).kind, 'user')
 })
 
-t.test('an issuer that does not answer is given up after 5 seconds', async (t) => {
+t.test('a request to a silent issuer ends after 5 seconds', async (t) => {
   const timeouts = mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
     t.equal(milliseconds, 5_000)
     return AbortSignal.abort(new DOMException('timed out', 'TimeoutError'))
@@ -364,7 +367,7 @@ t.test(
     const signature = createSign('RSA-SHA256').update(text).sign(weak.privateKey).toString('base64url')
     await unavailable(t, tokens, `${text}.${signature}`)
     await unavailable(t, tokens, `${text}.${signature}`)
-    t.match(tokens.logged, [['warn', { err: { message: /2048/ }, url: server.uri }, /cannot be used/]])
+    t.match(tokens.logged, [['warn', { err: { message: /2048/ }, url: server.uri }, /cannot use a key/]])
     t.equal(tokens.logged.length, 1)
   },
 )

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from '@mortise/module-sdk'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { readLockFile, writeLockFile } from '../../src/modules/lock-file.ts'
@@ -77,7 +77,7 @@ async function application(t: Test, open: Open) {
 
 const ANN = 'user:urn%3Atest%3Aapplication:ann'
 
-testOnEngines('what is claimed while its module serves is handed over at once', async (t, open) => {
+testOnEngines('a claim reaches a serving module at once', async (t, open) => {
   const { claim, owners, waiting } = await application(t, open)
   t.equal(await claim(), 200)
   t.same(await owners(), [ANN])

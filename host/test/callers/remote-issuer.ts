@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { mock } from 'node:test'
 import { type JWTPayload, SignJWT } from 'jose'
 import type { Test } from 'tap'
-import { createTokenVerifier, type TokenVerifier } from '../../src/callers/tokens.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/callers/token-verifier.ts'
 import type { RemoteIssuer, SigningAlgorithm } from '../../src/config/token-issuer.ts'
 
 const issuer = 'https://login.example/'
@@ -91,7 +91,7 @@ export const unavailable = (t: Test, tokens: TokenVerifier, token: string, wait 
   t.rejects(async () => tokens.verify(token), {
     status: 503,
     code: 'issuer-unavailable',
-    message: /keys of the issuer/,
+    message: /keys of the token's issuer/,
     headers: { 'retry-after': String(wait) },
   })
 

@@ -8,17 +8,16 @@ import { callers } from '../../src/callers/callers.ts'
 import { GuestCookie } from '../../src/callers/guest-cookie.ts'
 import { Guests } from '../../src/callers/guests.ts'
 import { mintToken } from '../../src/callers/mint-token.ts'
-import { createTokenVerifier, type TokenVerifier } from '../../src/callers/tokens.ts'
-import { openStorage } from '../../src/events/open-storage.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/callers/token-verifier.ts'
+import { openStorage } from '../../src/events/event-log.ts'
 import { conditionalRequests } from '../../src/http/conditional-requests.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
+import { securityHeaders, unknownRoutes } from '../../src/http/head.ts'
 import { problemDetails } from '../../src/http/problem-details.ts'
 import { requestBodies } from '../../src/http/request-body.ts'
-import { securityHeaders } from '../../src/http/security-headers.ts'
-import { unknownRoutes } from '../../src/http/unknown-routes.ts'
 import { validation } from '../../src/http/validation.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import { Claims } from '../../src/requests/claims.ts'
+import { ClaimHandlers } from '../../src/requests/claim-handlers.ts'
 import { idempotencyRoutes } from '../../src/requests/idempotency-routes.ts'
 import { transaction } from '../../src/requests/transaction.ts'
 import { claimRoute } from '../../src/routes/claim-route.ts'
@@ -38,7 +37,7 @@ export interface TestAppOptions {
   /** With the host's own tables; without it, one of the test's own. */
   readonly storage?: Storage
   /** Without it nobody takes part in a claim. */
-  readonly claims?: Claims
+  readonly claims?: ClaimHandlers
   /** Without it the application's own tokens are verified. */
   readonly tokens?: TokenVerifier
 }
@@ -67,7 +66,7 @@ export async function testApp(t: Test, options: TestAppOptions) {
     tokens: options.tokens ?? createTokenVerifier({ issuers: [{ issuer, secret }] }),
     guests: new Guests(storage),
     cookie: new GuestCookie({ publicUrl, origins: options.origins }),
-    claims: options.claims ?? new Claims([]),
+    claims: options.claims ?? new ClaimHandlers([]),
     basePath,
   }
   const failures: string[] = []

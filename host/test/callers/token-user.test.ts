@@ -28,7 +28,7 @@ t.test('scopes are in scope, else in scp: words with blanks between, or a list',
   t.same(scopesOf({ roles: ['admin'], permissions: ['admin'], groups: 'admin' }), [])
 })
 
-t.test('with a translation its entries are all that counts', async (t) => {
+t.test('with a mapping, only its entries give scopes', async (t) => {
   const rule = {
     scopes: { 'shop-staff': ['purchase:read', 'purchase:manage'], nobody: [], 'ad min': ['admin'] },
   }
@@ -60,7 +60,7 @@ t.test('scopes are where the rule says, by name or by JSON Pointer, and nowhere 
   t.throws(() => scopesOf({ realm_access: { roles: { staff: true } } }, at('/realm_access/roles')), refused)
 })
 
-t.test('the subject is where the rule says, and the rules for subjects hold there', async (t) => {
+t.test('a configured claim gives the subject, with the usual rules', async (t) => {
   const idOf = (claims: object, subject: string) =>
     userOf({ sub: 'pairwise', ...claims }, { issuer, claims: { subject } }).id
   t.equal(idOf({ oid: '6f1c' }, 'oid'), 'user:urn%3Ai:6f1c')

@@ -56,7 +56,7 @@ t.test('issuers that no schema finds wrong are named like any other setting', as
       /"auth.issuers.0.claims.scope"\) must be the name of a claim/,
     ],
     [[{ ...remote, claims: { scope: '/a~2' } }], /must be the name of a claim, or a JSON Pointer/],
-    [[{ ...remote, claims: { roles: 'x' } }], /"auth.issuers.0.claims.roles"\) is no known setting/],
+    [[{ ...remote, claims: { roles: 'x' } }], /"auth.issuers.0.claims.roles"\) is not a known setting/],
     [[{ ...remote, scopes: { staff: 'admin' } }], /"auth.issuers.0.scopes.staff"\) must be an array/],
     [[{ ...remote, scopes: { staff: ['a b'] } }], /"auth.issuers.0.scopes.staff.0"\) must be a scope/],
     [[{ ...remote, algorithms: ['HS256'] }], /must be "RS256", "PS256", "ES256" or "EdDSA"/],
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('what is no JSON object is refused', async (t) => {
+t.test('values other than a JSON object are refused', async (t) => {
   const folder = await temporaryFolder(t)
   for (const text of ['', '[]', 'null', '{', '"x"']) {
     await writeFile(configFile(folder), text)
@@ -100,7 +100,7 @@ t.test('what is no JSON object is refused', async (t) => {
   }
 })
 
-t.test('variables that look like settings and are none are told', async (t) => {
+t.test('unknown APP_ variables are reported', async (t) => {
   const folder = await applicationFolder(t)
   const config = await readConfig(folder, {
     APP_BASEPATH: '/api',
@@ -143,6 +143,6 @@ t.test('a module gets its own settings, checked, with defaults and overrides', a
   t.throws(() => moduleSettings({ ...config, modules: {} }, 'note', schema as never), {
     message: '"modules.note.times" is required',
   })
-  t.throws(() => moduleSettings(config, 'note', undefined), { message: /takes none/ })
+  t.throws(() => moduleSettings(config, 'note', undefined), { message: /has no settings/ })
   t.same(moduleSettings({ ...config, modules: {} }, 'note', undefined), {})
 })

@@ -16,16 +16,16 @@ const Line = Type.Object(
   { additionalProperties: false },
 )
 
-t.test('what a schema refuses is named, and said in words', async (t) => {
+t.test('a schema violation is described with its path', async (t) => {
   for (const [schema, value, clause] of [
     [Line, [], 'it must be an object'],
     [Line, {}, '"version" is required'],
-    [Line, { version: 1, colour: '' }, '"colour" is no known field'],
+    [Line, { version: 1, colour: '' }, '"colour" is not a known field'],
     [Line, { version: 2 }, '"version" must be 1: there is no other yet'],
     [Line, { version: 1, 'a/b': 0 }, '"a/b" must be an integer of at least 1'],
     [Line, { version: 1, kind: 'z' }, '"kind" must be "x" or "y"'],
     [Line, { version: 1, tags: ['t', 'u'] }, '"tags.1" must match the pattern ^t (a tag)'],
-    [Line, { version: 1, tags: ['t', 't'] }, '"tags" must not hold the same item twice'],
+    [Line, { version: 1, tags: ['t', 't'] }, '"tags" must not contain the same item twice'],
     [Type.String({ format: 'date' }), 'some day', 'it must be a string of the form date'],
     [Type.Object({}, { minProperties: 1 }), {}, 'it must NOT have fewer than 1 properties'],
   ] as const) {
@@ -35,12 +35,12 @@ t.test('what a schema refuses is named, and said in words', async (t) => {
   t.equal(firstError(Line, { version: 1, tags: ['t'] }), undefined)
 })
 
-t.test('a clause begins with what the value is part of', async (t) => {
+t.test('a clause begins with the path of the value', async (t) => {
   t.equal(clauseOf({ path: ['a', '0'], reason: 'is required' }, ['x']), '"x.a.0" is required')
   t.equal(clauseOf({ path: [], reason: 'is required' }, ['x']), '"x" is required')
 })
 
-t.test('a schema that is none is refused, with its place', async (t) => {
+t.test('an invalid schema is refused, with its location', async (t) => {
   checkSchema(Line)
   t.throws(
     () => checkSchema({ properties: { a: { type: 'text' } } }),

@@ -16,7 +16,7 @@ t.test('a variable is named by its path in upper snake case', async (t) => {
   t.equal(variableOf(['modules', 'api-cart', 'maxLines']), 'APP_MODULES_API_CART_MAX_LINES')
 })
 
-t.test('the environment overrides the file, text as it is and the rest as JSON', async (t) => {
+t.test('the environment overrides the file, as text or as JSON', async (t) => {
   const settings = { rateLimit: { max: 1 }, name: 'file' }
   const used = overrideFromEnvironment(settings, schema, {
     APP_NAME: '007',
@@ -42,7 +42,7 @@ t.test('every wrong key is named, with what it must be', async (t) => {
   } catch (error) {
     const { message } = error as Error
     t.match(message, '"modules.x.name" must be a string')
-    t.match(message, '"modules.x.ratelimit" is no known setting: did you mean "rateLimit"?')
+    t.match(message, '"modules.x.ratelimit" is not a known setting: did you mean "rateLimit"?')
     t.match(message, '"modules.x.rateLimit.max" must be an integer of at least 0')
     t.match(message, '"modules.x.origins.0" must be an origin')
   }
@@ -58,7 +58,7 @@ function messageOf(setting: TSchema, value: unknown): string {
   return 'nothing'
 }
 
-t.test('what a setting must be is said in words, once', async (t) => {
+t.test('the requirement of a setting is described once', async (t) => {
   for (const [setting, value, message] of [
     [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 'loud', 'must be "fatal" or "error"'],
     [Type.Unsafe({ type: 'string', enum: ['fatal', 'error'] }), 3, 'must be "fatal" or "error"'],
@@ -81,18 +81,18 @@ t.test('what a setting must be is said in words, once', async (t) => {
   }
 })
 
-t.test('an unknown setting is told with the one that may be meant', async (t) => {
+t.test('an unknown setting is reported with a suggestion', async (t) => {
   const schema = Type.Object(
     { basePath: Type.String(), name: Type.String() },
     { additionalProperties: false },
   )
   const unknown = (key: string) => () => checkSettings({ basePath: '', name: '', [key]: '' }, schema)
-  t.throws(unknown('basepath'), { message: '"basepath" is no known setting: did you mean "basePath"?' })
+  t.throws(unknown('basepath'), { message: '"basepath" is not a known setting: did you mean "basePath"?' })
   t.throws(unknown('nmae'), { message: /did you mean "name"/ })
-  t.throws(unknown('colour'), { message: '"colour" is no known setting' })
+  t.throws(unknown('colour'), { message: '"colour" is not a known setting' })
 })
 
-t.test('a variable is blamed for what it says, and the file for the rest', async (t) => {
+t.test('an error names the variable or the file that has the wrong value', async (t) => {
   const settings = { rateLimit: { max: 1 }, name: 3 }
   const variables = overrideFromEnvironment(settings, schema, {
     APP_RATE_LIMIT_MAX: '-1',

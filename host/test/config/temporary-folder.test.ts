@@ -15,7 +15,7 @@ function withTmpdir(t: Test, folder: string): void {
   process.env.TMPDIR = folder
 }
 
-t.test("a temporary folder is the system's, empty, and gone afterwards", async (t) => {
+t.test("a temporary folder is inside the system's, empty, and deleted at the end", async (t) => {
   const folder = await inTemporaryFolder(undefined, async (folder) => {
     t.equal(dirname(folder), await realpath(tmpdir()))
     t.same(await readdir(folder), [])
@@ -25,7 +25,7 @@ t.test("a temporary folder is the system's, empty, and gone afterwards", async (
   await t.rejects(readdir(folder), { code: 'ENOENT' })
 })
 
-t.test("without the system's it lies in .app, held by a lock", async (t) => {
+t.test('without a system folder the temporary folder is in .app, held by a lock', async (t) => {
   const directory = await applicationFolder(t)
   withTmpdir(t, join(directory, 'missing'))
   const own = join(directory, '.app')
@@ -38,7 +38,7 @@ t.test("without the system's it lies in .app, held by a lock", async (t) => {
   t.same(await readdir(own), before)
 })
 
-t.test('without both it fails and names the folder', async (t) => {
+t.test('without both folders it fails and names the folder', async (t) => {
   const missing = join(t.testdir(), 'missing')
   withTmpdir(t, missing)
   await t.rejects(

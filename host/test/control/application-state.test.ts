@@ -20,7 +20,7 @@ const state = (pid: number, generation: number, reason?: string): ApplicationSta
   ],
 })
 
-t.test('several processes are as far as the last of them', async (t) => {
+t.test('the readiness of several processes is that of the last one', async (t) => {
   t.match(mergeStates([state(1, 8), state(2, 7)]), {
     ...{ pid: process.pid, generation: 7, switches: 2, loadedPackages: 8 },
     modules: [{ state: 'active' }],
@@ -31,7 +31,7 @@ t.test('several processes are as far as the last of them', async (t) => {
   })
 })
 
-t.test('a module that fails in one of them has failed', async (t) => {
+t.test('a module that fails in one process has failed', async (t) => {
   const reasonIn = (...states: ApplicationState[]) => mergeStates(states).modules[0]
   t.match(reasonIn(state(1, 7), state(2, 7, 'no luck')), {
     state: 'failed',

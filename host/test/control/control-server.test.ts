@@ -6,7 +6,7 @@ import { findCorruption } from '@mortise/storage'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { callRunningHost } from '../../src/control/call-running-host.ts'
-import { runAlone } from '../../src/control/run-alone.ts'
+import { runWithoutHost } from '../../src/control/run-without-host.ts'
 import { readLockFile, storedModule } from '../../src/modules/lock-file.ts'
 import { applicationFolder, type FixtureModule, install, oneRoute, uninstall } from '../application-folder.ts'
 import { ownMigrations } from '../modules/own-migrations.ts'
@@ -47,9 +47,9 @@ t.test('the schema of a running application is that of the stopped one', async (
     statements: [/mortise_migration/],
     ledger: [...ownMigrations.map((name) => ({ module: 'host', name })), { module: 'note' }],
   })
-  await t.rejects(runAlone(directory, 'schema'), { name: 'StorageBusyError' })
+  await t.rejects(runWithoutHost(directory, 'schema'), { name: 'StorageBusyError' })
   await host.close()
-  t.strictSame(await runAlone(directory, 'schema'), schema)
+  t.strictSame(await runWithoutHost(directory, 'schema'), schema)
 })
 
 t.test('migrations are undone by a running host and without one', async (t) => {
@@ -60,17 +60,17 @@ t.test('migrations are undone by a running host and without one', async (t) => {
   await t.rejects(undo(both), { status: 409, message: /002-log of note is irreversible/ })
   t.same(await undo([{ module: 'absent', name: '001-a' }]), {})
   await host.close()
-  await t.rejects(runAlone(directory, 'undo', { migrations: both }), { name: 'MigrationError' })
+  await t.rejects(runWithoutHost(directory, 'undo', { migrations: both }), { name: 'MigrationError' })
 
   const lock = await readLockFile(directory)
   const folder = storedModule(directory, lock.modules.note as never)
-  await runAlone(directory, 'purge', { module: 'note', record: purged })
+  await runWithoutHost(directory, 'purge', { module: 'note', record: purged })
   await rename(join(folder, 'migrations/002-log.sql'), join(folder, 'later'))
   const { modules } = lock
-  t.strictSame(await runAlone(directory, 'migrate', { modules }), { applied: REVERSIBLE })
-  await runAlone(directory, 'undo', { migrations: REVERSIBLE })
+  t.strictSame(await runWithoutHost(directory, 'migrate', { modules }), { applied: REVERSIBLE })
+  await runWithoutHost(directory, 'undo', { migrations: REVERSIBLE })
   t.strictSame(
-    (await runAlone(directory, 'schema')).ledger.map(({ module }) => module),
+    (await runWithoutHost(directory, 'schema')).ledger.map(({ module }) => module),
     ownMigrations.map(() => 'host'),
   )
 })
@@ -81,14 +81,14 @@ t.test('the database is copied by a running host and without one', async (t) => 
     const file = join(directory, `copy-${alone}.db`)
     if (alone) {
       await host.close()
-      await runAlone(directory, 'backup', { file })
+      await runWithoutHost(directory, 'backup', { file })
     } else t.ok(await callRunningHost(directory, 'backup', { file }))
     t.equal(findCorruption(file), undefined)
     t.match(await readFile(file, 'latin1'), /note_log/)
   }
 })
 
-t.test('tables are dropped only of what is not installed', async (t) => {
+t.test('only tables of uninstalled modules can be dropped', async (t) => {
   const { directory, host } = await running(t)
   const purge = (module: string) =>
     callRunningHost(directory, 'purge', { module, record: { ...purged, id: newId('audit') } })
@@ -103,13 +103,13 @@ t.test('tables are dropped only of what is not installed', async (t) => {
   t.strictSame(await purge('note'), { module: 'note', tables: [] })
   await t.rejects(purge('host'), { name: 'HostRefusedError', status: 409 })
   await host.close()
-  const { records } = await runAlone(directory, 'audit', { limit: 10 })
+  const { records } = await runWithoutHost(directory, 'audit', { limit: 10 })
   t.match(records, [{ actor: 'os:ann', action: 'purge', object: 'note' }])
   t.equal(records.length, 1, 'what was refused, or done already, is not on record')
 })
 
-t.test('looking at the schema of an application that was never started makes no database', async (t) => {
+t.test('reading the schema of a new application makes no database', async (t) => {
   const directory = await applicationFolder(t)
-  t.strictSame(await runAlone(directory, 'schema'), { statements: [], ledger: [] })
+  t.strictSame(await runWithoutHost(directory, 'schema'), { statements: [], ledger: [] })
   t.notOk(existsSync(join(directory, 'data')))
 })

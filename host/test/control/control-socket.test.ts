@@ -17,7 +17,7 @@ t.test('a host that listens under another name of this machine is found', async 
   t.same(await callRunningHost(directory, 'state'), { pid: 7 })
 })
 
-t.test('a socket that is in use is left alone, one of a dead host is replaced', async (t) => {
+t.test('a socket in use stays, the socket of a dead host is replaced', async (t) => {
   const directory = await temporaryFolder(t)
   const [first, second] = [fastify(), fastify()]
   t.teardown(() => Promise.all([first.close(), second.close()]))

@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('a host that says that it works is waited for, and whoever waits is told so', async (t) => {
+t.test('a command waits for a host that sends heartbeats, and prints a notice', async (t) => {
   const server = createServer((_request, response) => {
     const timer = setInterval(() => response.writeProcessing(), 1_000)
     setTimeout(() => {
@@ -62,7 +62,7 @@ t.test('a host that says that it works is waited for, and whoever waits is told 
   t.same(said, ['Still waiting for the running host (process 4711), after 10 s.'])
 })
 
-t.test('a host that falls silent at work is given up after 10 s', async (t) => {
+t.test('a command stops waiting for a host that is silent for 10 s', async (t) => {
   const directory = await listening(
     t,
     createServer(() => {}),

@@ -27,7 +27,7 @@ async function running(t: Test, environment = {}) {
   return { directory, host, post, settled, config, switchTo, file: join(directory, 'data', 'app.db') }
 }
 
-t.test('writes are refused as long as somebody holds them, and reads are not', async (t) => {
+t.test('a write pause refuses writes, not reads', async (t) => {
   const { directory, host, post, settled, file } = await running(t)
   const before = Array.from({ length: 20 }, post)
   const held = await pauseWrites(directory, file)
@@ -40,7 +40,7 @@ t.test('writes are refused as long as somebody holds them, and reads are not', a
   await settled(201)
 })
 
-t.test('a holder that gives no sign of life holds writes for half a minute', async (t) => {
+t.test('a silent holder pauses writes for at most half a minute', async (t) => {
   const { directory, post, settled, file } = await running(t, { APP_RATE_LIMIT_MAX: '0' })
   const call = request({
     socketPath: controlSocket(directory),
@@ -62,7 +62,7 @@ t.test('a holder that gives no sign of life holds writes for half a minute', asy
   await settled(201)
 })
 
-t.test('who asks and goes away at once holds up nobody', async (t) => {
+t.test('clients that disconnect at once delay nobody', async (t) => {
   const { directory, settled, file } = await running(t)
   for (let time = 0; time < 20; time++) {
     const call = request({
@@ -81,7 +81,7 @@ t.test('who asks and goes away at once holds up nobody', async (t) => {
 
 t.test('once the configuration has changed, writes are refused to the end', async (t) => {
   const { directory, host, post, config, switchTo, file } = await running(t)
-  await t.rejects(switchTo('{}'), { status: 409, message: /not held/ })
+  await t.rejects(switchTo('{}'), { status: 409, message: /write pause has ended/ })
   const held = await pauseWrites(directory, file)
   await t.rejects(switchTo('{}', 'something else'), { status: 409, message: /changed meanwhile/ })
   t.equal(await readFile(configFile(directory), 'utf8'), config)
@@ -91,13 +91,13 @@ t.test('once the configuration has changed, writes are refused to the end', asyn
   held?.release()
   for (let time = 0; time < 20; time++) t.equal(await post(), 503)
   const ready = await fetch(`${host.url}/health/ready`)
-  t.match(await ready.json(), { status: 503, detail: /waits for its restart/ })
-  await t.rejects(pauseWrites(directory, file), { message: /moved already/ })
+  t.match(await ready.json(), { status: 503, detail: /restart the host/ })
+  await t.rejects(pauseWrites(directory, file), { message: /already moved/ })
   await host.close()
   t.equal(await pauseWrites(directory, file), undefined)
 })
 
-t.test('a hold that failed to switch ends with its connection', async (t) => {
+t.test('a write pause whose switch failed ends with its connection', async (t) => {
   const { directory, settled, switchTo, file } = await running(t)
   const held = await pauseWrites(directory, file)
   await t.rejects(switchTo('{}', 'something else'), { name: 'HostRefusedError', status: 409 })
@@ -105,16 +105,16 @@ t.test('a hold that failed to switch ends with its connection', async (t) => {
   await settled(201)
 })
 
-t.test('a host that has another database, or has it from a variable, does not hold', async (t) => {
+t.test('a host with another database, or with APP_DATABASE, refuses the write pause', async (t) => {
   const { directory, post } = await running(t)
   await writeFile(join(directory, 'data', 'other.db'), '')
   await t.rejects(pauseWrites(directory, join(directory, 'data', 'other.db')), {
-    message: /another database/,
+    message: /does not use/,
   })
   t.equal(await post(), 201)
 })
 
-t.test('a host that has its database from a variable does not hold', async (t) => {
+t.test('a host with APP_DATABASE refuses the write pause', async (t) => {
   const { directory, file } = await running(t, { APP_DATABASE: 'data/app.db' })
   await t.rejects(pauseWrites(directory, file), { message: /APP_DATABASE/ })
 })

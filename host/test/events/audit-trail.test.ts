@@ -5,7 +5,7 @@ import { temporarySchema } from '../../../packages/storage/test/engines.ts'
 import { temporaryMigrations } from '../../../packages/storage/test/temporary-migrations.ts'
 import { keptTables } from '../../src/config/database-id.ts'
 import { append, readTrail } from '../../src/events/audit-trail.ts'
-import { openStorage } from '../../src/events/open-storage.ts'
+import { openStorage } from '../../src/events/event-log.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { testOnEngines } from '../engines.ts'
 
@@ -17,7 +17,7 @@ const put = (storage: Storage, object: string) =>
 const objects = async (storage: Storage, limit = 10) =>
   (await storage.snapshot(() => readTrail({ limit }))).map(({ object }) => object)
 
-testOnEngines('a record is whole, newest first, and comes in pages', async (t, open) => {
+testOnEngines('audit records are complete, newest first, and paged', async (t, open) => {
   const storage = await open()
   await storage.migrate([hostMigrations])
   const before = Date.now()
@@ -45,7 +45,7 @@ testOnEngines('a record is whole, newest first, and comes in pages', async (t, o
   )
 })
 
-testOnEngines('what is undone is not on record', async (t, open) => {
+testOnEngines('an undone transaction leaves no audit record', async (t, open) => {
   const storage = await open()
   await storage.migrate([hostMigrations])
   await t.rejects(
@@ -57,7 +57,7 @@ testOnEngines('what is undone is not on record', async (t, open) => {
   t.same(await objects(storage), [])
 })
 
-testOnEngines('a module cannot change a record, nor take one away', async (t, open, engine) => {
+testOnEngines('a module cannot change or delete an audit record', async (t, open, engine) => {
   const storage = await open()
   await storage.migrate([hostMigrations])
   await put(storage, 'a')
@@ -87,7 +87,7 @@ testOnEngines('a module cannot change a record, nor take one away', async (t, op
   t.match(await storage.snapshot(() => readTrail({ limit: 10 })), [{ actor: 'user:ann', object: 'a' }])
 })
 
-testOnEngines('a copy of the database has the records, and refuses the same', async (t, open) => {
+testOnEngines('a copy of the database keeps the audit records append-only', async (t, open) => {
   const directory = t.testdir()
   const storage = await open('', { file: `${directory}/app.db` })
   await storage.migrate([hostMigrations])

@@ -274,7 +274,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('what waits behind one that is given up goes on', async (t, open) => {
+testOnEngines('later deliveries continue after one that was given up', async (t, open) => {
   const { storage, events } = await application(t, open)
   const { react } = failingOn('a1')
   await reacting(t, { storage, events }, react, { times: { ...AT_ONCE, look: 10, retries: [60_000] } })
@@ -407,7 +407,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('a reaction that is no generator is a failure that says so', async (t, open) => {
+testOnEngines('an event handler that is not a generator function fails with a hint', async (t, open) => {
   const { storage, events } = await application(t, open)
   const react = (() => Promise.resolve()) as unknown as () => Transaction<void>
   await reacting(t, { storage, events }, react, { times: { ...AT_ONCE, retries: [] } })
@@ -416,7 +416,7 @@ testOnEngines('a reaction that is no generator is a failure that says so', async
   t.match((await state(storage)).failed, [{ error: /takes a generator/ }])
 })
 
-testOnEngines('what a reaction emits belongs to the trace of what it reacts to', async (t, open) => {
+testOnEngines('events of an event handler belong to the trace of the handled event', async (t, open) => {
   const { storage, events } = await application(t, open)
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   await reacting(t, { storage, events }, function* ({ subject }) {
@@ -432,32 +432,35 @@ testOnEngines('what a reaction emits belongs to the trace of what it reacts to',
   ])
 })
 
-testOnEngines('after a clock that was ahead is put right, reactions go on at once', async (t, open) => {
-  const AHEAD = 7_200_000
-  const { storage, events } = await application(t, open)
-  let fails = true
-  const react: React = function* (event) {
-    if (fails) throw new Error('not yet')
-    yield* note(event)
-  }
-  const times = { term: 10_000, look: 5, pause: 1, retries: [20_000, 20_000] }
-  const first = await reacting(t, { storage, events }, react, { times })
-  await storage.transaction(() => raised('a', 1))
-  await until(async () => (await state(storage)).failed.length === 1)
-  await first.stop()
-  fails = false
-  // Written by another host, whose clock was ahead.
-  await storage.transaction(function* () {
-    yield* run(sql`UPDATE mortise_subscription SET holder = 'another', held_until = ${Date.now() + AHEAD}`)
-    yield* run(sql`UPDATE mortise_reaction SET next_at = next_at + ${AHEAD}`)
-  })
-  await reacting(t, { storage, events }, react, { times, holder: 'two' })
-  await storage.transaction(() => raised('b', 1))
-  await until(async () => (await numbers(storage)).length === 2)
-  t.same(await numbers(storage), ['a1', 'b1'])
-})
+testOnEngines(
+  'after the correction of a clock that was ahead, event handlers continue at once',
+  async (t, open) => {
+    const AHEAD = 7_200_000
+    const { storage, events } = await application(t, open)
+    let fails = true
+    const react: React = function* (event) {
+      if (fails) throw new Error('not yet')
+      yield* note(event)
+    }
+    const times = { term: 10_000, look: 5, pause: 1, retries: [20_000, 20_000] }
+    const first = await reacting(t, { storage, events }, react, { times })
+    await storage.transaction(() => raised('a', 1))
+    await until(async () => (await state(storage)).failed.length === 1)
+    await first.stop()
+    fails = false
+    // Written by another host, whose clock was ahead.
+    await storage.transaction(function* () {
+      yield* run(sql`UPDATE mortise_subscription SET holder = 'another', held_until = ${Date.now() + AHEAD}`)
+      yield* run(sql`UPDATE mortise_reaction SET next_at = next_at + ${AHEAD}`)
+    })
+    await reacting(t, { storage, events }, react, { times, holder: 'two' })
+    await storage.transaction(() => raised('b', 1))
+    await until(async () => (await numbers(storage)).length === 2)
+    t.same(await numbers(storage), ['a1', 'b1'])
+  },
+)
 
-test('what is due keeps its time while the clock goes on as it should', async (t) => {
+test('due times stay while the clock runs normally', async (t) => {
   const clock = new ClockWatch()
   t.ok(clock.wentBack(0), 'at first it cannot know')
   for (const [now, wentBack] of [

@@ -80,7 +80,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('those of a rare type are found, however many others there are', async (t, open) => {
+testOnEngines('events of a rare type are found among many others', async (t, open) => {
   const { storage, log } = await logOf(t, open)
   const numbers = JSON.stringify(Array.from({ length: 12_000 }, (_, index) => index + 1))
   await storage.transaction(() =>
@@ -104,7 +104,7 @@ testOnEngines('those of a rare type are found, however many others there are', a
   t.same(await texts(log, rare), ['10000', '12000'])
 })
 
-testOnEngines('it is read from a position on, by type, owner and subject', async (t, open) => {
+testOnEngines('the event log is read from a position, by type, owner and subject', async (t, open) => {
   const { storage, log } = await logOf(t, open)
   await storage.transaction(function* () {
     yield* add('one', 'a', 'user:ann')
@@ -123,21 +123,21 @@ testOnEngines('it is read from a position on, by type, owner and subject', async
   t.equal(await log.newest('user:cay'), undefined)
 })
 
-testOnEngines('data that are not what was declared undo the transaction', async (t, open) => {
+testOnEngines('event data that violate their schema undo the transaction', async (t, open) => {
   const { storage, log } = await logOf(t, open)
   const wrong = { on: 'some day' }
   await t.rejects(
     storage.transaction(() => emit('note.dated', { subject: 'a', data: wrong })),
-    { message: /data of the event note.dated are not .* "on" must be a string of the form date/ },
+    { message: /data of the event note.dated do not match .* "on" must be a string of the form date/ },
   )
   await t.rejects(
     storage.transaction(() => add('x'.repeat(270_000))),
-    { message: /over 262144 bytes/ },
+    { message: /exceed 262144 bytes/ },
   )
   const unknown = emit as unknown as (type: string, event: object) => ReturnType<typeof add>
   await t.rejects(
     storage.transaction(() => unknown('note.gone', { subject: 'a', data: {} })),
-    { message: /"note.gone" is no event of notes/ },
+    { message: /"note.gone" is not an event of notes/ },
   )
   t.equal(await log.last(), 0)
 })
@@ -204,7 +204,7 @@ testOnPostgres(
   },
 )
 
-testOnEngines('many who emit at once get a position each, in the order of each subject', async (t, open) => {
+testOnEngines('concurrent events get a position each, in the order of their subject', async (t, open) => {
   const { storage, log } = await logOf(t, open)
   await storage.transaction(() =>
     run(sql`CREATE TABLE counter (subject TEXT PRIMARY KEY, value BIGINT NOT NULL)`),

@@ -18,7 +18,7 @@ const record = (object: string) => ({
   details: { generation: 1 },
 })
 
-testOnEngines('what was left is taken in once, whoever is killed on the way', async (t, open) => {
+testOnEngines('pending audit records are imported once, also after a kill', async (t, open) => {
   const directory = t.testdir()
   const storage = await open('', { file: `${directory}/app.db` })
   const [first, second] = [record('api-cart'), record('api-purchase')]

@@ -63,7 +63,7 @@ t.test('a kept-alive connection is served by the next generation after a switch'
   t.ok(two.isClosed())
 })
 
-t.test('what has begun on the former generation ends there, and only then is it closed', async (t) => {
+t.test('requests end on the generation that began them, and only then it closes', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const generations = new Generations(one.app)
   const ask = await serve(t, generations)
@@ -79,7 +79,7 @@ t.test('what has begun on the former generation ends there, and only then is it 
   t.ok(one.isClosed())
 })
 
-t.test('a former generation is told to end what would go on for long, and so is the last one', async (t) => {
+t.test('a retiring generation is told to end long responses, also at the end', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const retired: string[] = []
   for (const { app } of [one, two]) {
@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('a former instance has retired when it has answered what it had begun', async (t) => {
+t.test('a previous instance retires after its last response', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const generations = new Generations(one.app)
   const ask = await serve(t, generations)
@@ -215,7 +215,7 @@ for (const [kind, head, pieces] of [
   ['in chunks', ['transfer-encoding: chunked'], ['4\r\n"in \r\n', '7\r\npieces"\r\n', '0\r\n\r\n']],
   ['after a 100 Continue', ['expect: 100-continue', 'content-length: 11'], ['"in pi', 'eces"']],
 ] as const) {
-  t.test(`an upload ${kind} that began before a switch ends on the former generation`, async (t) => {
+  t.test(`an upload ${kind} from before a switch ends on the previous generation`, async (t) => {
     const [one, two] = [await instance('one'), await instance('two')]
     const { generations, dial } = await connected(t, one.app)
     const socket = dial()
@@ -232,7 +232,7 @@ for (const [kind, head, pieces] of [
   })
 }
 
-t.test('an Upgrade is overlooked and a CONNECT refused, before and after a switch', async (t) => {
+t.test('Upgrade is ignored and CONNECT refused, before and after a switch', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const { generations, dial } = await connected(t, one.app)
   const upgrading = dial()
@@ -249,7 +249,7 @@ t.test('an Upgrade is overlooked and a CONNECT refused, before and after a switc
   t.ok(one.isClosed())
 })
 
-t.test('a change that comes while the next generation is being built is made after it', async (t) => {
+t.test('a change during the build of a generation waits for it', async (t) => {
   const [one, two, three] = [await instance('one'), await instance('two'), await instance('three')]
   const generations = new Generations(one.app)
   const building = Promise.withResolvers<void>()
@@ -274,7 +274,7 @@ t.test('a change that comes while the next generation is being built is made aft
   )
 })
 
-t.test('what is answered to its end is counted; no change follows the close', async (t) => {
+t.test('finished requests are counted; no change follows the close', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const generations = new Generations(one.app)
   const ask = await serve(t, generations)
@@ -291,7 +291,7 @@ t.test('what is answered to its end is counted; no change follows the close', as
   )
 })
 
-t.test('a change that is being made when all is closed is made, and closed too', async (t) => {
+t.test('a change in progress during the close completes and closes', async (t) => {
   const [one, two] = [await instance('one'), await instance('two')]
   const generations = new Generations(one.app)
   const built = Promise.withResolvers<FastifyInstance>()

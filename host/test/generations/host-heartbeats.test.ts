@@ -39,23 +39,23 @@ const age = (storage: Storage, machine: string, milliseconds: number) =>
 testOnPostgres('hosts of one database know what the others serve, until they stop', async (t, open) => {
   const { storage, join } = await setUp(t, open)
   const [one, two] = [join(host('one')), join(host('two'))]
-  await one.roll.call()
+  await one.roll.beat()
   t.same(await one.roll.others(), [])
   t.notOk(one.roll.hostsDiffer)
-  await two.roll.call()
+  await two.roll.beat()
   t.strictSame(await one.roll.others(), [host('two')])
   t.notOk(two.roll.hostsDiffer)
 
   one.calling.self = host('one', '2.0.0')
   t.ok(two.roll.hostsDiffer === false, 'not known yet')
-  await one.roll.call()
-  await two.roll.call()
+  await one.roll.beat()
+  await two.roll.beat()
   t.ok(two.roll.hostsDiffer)
   t.strictSame(await two.roll.others(), [host('one', '2.0.0')])
 
   await one.roll.stop()
   t.same(await two.roll.others(), [])
-  await one.roll.call()
+  await one.roll.beat()
   t.same(await two.roll.others(), [], 'who has stopped does not come back')
   t.strictSame(await servingHosts(storage), [host('two')])
 })
@@ -63,31 +63,31 @@ testOnPostgres('hosts of one database know what the others serve, until they sto
 testOnPostgres('who stays silent is gone, and removed by the next', async (t, open) => {
   const { storage, join } = await setUp(t, open)
   const [one, two] = [join(host('one')), join(host('two'))]
-  await one.roll.call()
-  await two.roll.call()
+  await one.roll.beat()
+  await two.roll.beat()
   await age(storage, 'one', 20_000)
   t.equal((await two.roll.others()).length, 1)
   await age(storage, 'one', 6_000)
   t.same(await two.roll.others(), [])
   t.equal((await storage.many(sql`SELECT id FROM mortise_host`)).length, 2)
-  await two.roll.call()
+  await two.roll.beat()
   t.equal((await storage.many(sql`SELECT id FROM mortise_host`)).length, 1)
 })
 
 testOnPostgres('who was last seen later than now is gone: the clock was put back', async (t, open) => {
   const { storage, join } = await setUp(t, open)
   const [one, two] = [join(host('one')), join(host('two'))]
-  await one.roll.call()
+  await one.roll.beat()
   await age(storage, 'one', -7_200_000)
   t.same(await two.roll.others(), [])
-  await one.roll.call()
+  await one.roll.beat()
   t.equal((await two.roll.others()).length, 1, 'who says it again is there')
 })
 
 testOnPostgres('what another host still needs is not taken away', async (t, open) => {
   const { storage, join } = await setUp(t, open)
   const [other, here] = [join(host('other', '2.0.0')), host('here')]
-  await other.roll.call()
+  await other.roll.beat()
   const others = () => servingHosts(storage)
   await t.rejects(assertUnusedByHosts(['note'], here.modules, others, 0), {
     constructor: StillNeededError,
@@ -97,6 +97,6 @@ testOnPostgres('what another host still needs is not taken away', async (t, open
   await assertUnusedByHosts(['visit'], here.modules, others, 0)
   const following = assertUnusedByHosts(['note'], here.modules, others)
   other.calling.self = host('other')
-  await other.roll.call()
+  await other.roll.beat()
   await following
 })

@@ -3,7 +3,7 @@ import { failsMore, isModuleFailure, ResponseCounts } from '../../src/generation
 
 const of = (failed: number, all: number) => ({ failed, all })
 
-t.test('a module fails more from five failures on, of more than one answer in twenty', async (t) => {
+t.test('a change is reverted from five failures on, if more than 5 % of answers fail', async (t) => {
   const none = of(0, 0)
   t.equal(failsMore(none, of(4, 4)), false, 'too few')
   t.equal(failsMore(none, of(5, 5)), true)
@@ -11,13 +11,13 @@ t.test('a module fails more from five failures on, of more than one answer in tw
   t.equal(failsMore(none, of(5, 100)), false, 'exactly 5 %')
 })
 
-t.test('a module that failed before is allowed twice its former share', async (t) => {
+t.test('a module that failed before may fail at twice its previous rate', async (t) => {
   t.equal(failsMore(of(10, 100), of(20, 100)), false)
   t.equal(failsMore(of(10, 100), of(21, 100)), true)
   t.equal(failsMore(of(50, 100), of(100, 100)), false)
 })
 
-t.test('only what the module does wrong is its failure', async (t) => {
+t.test('only failures of the module itself count against it', async (t) => {
   t.equal(isModuleFailure(500, undefined), true)
   t.equal(isModuleFailure(500, 'internal-error'), true)
   t.equal(isModuleFailure(502, undefined), true)

@@ -72,7 +72,7 @@ t.test('requests beyond the limit wait in order, and begin when others are answe
   for (const received of await Promise.all(all)) t.match(answersIn(received), [{ status: 200 }])
 })
 
-t.test('who has waited for a second is refused, on a connection that stays', async (t) => {
+t.test('a request that waits for a second is refused, and its connection stays open', async (t) => {
   const { server, urls, until, answer } = await slowServer(t, { maxRequests: 1 })
   send(t, server, last('/a'))
   await until(1)
@@ -106,7 +106,7 @@ t.test('health is answered at once, whatever waits', async (t) => {
   t.match(await exchange(t, server, last('/health/live')), [{ status: 200, body: 'lives' }])
 })
 
-t.test('a stream that has begun, and a caller who has left, keep nobody waiting', async (t) => {
+t.test('open streams and disconnected callers do not delay the queue', async (t) => {
   const { server, begun, until, arrived, urls } = await slowServer(t, { maxRequests: 1 })
   send(t, server, request('/stream'))
   await until(1)
@@ -137,7 +137,7 @@ t.test('connections beyond the maximum are for health alone', async (t) => {
   t.match(silent, { status: 503, headers: { connection: 'close' } }, 'and none stays without a request')
 })
 
-t.test('an end begins all that wait', async (t) => {
+t.test('open() starts all waiting requests', async (t) => {
   const begun: string[] = []
   const { server, admission } = createServer({
     listener: ({ url }) => begun.push(url as string),

@@ -67,7 +67,7 @@ t.test('two Host headers, an invalid one and two Content-Type are 400', async (t
     t.equal(await answerTo(t, server, head), '400 invalid-request', head)
 })
 
-t.test('hosts, with a port or without, are taken', async (t) => {
+t.test('hosts with and without a port are accepted', async (t) => {
   const server = await serve(t)
   for (const value of [
     'a',

@@ -83,7 +83,7 @@ t.test('one resource has a strong tag, which changes with anything that its body
   t.equal(await etag('/own'), '"own"')
 })
 
-t.test('what the caller has already is not sent again', async (t) => {
+t.test('a current copy of the caller gives 304', async (t) => {
   const { app, thing, get, etag } = await thingApp(t)
   const tag = await etag('/thing')
   for (const known of [tag, `W/${tag}`, `"a", ${tag}`, `W/"a" ,${tag},"b"`, '*']) {
@@ -107,7 +107,7 @@ t.test('what the caller has already is not sent again', async (t) => {
   t.equal((await get('/missing', '*')).statusCode, 404)
 })
 
-t.test('a write with If-Match happens to the version that it names', async (t) => {
+t.test('a write with If-Match needs the named version', async (t) => {
   const { thing, etag, patch, version, looked } = await thingApp(t)
   const tag = await etag('/thing')
   const answered = await patch(tag)
@@ -137,13 +137,13 @@ t.test('a write with If-Match happens to the version that it names', async (t) =
   t.equal(looked(), before, 'nothing is looked up where nothing is asked')
 })
 
-t.test('an If-Match that nobody compares is refused, not overlooked', async (t) => {
+t.test('If-Match on a route without versions is refused, not ignored', async (t) => {
   const { app, version } = await thingApp(t)
   const post = (headers: Record<string, string>) =>
     app.inject({ method: 'POST', url: '/thing', payload: {}, headers })
   const refused = await post({ 'if-match': '*' })
   t.equal(refused.statusCode, 412)
-  t.match(refused.json(), { code: 'precondition-failed', detail: /has no version/ })
+  t.match(refused.json(), { code: 'precondition-failed', detail: /without a version/ })
   t.equal(await version(), 3)
   t.equal((await post({})).statusCode, 201)
 })
@@ -158,13 +158,13 @@ t.test('the host’s own writes have nothing to compare, and say so', async (t) 
   ] as const) {
     const refused = await app.inject({ method: 'POST', url, headers: { ...own, 'if-match': '*' } })
     t.equal(refused.statusCode, 412)
-    t.match(refused.json(), { code: 'precondition-failed', detail: /has no version/ })
+    t.match(refused.json(), { code: 'precondition-failed', detail: /without a version/ })
     t.notOk(refused.headers['set-cookie'])
   }
   t.equal((await app.inject({ method: 'POST', url: '/guest/claim', headers: claim })).statusCode, 200)
 })
 
-t.test('a write with If-None-Match is refused, whatever it is; other dates are of no effect', async (t) => {
+t.test('a write with If-None-Match is refused; date conditions are ignored', async (t) => {
   const { app, etag, version } = await thingApp(t)
   const send = (method: 'PATCH' | 'POST' | 'DELETE', url: string, headers: Record<string, string>) =>
     app.inject({ method, url, headers })
@@ -187,7 +187,7 @@ t.test('a write with If-None-Match is refused, whatever it is; other dates are o
   t.equal((await send('POST', '/guest', long)).statusCode, 201)
 })
 
-t.test('a read with If-Match shows what it names, or nothing', async (t) => {
+t.test('a read with If-Match returns the named version, or 412', async (t) => {
   const { app, etag } = await thingApp(t)
   const tag = await etag('/thing')
   const get = (url: string, ifMatch: string) => app.inject({ url, headers: { 'if-match': ifMatch } })
@@ -210,7 +210,7 @@ t.test('a read with If-Match shows what it names, or nothing', async (t) => {
     t.equal((await get(url, shown)).statusCode, 200)
 })
 
-t.test('a module that answers a write by itself has looked at If-Match, or it is logged', async (t) => {
+t.test('a write without request.transaction that ignores If-Match is logged', async (t) => {
   const { app, failures } = await thingApp(t)
   const headers = { 'if-match': '*' }
   t.equal((await app.inject({ method: 'POST', url: '/raw', headers })).statusCode, 200)
@@ -220,7 +220,7 @@ t.test('a module that answers a write by itself has looked at If-Match, or it is
   t.equal(failures.length, 1)
 })
 
-t.test('of two that change the same version one is refused', async (t) => {
+t.test('one of two changes of the same version is refused', async (t) => {
   const { app, etag, patch, version } = await thingApp(t)
   const tag = await etag('/thing')
   const statuses = (await Promise.all([patch(tag), patch(tag), patch(tag)])).map(

@@ -16,19 +16,25 @@ t.test('as many connections as configured, where the process may open enough fil
 t.test('few files leave fewer connections, never none, and the log says so', async (t) => {
   const { most, lines } = limited(2000, { limit: 256, open: 40 })
   t.equal(most, 102)
-  t.match(lines, [/^102 connections are taken at a time instead of 2000: the process may open 256 files/])
+  t.match(lines, [
+    /^the host accepts 102 connections instead of 2000, because the process may open 256 files/,
+  ])
   t.equal(limited(2000, { limit: 64, open: 40 }).most, 1)
 })
 
-t.test('the limit is that of the process', { skip: process.platform === 'win32' }, async (t) => {
-  const program = `
+t.test(
+  'the limit is the open file limit of the process',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const program = `
     const { connectionLimit } = await import(${JSON.stringify(new URL('../../src/http/connection-limit.ts', import.meta.url).href)})
     console.log(connectionLimit(2000, { warn() {} }))`
-  const { stdout, stderr } = spawnSync(
-    'sh',
-    ['-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', program],
-    { encoding: 'utf8' },
-  )
-  const most = Number(stdout)
-  t.ok(most > 20 && most < 86, `${stdout}${stderr}`)
-})
+    const { stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', program],
+      { encoding: 'utf8' },
+    )
+    const most = Number(stdout)
+    t.ok(most > 20 && most < 86, `${stdout}${stderr}`)
+  },
+)

@@ -50,7 +50,7 @@ const tooMany = {
   body: /"code":"rate-limited".*requestId/,
 }
 
-t.test('an address that has its share is refused with an answer, others are not', async (t) => {
+t.test('an address at its limit gets a response with the refusal, others are served', async (t) => {
   const { dial, refused } = await crowdedServer(t, { most: 2 })
   const first = await dial()
   await dial()
@@ -67,7 +67,7 @@ t.test('an address that has its share is refused with an answer, others are not'
   t.notOk(other.destroyed)
 })
 
-t.test('a connection that is closed is given back', async (t) => {
+t.test('a closed connection frees its place', async (t) => {
   const { server, dial } = await crowdedServer(t, { most: 1 })
   const accepted = once(server, 'connection')
   const first = await dial()
@@ -80,7 +80,7 @@ t.test('a connection that is closed is given back', async (t) => {
   t.match(answersIn(String(bytes)), [{ status: 200, headers: { connection: 'keep-alive' } }])
 })
 
-t.test('of those that are refused the oldest silent one makes room for the next', async (t) => {
+t.test('the oldest silent refused connection makes room for the next', async (t) => {
   // Of two spare connections one is for addresses that have their share.
   const { dial } = await crowdedServer(t, { most: 1, maxConnections: 20 })
   await dial()
@@ -92,7 +92,7 @@ t.test('of those that are refused the oldest silent one makes room for the next'
   t.match(await answers(await dial()), [tooMany], 'and the last is answered when its time is over')
 })
 
-t.test('a proxy has as many as it likes, and 0 is any number', async (t) => {
+t.test('a trusted proxy has no connection limit, and 0 means no limit', async (t) => {
   const proxied = await crowdedServer(t, { most: 1, proxies: ['127.0.0.0/8'] })
   const unlimited = await crowdedServer(t, { most: 0 })
   for (const { dial, refused } of [proxied, unlimited]) {

@@ -18,7 +18,7 @@ t.test('a key is the same bare and quoted', (t) => {
   t.end()
 })
 
-t.test('what is no key is refused with what to send', (t) => {
+t.test('an invalid key is refused with a hint', (t) => {
   const wrong = [
     '',
     '""',
@@ -47,6 +47,6 @@ t.test('what is no key is refused with what to send', (t) => {
       header,
     )
   }
-  t.throws(() => parseIdempotencyKey(['a', 'b']), /no valid one/)
+  t.throws(() => parseIdempotencyKey(['a', 'b']), /Idempotency-Key is invalid/)
   t.end()
 })

@@ -17,7 +17,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { startProxy } from '../../../packages/storage/test/postgres/proxy.ts'
-import { openStorage } from '../../src/events/open-storage.ts'
+import { openStorage } from '../../src/events/event-log.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, setCookies, type TestAppOptions, testApp } from '../callers/test-app.ts'
@@ -126,7 +126,7 @@ testOnEngines('a request is done once, and its answer repeated to the byte', asy
   t.equal(await notes(storage), 1)
 })
 
-testOnEngines('a kept answer is shown to who has the scopes that it was decided by', async (t, open) => {
+testOnEngines('a stored answer needs the scopes that it was decided with', async (t, open) => {
   const storage = await noteStorage(open)
   const { post, get } = await noteApp(t, storage, function* (request) {
     const { caller, body } = request
@@ -196,7 +196,7 @@ testOnEngines('another body, path or If-Match is a mismatch, and does nothing', 
     t.equal(response.statusCode, 422)
     t.match(response.json(), {
       code: 'idempotency-mismatch',
-      detail: /Send what you sent then, or a new key/,
+      detail: /Repeat the earlier request exactly, or use a new key/,
     })
     t.notOk(response.headers['idempotent-replayed'])
   }
@@ -227,7 +227,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('what may be otherwise next time is not kept', async (t, open) => {
+testOnEngines('answers that may change next time are not stored', async (t, open) => {
   const storage = await noteStorage(open)
   const thrown: [number, () => unknown][] = [
     [400, () => problems.create('bad', 'No.')],
@@ -257,7 +257,7 @@ testOnEngines('what may be otherwise next time is not kept', async (t, open) => 
   t.equal(await notes(storage), 1)
 })
 
-testOnEngines('an answer of failure that is returned is not kept either', async (t, open) => {
+testOnEngines('a returned failure is not stored either', async (t, open) => {
   const storage = await noteStorage(open)
   const { post } = await noteApp(t, storage, function* (request) {
     yield* addNote(request)
@@ -269,7 +269,7 @@ testOnEngines('an answer of failure that is returned is not kept either', async 
   t.equal(await notes(storage), 2)
 })
 
-testOnEngines('a token is in no record, and in no repeated answer', async (t, open) => {
+testOnEngines('a guest token is in no idempotency record and in no replayed answer', async (t, open) => {
   const storage = await noteStorage(open)
   const { app, post } = await noteApp(t, storage, function* (request) {
     const { body } = yield* addNote(request)
@@ -300,7 +300,7 @@ testOnEngines('without credentials a key protects nothing', async (t, open) => {
   t.equal((await post('a b', { headers: { authorization: undefined } })).statusCode, 400)
 })
 
-testOnEngines('twenty twins at once, on two hosts, are one request', async (t, open) => {
+testOnEngines('twenty concurrent duplicates on two hosts are one request', async (t, open) => {
   const storage = await noteStorage(open)
   const hosts = [await noteApp(t, storage), await noteApp(t, storage)]
   const responses = await Promise.all(
@@ -311,7 +311,7 @@ testOnEngines('twenty twins at once, on two hosts, are one request', async (t, o
   t.equal(await notes(storage), 1)
 })
 
-testOnEngines('an answer is forgotten after a day', async (t, open) => {
+testOnEngines('a stored answer expires after a day', async (t, open) => {
   const storage = await noteStorage(open)
   const { post, get } = await noteApp(t, storage)
   await post('k')
@@ -368,7 +368,7 @@ testOnEngines('GET /idempotency/:key tells a caller what became of its key', asy
   t.match((await get('l')).json(), unknown)
 })
 
-testOnEngines('a module that answers by itself is named in the log', async (t, open) => {
+testOnEngines('a module that ignores Idempotency-Key is named in the log', async (t, open) => {
   const { post, failures } = await noteApp(t, await noteStorage(open))
   t.equal((await post('k', { url: '/by-itself' })).statusCode, 200)
   t.match(failures, [/Idempotency-Key had no effect/])
@@ -376,7 +376,7 @@ testOnEngines('a module that answers by itself is named in the log', async (t, o
   t.equal(failures.length, 1)
 })
 
-testOnPostgres('a twin of one that takes long is told so, and gets its answer later', async (t, open) => {
+testOnPostgres('a duplicate of a slow request gets 409, and the answer later', async (t, open) => {
   const storage = await noteStorage(open)
   const started = Promise.withResolvers<void>()
   const { post } = await noteApp(t, storage, function* (request) {
@@ -389,10 +389,10 @@ testOnPostgres('a twin of one that takes long is told so, and gets its answer la
   const first = post('k')
   await started.promise
   t.match((await other.get('k')).json(), { state: 'running', answers: [] })
-  const twin = await other.post('k')
-  t.equal(twin.statusCode, 409)
-  t.equal(twin.json().code, 'idempotency-running')
-  t.equal(twin.headers['retry-after'], '1')
+  const duplicate = await other.post('k')
+  t.equal(duplicate.statusCode, 409)
+  t.equal(duplicate.json().code, 'idempotency-running')
+  t.equal(duplicate.headers['retry-after'], '1')
   t.same(repeated(await other.post('k')), repeated(await first))
   t.match((await other.get('k')).json(), { state: 'done' })
   t.equal(await notes(storage), 1)
@@ -416,7 +416,7 @@ for (const when of ['delivered', 'undelivered'] as const) {
   })
 }
 
-testOnEngines('an outcome that only the next start can tell is not waited for', async (t, open) => {
+testOnEngines('a request does not wait for an outcome that needs a restart', async (t, open) => {
   const storage = await noteStorage(open)
   const { post } = await noteApp(t, storage)
   let asked = 0
@@ -429,7 +429,7 @@ testOnEngines('an outcome that only the next start can tell is not waited for', 
   t.equal(asked, 1)
 })
 
-testOnEngines('an outcome that cannot be looked up stays unknown', async (t, open) => {
+testOnEngines('an outcome stays unknown if it cannot be read', async (t, open) => {
   const storage = await noteStorage(open)
   const { post } = await noteApp(t, storage)
   const { transaction } = storage
@@ -439,7 +439,10 @@ testOnEngines('an outcome that cannot be looked up stays unknown', async (t, ope
   }
   const response = await post('k')
   t.equal(response.statusCode, 500)
-  t.match(response.json(), { code: 'outcome-unknown', detail: /again with the same Idempotency-Key/ })
+  t.match(response.json(), {
+    code: 'outcome-unknown',
+    detail: /Repeat the request with the same Idempotency-Key/,
+  })
   t.ok(asked > 2)
   storage.transaction = async () => {
     throw new DatabaseError('unavailable', 'the server is away')

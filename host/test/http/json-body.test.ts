@@ -35,12 +35,12 @@ t.test('takes the same key in different objects, and escaped quotes and brackets
 
 t.test('a key that ends in an escape is that key, whatever was parsed before', async (t) => {
   const parse = (body: string) => parseJsonBody(Buffer.from(body)) as object
-  for (const [former, body, key] of [
+  for (const [previous, body, key] of [
     ['{"h":[],"\\\\":0}', '{"h":1,"\\n":2}', '\n'],
     ['{"h":[],"caf\\\\":0}', '{"h":1,"caf\\u00e9":2}', 'café'],
     ['{"h":[],"\\\\":0}', '{"h":1,"\\\\":1,"\\"":[{"\\"":" \\" "}, [], null]}', '"'],
   ] as const) {
-    parse(former)
+    parse(previous)
     t.equal(Object.keys(parse(body)).at(-1), key, body)
   }
 })

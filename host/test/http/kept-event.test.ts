@@ -14,7 +14,7 @@ import type { Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
-import { deleteOldest } from '../../src/events/event-tables.ts'
+import { deleteOldest } from '../../src/events/event-log.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
 import { forgetExpired } from '../../src/requests/idempotency-records.ts'
 import { bearer, testApp } from '../callers/test-app.ts'
@@ -89,7 +89,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('an answer that no event has is kept by itself', async (t, open) => {
+testOnEngines('an answer without an equal event is stored in the record', async (t, open) => {
   const unlike = await notes(t, open, function* (request) {
     const { body } = yield* addNote(request)
     return answer(201, { ...(body as object), text: 'another' })
@@ -99,7 +99,7 @@ testOnEngines('an answer that no event has is kept by itself', async (t, open) =
   t.equal((await unlike.post('k', 'hello')).body, first.body)
 })
 
-testOnEngines('an event that could not be written keeps nothing', async (t, open) => {
+testOnEngines('a failed event write stores no answer', async (t, open) => {
   const { storage, post } = await notes(t, open, function* (request) {
     const note = { id: newId('note'), text: 'x'.repeat(1001) }
     try {
@@ -114,7 +114,7 @@ testOnEngines('an event that could not be written keeps nothing', async (t, open
   t.match(await kept(storage), [{ body: first.body, event: null }])
 })
 
-testOnEngines('an event stays for as long as an answer is kept there alone', async (t, open) => {
+testOnEngines('an event stays as long as a stored answer needs it', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const first = await post('k', TEXT)
   await storage.transaction(() => emit('note.seen', { subject: 'newest', data: { id: 'newest' } }))
@@ -132,7 +132,7 @@ testOnEngines('an event stays for as long as an answer is kept there alone', asy
   t.equal(await events(), 1)
 })
 
-testOnEngines('events that stay keep no others', async (t, open) => {
+testOnEngines('an event that stays does not keep others', async (t, open) => {
   const { storage, post } = await notes(t, open)
   for (const key of ['a', 'b', 'c']) await post(key, key)
   for (const id of ['d', 'e', 'f'])
@@ -150,7 +150,7 @@ testOnEngines('events that stay keep no others', async (t, open) => {
   )
 })
 
-testOnEngines('a former host finds the answer where it looks for it', async (t, open) => {
+testOnEngines('an older host finds the stored answer', async (t, open) => {
   const { storage, post } = await notes(t, open)
   const placed = await post('a', TEXT)
   await storage.sequenceOutbox()

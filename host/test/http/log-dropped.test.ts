@@ -3,7 +3,7 @@ import type { Server } from 'node:net'
 import t from 'tap'
 import { logDropped, logRefusedAddresses } from '../../src/http/log-dropped.ts'
 
-t.test('closed connections are told at once, then by their number', async (t) => {
+t.test('closed connections are logged at once, then by their number', async (t) => {
   const server = Object.assign(new EventEmitter(), { maxConnections: 5 })
   const told: number[] = []
   const { promise: second, resolve } = Promise.withResolvers<void>()
@@ -11,7 +11,7 @@ t.test('closed connections are told at once, then by their number', async (t) =>
     server as unknown as Server,
     {
       warn({ dropped }: { dropped: number }, line: string) {
-        t.match(line, /5 are open, the most/)
+        t.match(line, /it has 5, the maximum/)
         if (told.push(dropped) === 2) resolve()
       },
     } as never,
@@ -26,12 +26,12 @@ t.test('closed connections are told at once, then by their number', async (t) =>
   server.emit('close')
 })
 
-t.test('refused connections are told with their number and the last address', async (t) => {
+t.test('refused connections are logged with their number and the last address', async (t) => {
   const lines: object[] = []
   const { promise: second, resolve } = Promise.withResolvers<void>()
   const log = {
     warn(line: object, message: string) {
-      t.match(message, /their address has 200.*server\.maxConnectionsPerAddress.*server\.trustProxy/)
+      t.match(message, /an address that has 200.*server\.maxConnectionsPerAddress.*server\.trustProxy/)
       if (lines.push(line) === 2) resolve()
     },
   }

@@ -67,7 +67,7 @@ t.test('keeps the filters, carries until, and is followed as it stands', async (
   t.equal((await app.inject(next)).statusCode, 200)
 })
 
-t.test('a list without until has links without it, and refuses one', async (t) => {
+t.test('a list without `until` has links without it, and refuses the parameter', async (t) => {
   const app = await createApp(t, {
     routes: (scope) => {
       const schema = { querystring: Strict({ ...pageQuery }), response: { 200: PageOf(Type.Integer()) } }
@@ -81,7 +81,7 @@ t.test('a list without until has links without it, and refuses one', async (t) =
   t.equal(next, '/plain?page=2&rpp=20')
   const refused = await app.inject('/plain?until=foo')
   t.equal(refused.statusCode, 400)
-  t.match(refused.json().errors, [{ parameter: 'until', detail: 'is no known parameter' }])
+  t.match(refused.json().errors, [{ parameter: 'until', detail: 'is not a known parameter' }])
 })
 
 /** A list of two rows after `after`, which may be followed by others. */
@@ -97,7 +97,7 @@ const cursorList = (more: boolean) => (scope: FastifyInstance) => {
   })
 }
 
-t.test('what follows a cursor has its rows, and a link to those after them', async (t) => {
+t.test('a cursor returns the next rows and a link to later ones', async (t) => {
   const app = await createApp(t, { routes: cursorList(true), publicUrl: 'https://shop.example' })
   const response = await app.inject('/walked?status=a,b&after=note_0&rpp=2')
   t.strictSame(response.json(), { data: [{ id: 'note_1' }, { id: 'note 2>' }], rpp: 2 })
@@ -123,7 +123,7 @@ t.test('a cursor together with a page, or the mark of a walk, is refused', async
       code: 'invalid-request',
       errors: parameters.map((parameter) => ({
         parameter,
-        detail: 'must be left out where there is `after`',
+        detail: 'must not be sent with `after`',
       })),
     })
   }

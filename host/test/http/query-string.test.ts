@@ -1,5 +1,5 @@
 import t from 'tap'
-import { invalidQuery, parseQuery } from '../../src/http/request-head.ts'
+import { invalidQuery, parseQuery } from '../../src/http/build-validator.ts'
 
 t.test('decodes names and values', async (t) => {
   t.strictSame(

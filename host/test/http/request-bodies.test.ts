@@ -126,7 +126,7 @@ t.test('takes 384 KiB and no more', async (t) => {
   t.equal(refused.json().code, 'payload-too-large')
 })
 
-t.test('points at what JSON.parse would mend', async (t) => {
+t.test('points at invalid JSON that JSON.parse would accept silently', async (t) => {
   const app = await createApp(t)
   const post = (payload: string | Buffer) =>
     app.inject({

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { requestTarget } from '../../src/http/request-head.ts'
+import { requestTarget } from '../../src/http/head.ts'
 
 t.test('leaves alone what can be decoded', async (t) => {
   for (const target of [
@@ -30,7 +30,7 @@ t.test('takes the path out of the absolute form', async (t) => {
   t.equal(requestTarget('http://host?x=1'), '/?x=1')
 })
 
-t.test('makes a path of everything else', async (t) => {
+t.test('other names become paths', async (t) => {
   t.equal(requestTarget('*'), '/*')
   t.equal(requestTarget('host:443'), '/host%3A443')
 })

@@ -13,7 +13,7 @@ t.test('every answer has the security headers', async (t) => {
   }
 })
 
-t.test('what belongs to a caller is not stored by caches', async (t) => {
+t.test('responses for a caller are not cached', async (t) => {
   const app = await createApp(t)
   t.equal((await app.inject('/cart')).headers['cache-control'], 'no-store')
   t.equal((await app.inject('/cart/item/x')).headers['cache-control'], 'no-store')
@@ -21,7 +21,7 @@ t.test('what belongs to a caller is not stored by caches', async (t) => {
   t.notOk((await app.inject('/')).headers['cache-control'])
 })
 
-t.test('HSTS is sent where callers use https, and only there', async (t) => {
+t.test('HSTS is sent only if callers use https', async (t) => {
   const secure = await createApp(t, { publicUrl: 'https://shop.example' })
   t.match((await secure.inject('/cart')).headers['strict-transport-security'], /max-age=\d{8}/)
   const plain = await createApp(t, { publicUrl: 'http://shop.example' })

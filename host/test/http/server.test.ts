@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { ProblemDetails } from '@mortise/module-sdk'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
-import { constantHeaders } from '../../src/http/security-headers.ts'
+import { constantHeaders } from '../../src/http/head.ts'
 import { createApp } from './create-app.ts'
 import { type Answer, answersIn, dial, exchange, listen } from './exchange.ts'
 
@@ -52,7 +52,7 @@ t.test('malformed HTTP is a problem', async (t) => {
   }
 })
 
-t.test('a method that the parser does not know is one that no route has', async (t) => {
+t.test('a method that is unknown to the parser is answered like one without a route', async (t) => {
   const server = await serve(t)
   const get = 'GET /cart HTTP/1.1\r\nHost: x\r\n\r\n'
   for (const method of ['FOO', 'get', 'GETS', 'ANNOUNCE', '__proto__']) {
@@ -120,7 +120,7 @@ t.test('an unknown expectation is 417, and 100-continue is met', async (t) => {
   )
 })
 
-t.test('nobody is told to go on who is refused by the head', async (t) => {
+t.test('a request that is refused by its head gets no 100 Continue', async (t) => {
   const server = await serve(t)
   for (const [head, status] of [
     ['POST /nope', 404],
@@ -134,7 +134,7 @@ t.test('nobody is told to go on who is refused by the head', async (t) => {
   }
 })
 
-t.test('CONNECT is a method like others, and Upgrade is ignored', async (t) => {
+t.test('CONNECT is an ordinary method, and Upgrade is ignored', async (t) => {
   const server = await serve(t)
   const [known] = await exchange(t, server, 'CONNECT /cart HTTP/1.1\r\nHost: x\r\n\r\n')
   refused(t, known, 405, 'method-not-allowed')
@@ -157,7 +157,7 @@ t.test('every response that the listener gets is closed, that to CONNECT too', a
   await Promise.all(closed)
 })
 
-t.test('a chunked body that is empty is none', async (t) => {
+t.test('an empty chunked body counts as no body', async (t) => {
   const server = await serve(t)
   for (const type of ['application/json', 'text/plain']) {
     const head = `DELETE /cart HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n`
@@ -166,7 +166,7 @@ t.test('a chunked body that is empty is none', async (t) => {
   }
 })
 
-t.test('a sender that goes away amid its body is no failure of the server', async (t) => {
+t.test('a client that disconnects during its body is not a server failure', async (t) => {
   const log: string[] = []
   const app = await createApp(t as never, { log })
   const failed = Promise.withResolvers<void>()
@@ -214,7 +214,7 @@ t.test('request targets reach the router as they were sent', async (t) => {
   t.equal(options?.status, 404)
 })
 
-t.test('a sender of too large a body reads its 413, however it sends', async (t) => {
+t.test('the sender of a large body always receives the 413', async (t) => {
   const server = await serve(t)
   const head = `POST /cart/item HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
   const read = `GET /cart HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
@@ -232,7 +232,7 @@ t.test('a sender of too large a body reads its 413, however it sends', async (t)
   }
 })
 
-t.test('a body on GET and HEAD is limited and typed like others', async (t) => {
+t.test('bodies on GET and HEAD have the usual limits and types', async (t) => {
   const server = await serve(t)
   const ask = async (head: string, body: string) => {
     const [answer] = await exchange(t, server, `${head} HTTP/1.1\r\nHost: x\r\n${close}${body}`)
@@ -272,7 +272,7 @@ async function sendEndlessly(t: Test, server: Server, head: string) {
   return { answers: answersIn(received), taken: (connection as Socket).bytesRead }
 }
 
-t.test('a body without an end is not read on after the answer', async (t) => {
+t.test('an endless body is not read after the answer', async (t) => {
   const server = await serve(t)
   for (const [head, status] of [
     ['GET /cart', 413],
@@ -288,7 +288,7 @@ t.test('a body without an end is not read on after the answer', async (t) => {
   }
 })
 
-t.test('a connection outlives a refusal before a small body, and one that closes says so', async (t) => {
+t.test('a connection stays open after a refusal with a small body, or announces its close', async (t) => {
   const server = await serve(t)
   const post = (path: string, more = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}Content-Length: 2\r\n\r\n{}`
@@ -313,7 +313,7 @@ t.test('a connection outlives a refusal before a small body, and one that closes
   }
 })
 
-t.test('405 and 404 do not wait for a body', async (t) => {
+t.test('405 and 404 are sent before the body arrives', async (t) => {
   const server = await serve(t)
   const socket = dial(t, server)
   socket.write(
@@ -323,7 +323,7 @@ t.test('405 and 404 do not wait for a body', async (t) => {
   t.equal(answersIn(String(bytes))[0]?.status, 405)
 })
 
-t.test('a refusal waits for the answers to the whole requests before it', async (t) => {
+t.test('a refusal waits for the answers to earlier requests', async (t) => {
   const pending: ServerResponse[] = []
   const requests = Promise.withResolvers<void>()
   const server = await listen(t, (_request, response) => {

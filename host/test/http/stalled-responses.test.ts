@@ -21,7 +21,7 @@ async function ofSilentReader(t: Test, server: Server, bytes: string): Promise<S
   return connection
 }
 
-t.test('an answer is ended whose reader takes nothing, however it is written', async (t) => {
+t.test('a response without progress is ended, however it is written', async (t) => {
   const listeners: Record<string, RequestListener> = {
     'in one piece': (_request, response) => response.end(LARGE),
     'as a stream': (_request, response) => {
@@ -41,7 +41,7 @@ t.test('an answer is ended whose reader takes nothing, however it is written', a
   }
 })
 
-t.test('so are many small ones that were asked for on one connection', async (t) => {
+t.test('many small responses on one connection are ended too', async (t) => {
   const piece = LARGE.subarray(0, 1_000_000)
   const server = await listen(t, (_request, response) => response.end(piece), { patience: 100 })
   const connection = await ofSilentReader(t, server, ask.repeat(20))
@@ -49,7 +49,7 @@ t.test('so are many small ones that were asked for on one connection', async (t)
   t.pass()
 })
 
-t.test('an answer is left alone while nothing of it waits: it is still being made', async (t) => {
+t.test('a response that waits for its producer is not ended', async (t) => {
   const server = await listen(
     t,
     (_request, response) => {
@@ -85,7 +85,7 @@ function slowReader(take: (look: number) => number) {
   return { socket: socket as unknown as Socket, ended: promise }
 }
 
-t.test('a reader that takes a little is left alone, as long as it does', async (t) => {
+t.test('a slow reader is left alone as long as it makes progress', async (t) => {
   // A byte before every ninth look, ten times.
   const { socket, ended } = slowReader((look) => (look < 90 && look % 9 === 0 ? 1 : 0))
   const answers = new StalledResponses({ open: [socket], isFull: false }, 10)
@@ -98,7 +98,7 @@ t.test('a reader that takes a little is left alone, as long as it does', async (
   t.equal(answers.ended, 1)
 })
 
-t.test('while all connections are taken, patience is a third at most', async (t) => {
+t.test('while all connections are taken, timeouts are at most a third', async (t) => {
   const { socket, ended } = slowReader((look) => (look === 5 ? 1 : 0))
   const answers = new StalledResponses({ open: [socket], isFull: true }, 10)
   const keepAlive = setInterval(() => {}, 1_000)

@@ -14,7 +14,7 @@ async function served(t: import('tap').Test, bytes: Buffer, type = 'text/css') {
     app.inject({ url: '/', headers: accepted === undefined ? {} : { 'accept-encoding': accepted } })
 }
 
-t.test('content is in the coding that its reader likes best', async (t) => {
+t.test('content uses the coding with the highest q-value', async (t) => {
   const get = await served(t, long)
   for (const [accepted, coding] of [
     [undefined, undefined],
@@ -49,7 +49,7 @@ t.test('each coding has a strong tag of its own', async (t) => {
   for (const tag of tags) t.match(tag, /^"[\w-]+"$/)
 })
 
-t.test('what is short, or compressed already, stays as it is', async (t) => {
+t.test('short or compressed content is not compressed', async (t) => {
   for (const get of [await served(t, Buffer.from('short')), await served(t, long, 'image/png')]) {
     const { headers } = await get('br, gzip')
     t.equal(headers['content-encoding'], undefined)

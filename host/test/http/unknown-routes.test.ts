@@ -66,7 +66,7 @@ t.test('a path that ends in a slash is unknown, with every method', async (t) =>
   t.equal((await app.inject('/')).statusCode, 200)
 })
 
-t.test('a base path is a path, and nothing is outside of it', async (t) => {
+t.test('the base path is a prefix of all routes', async (t) => {
   const app = await createApp(t, { basePath: '/api' })
   t.equal((await app.inject('/api')).statusCode, 200)
   t.equal((await app.inject('/api/')).statusCode, 200, 'the path / below the base path')
@@ -101,7 +101,7 @@ t.test('malformed ids of any length reach the route, whose 404 they all get', as
   t.match([...bodies][0], 'item-not-found')
 })
 
-t.test('HEAD works wherever GET does', async (t) => {
+t.test('HEAD works on every GET route', async (t) => {
   const app = await createApp(t)
   for (const url of ['/', '/cart', '/docs', '/openapi.json', '/health/live']) {
     const response = await app.inject({ method: 'HEAD', url })

@@ -4,7 +4,7 @@ import { ContractBoard, inContractOrder } from '../../src/modules/contract-regis
 const module = (id: string, sides: object = {}) => ({ manifest: { id, ...sides } })
 const ids = (modules: { manifest: { id: string } }[]) => modules.map(({ manifest }) => manifest.id)
 
-t.test('providers come before who uses them, others stay in order', async (t) => {
+t.test('providers come before their consumers, others stay in order', async (t) => {
   const shop = [
     module('buy', { requires: { catalog: '^1.0.0' }, optional: { cart: '^1.0.0' } }),
     module('news'),
@@ -23,14 +23,14 @@ t.test('a required contract must be there, in range, once, and without circles',
   t.throws(() => inContractOrder([user]), { module: 'user', message: /requires the contract "catalog"/ })
   t.throws(() => inContractOrder([user, v1]), { module: 'user', message: /requires/ })
   t.same(ids(inContractOrder([user, v2])), ['v2', 'user'])
-  t.throws(() => inContractOrder([v1, v2]), { module: 'v2', message: /as v1 does/ })
-  t.throws(() => inContractOrder([user, v2, other]), { module: 'other', message: /as v2 does/ })
+  t.throws(() => inContractOrder([v1, v2]), { module: 'v2', message: /which v1 also provides/ })
+  t.throws(() => inContractOrder([user, v2, other]), { module: 'other', message: /which v2 also provides/ })
   const a = module('a', { provides: { a: '1.0.0' }, requires: { b: '*' } })
   const b = module('b', { provides: { b: '1.0.0' }, requires: { a: '*' } })
   t.throws(() => inContractOrder([a, b]), { message: /circle/ })
 })
 
-t.test('an optional contract that is not there, or not in range, is undefined', async (t) => {
+t.test('a missing optional contract, or one out of range, is undefined', async (t) => {
   const board = new ContractBoard()
   const registry = board.registryFor({ id: 'user', optional: { catalog: '^2.0.0' } })
   t.equal(registry.get('catalog' as never), undefined)
@@ -50,6 +50,6 @@ t.test('only what the manifest declares can be offered or used', async (t) => {
   t.throws(() => registry.get('catalog' as never), { module: 'x', message: /does not name/ })
   t.throws(() => registry.provide('catalog' as never, '1.0.0', {} as never), {
     module: 'x',
-    message: /does not provide/,
+    message: /its manifest does not name/,
   })
 })

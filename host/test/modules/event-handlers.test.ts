@@ -99,11 +99,11 @@ t.test(
 
 const skip = !process.env.APP_TEST_DATABASE_URL && 'APP_TEST_DATABASE_URL names no PostgreSQL: run npm test'
 
-t.test('and so it does on PostgreSQL', { skip }, async (t) =>
+t.test('PostgreSQL behaves the same', { skip }, async (t) =>
   modulesReact(t, { database: (await temporarySchema(t)).url }),
 )
 
-t.test('a module that reacts to something else than its manifest says is refused', async (t) => {
+t.test('a module whose event handlers differ from its manifest is refused', async (t) => {
   const { directory, application } = await running(t, {})
   const refused = async (on: string, listensTo: string[]) => {
     await install(t, directory, tally('2.0.0', on, listensTo))
@@ -115,13 +115,16 @@ t.test('a module that reacts to something else than its manifest says is refused
   const own = ['door.opened']
   t.match(
     await refused(`on('door.shut', count)`, own),
-    /reacts to "door.shut", which its manifest does not name/,
+    /handles "door.shut", which its manifest does not name/,
   )
-  t.match(await refused('', own), /listens to door.opened, and it reacts to none/)
-  t.match(await refused(`on('door.opened', count)`, [...own, '*', 'door.shut']), /listens to door.shut/)
+  t.match(await refused('', own), /names door.opened in "listensTo", but it has no handler/)
+  t.match(
+    await refused(`on('door.opened', count)`, [...own, '*', 'door.shut']),
+    /names door.shut in "listensTo"/,
+  )
   t.match(
     await refused(`on('door.opened', count); on('door.opened', count)`, own),
-    /reacts to "door.opened" twice/,
+    /has two handlers for "door.opened"/,
   )
   t.match(await refused(`on('door.opened', async () => {})`, own), /async function: write function\*/)
   t.equal(application.installed.modules.find(({ id }) => id === 'tally')?.state, 'active')

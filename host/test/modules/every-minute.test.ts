@@ -58,7 +58,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await setImmediate()
 }
 
-testOnEngines('of several hosts one works, and when it closes another does', async (t, open) => {
+testOnEngines('one of several hosts works, and another one takes over when it closes', async (t, open) => {
   const { made, storage, asked, tick, done } = await hosts(t, open, 3, note)
   t.same(await done(), [], 'nothing before its time')
   tick()
@@ -87,7 +87,7 @@ testOnEngines('of several hosts one works, and when it closes another does', asy
   )
 })
 
-testOnEngines('the lease of a host that has crashed is taken over when its term is over', async (t, open) => {
+testOnEngines('the lease of a crashed host is taken over after its term', async (t, open) => {
   const { storage, asked, tick, done } = await hosts(t, open, 1, note)
   await storage.transaction(() => leaseOfAnother())
   tick()
@@ -110,7 +110,7 @@ testOnEngines('a lease from a clock that was ahead has expired', async (t, open)
   t.same(await done(), ['host 0'])
 })
 
-testOnEngines('after a long gap it waits: the clock may be ahead', async (t, open) => {
+testOnEngines('periodic work waits after a long gap, because the clock may be ahead', async (t, open) => {
   const { made, storage, asked, tick, done } = await hosts(t, open, 1, note)
   await storage.transaction(() => leaseOfAnother())
   const shift = (minutes: number) =>
@@ -123,7 +123,7 @@ testOnEngines('after a long gap it waits: the clock may be ahead', async (t, ope
   tick()
   await asked(4)
   t.same(await done(), [], 'by the clock it last ran over two hours ago')
-  t.match(made[0]?.told, [/"work" last ran 2 h ago by the clock, and waits for 15 minutes/], 'told once')
+  t.match(made[0]?.told, [/"work" last ran 2 h ago by the clock, so it waits for 15 minutes/], 'told once')
   await shift(128)
   tick()
   await asked(6)
@@ -139,7 +139,7 @@ testOnEngines('after a long gap it waits: the clock may be ahead', async (t, ope
   t.same(await done(), ['host 0', 'host 0'], 'it is no jump, but time that has passed')
 })
 
-testOnEngines('the clock of a host has no say', async (t, open) => {
+testOnEngines('leases use the clock of the database, not of a host', async (t, open) => {
   const { made, storage, tick, done } = await hosts(t, open, 1, note)
   await storage.transaction(() => leaseOfAnother())
   const real = Date.now
@@ -152,7 +152,7 @@ testOnEngines('the clock of a host has no say', async (t, open) => {
   t.same(await done(), [])
 })
 
-testOnEngines('work goes on while there is more, and ends when its host closes', async (t, open) => {
+testOnEngines('periodic work continues while there is more, and ends with its host', async (t, open) => {
   const { made, tick, done } = await hosts(t, open, 1, function* (host) {
     yield* note(host)
     return (yield* many(sql`SELECT host FROM done`)).length !== 7
@@ -167,7 +167,7 @@ testOnEngines('work goes on while there is more, and ends when its host closes',
   t.equal((await done()).length, length)
 })
 
-testOnEngines('a run that fails is told of, and made up for by the next', async (t, open) => {
+testOnEngines('a failed run is logged, and the next run does its work', async (t, open) => {
   const { made, storage, tick, done } = await hosts(t, open, 1, note)
   await storage.transaction(() => run(sql`ALTER TABLE done RENAME TO away`))
   tick()

@@ -53,7 +53,7 @@ const stateOf = async (directory: string, id: string) => {
   return state?.modules.find((one) => one.id === id)
 }
 
-t.test('what a module does at boot ends its own service, never the host', async (t) => {
+t.test('a failure at boot ends the module, never the host', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, oneRoute('good', 'yes'))
   for (const [id, code] of Object.entries(offences)) await install(t, directory, bad(id, code))
@@ -63,11 +63,11 @@ t.test('what a module does at boot ends its own service, never the host', async 
     t.equal(await statusOf(`${url}/${id}`), 503, id)
   }
   t.equal(await statusOf(`${url}/good`), 200)
-  t.match(await stateOf(directory, 'exits'), { reason: /process\.exit\(\), which is the host's alone/ })
-  t.match(await stateOf(directory, 'throws'), { reason: /outside of a request: late/ })
+  t.match(await stateOf(directory, 'exits'), { reason: /process\.exit\(\), which only the host may call/ })
+  t.match(await stateOf(directory, 'throws'), { reason: /outside a request: late/ })
 })
 
-t.test('a change whose module would end the host is refused, or taken out of service', async (t) => {
+t.test('a module that would end the host is refused or removed from service', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, oneRoute('good', 'yes'))
   const { url } = await startProcess(t, directory)
@@ -79,7 +79,7 @@ t.test('a change whose module would end the host is refused, or taken out of ser
   t.equal(await statusOf(`${url}/exits`), 404)
 })
 
-t.test('a route that exits is a failed request', async (t) => {
+t.test('process.exit in a route fails only the request', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, bad('inroute', 'process.exit(3)'))
   const { url } = await startProcess(t, directory)
@@ -87,7 +87,7 @@ t.test('a route that exits is a failed request', async (t) => {
   t.equal(await statusOf(`${url}/`), 200)
 })
 
-t.test('an error of the host itself still ends it', async (t) => {
+t.test('an uncaught error of the host ends it', async (t) => {
   const { child } = await startProcess(t, await applicationFolder(t))
   child.kill('SIGUSR2')
   const [code] = await once(child, 'exit')

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { NewerHostError } from '../../src/config/newer-host-error.ts'
 import {
-  type Lock,
+  type LockFile,
   lockedPackages,
   lockFilePath,
   readLockFile,
@@ -19,9 +19,9 @@ const locked = {
   tree: 'sha512-b',
   enabled: true,
 }
-const lock: Lock = { lockVersion: 1, generation: 7, modules: { note: locked } }
+const lock: LockFile = { lockVersion: 1, generation: 7, modules: { note: locked } }
 
-t.test('what is written is read, and nothing else is left in the folder', async (t) => {
+t.test('a written lock file is read back, and no other file stays', async (t) => {
   const folder = await temporaryFolder(t)
   await writeLockFile(folder, lock)
   t.same(await readLockFile(folder), lock)
@@ -29,7 +29,7 @@ t.test('what is written is read, and nothing else is left in the folder', async 
   t.match(await readFile(lockFilePath(folder), 'utf8'), /\}\n$/)
 })
 
-t.test('a lock that is missing or broken is an error, never an empty one', async (t) => {
+t.test('a missing or broken lock file is an error, never an empty one', async (t) => {
   const folder = await temporaryFolder(t)
   await t.rejects(readLockFile(folder), { name: 'LockFileError', directory: folder, message: /is missing/ })
   const broken = [
@@ -43,13 +43,13 @@ t.test('a lock that is missing or broken is an error, never an empty one', async
     await writeFile(lockFilePath(folder), text)
     await t.rejects(
       readLockFile(folder),
-      { name: 'LockFileError', directory: folder, message: /is (not JSON|no lock)/ },
+      { name: 'LockFileError', directory: folder, message: /is (not JSON|not a lock file)/ },
       text,
     )
   }
 })
 
-t.test('a lock of a later form says that this host is too old for it', async (t) => {
+t.test('a newer lock file format is refused: this host is too old', async (t) => {
   const folder = await temporaryFolder(t)
   await writeFile(lockFilePath(folder), JSON.stringify({ lockVersion: 2, packages: {} }))
   const reading = readLockFile(folder)
@@ -57,7 +57,7 @@ t.test('a lock of a later form says that this host is too old for it', async (t)
   await t.rejects(reading, { message: /written by a newer host: its "lockVersion" is 2/ })
 })
 
-t.test('the pinned host and the modules are what a lock names', async (t) => {
+t.test('a lock file names the pinned host and the modules', async (t) => {
   const { enabled: _, ...host } = { ...locked, package: '@mortise/cli' }
   const folder = await temporaryFolder(t)
   await writeLockFile(folder, { ...lock, host })

@@ -28,7 +28,7 @@ const reading = (column: string, version: string, ...migrations: string[]): Fixt
 const made = 'CREATE TABLE note (body TEXT)'
 const renamed = 'ALTER TABLE note RENAME COLUMN body TO text'
 
-t.test('what modules serve is reported: the document, and who may use which route', async (t) => {
+t.test('the probe reports the OpenAPI document and the access of each route', async (t) => {
   const { document, access } = await probeAll(t, [reading('body', '1.0.0', made), oneRoute('one', '1')])
   t.match(document.paths, { '/note/all': { get: { tags: ['note'] } }, '/one': {} })
   t.strictSame(access, {
@@ -37,12 +37,13 @@ t.test('what modules serve is reported: the document, and who may use which rout
   })
 })
 
-t.test('GET routes are asked where that is wanted, those for a scope as well', async (t) => {
+t.test('the probe calls GET routes on request, also those that need a scope', async (t) => {
   const bad = reading('text', '1.0.0', made)
   await probeAll(t, [bad])
   await t.rejects(probeAll(t, [bad], { ask: ['note'] }), {
     module: 'note',
-    message: /GET \/note\/all answers 500 .* no such column: text.* SELECT text FROM note \(index\.js:4\)/,
+    message:
+      /GET \/note\/all responds with 500 .* no such column: text.* SELECT text FROM note \(index\.js:4\)/,
   })
   const exits =
     "export default async (app) => { app.get('/bad', { config: { access: 'public' } }, () => process.exit(3)) }"
@@ -57,7 +58,7 @@ t.test('GET routes are asked where that is wanted, those for a scope as well', a
   )
 })
 
-t.test('the database may begin with the schema of another', async (t) => {
+t.test('a database can start with the schema of another one', async (t) => {
   const schema = { statements: ['CREATE TABLE note_odd (id TEXT)'], ledger: [] }
   const next = reading('id', '1.0.0', 'ALTER TABLE note_odd RENAME TO note')
   await t.rejects(probeAll(t, [next], { schema }), /no such table: note_odd/, 'it has to run alone as well')
@@ -70,22 +71,22 @@ t.test(
   'a module that fails once another version has migrated is unfit, unless it failed before',
   async (t) => {
     const upgrade = async (next: FixtureModule) => [{ id: 'note', directory: await modulePackage(t, next) }]
-    const former = reading('body', '1.0.0', made)
+    const previous = reading('body', '1.0.0', made)
     const ask = ['note']
     const breaking = await upgrade(reading('text', '2.0.0', made, renamed))
-    t.match((await probeAll(t, [former], { ask, upgrades: breaking })).unfit, {
+    t.match((await probeAll(t, [previous], { ask, upgrades: breaking })).unfit, {
       module: 'note',
-      message: /GET \/note\/all answers 500 .* no such column: body/,
+      message: /GET \/note\/all responds with 500 .* no such column: body/,
     })
     const adding = await upgrade(reading('more', '2.0.0', made, 'ALTER TABLE note ADD COLUMN more TEXT'))
-    t.equal((await probeAll(t, [former], { ask, upgrades: adding })).unfit, undefined)
+    t.equal((await probeAll(t, [previous], { ask, upgrades: adding })).unfit, undefined)
     const same = await upgrade(reading('body', '2.0.0', made))
-    t.equal((await probeAll(t, [former], { ask, upgrades: same })).unfit, undefined)
-    const hanging = former.files['index.js']?.replace(
+    t.equal((await probeAll(t, [previous], { ask, upgrades: same })).unfit, undefined)
+    const hanging = previous.files['index.js']?.replace(
       '=> {',
       "=> { app.addHook('onClose', () => new Promise(() => {}))",
     )
-    const lasting = { ...former, files: { ...former.files, 'index.js': hanging ?? '' } }
+    const lasting = { ...previous, files: { ...previous.files, 'index.js': hanging ?? '' } }
     t.equal(
       (await probeAll(t, [lasting], { ask, upgrades: adding })).unfit,
       undefined,
@@ -99,10 +100,10 @@ t.test(
 t.test(
   'one that ends the process then is unfit too, and none of the other version’s code has run',
   async (t) => {
-    const former = reading('body', '1.0.0', made)
-    const index = former.files['index.js'] ?? ''
+    const previous = reading('body', '1.0.0', made)
+    const index = previous.files['index.js'] ?? ''
     const files = {
-      ...former.files,
+      ...previous.files,
       'index.js': index.replace(
         /await database\.many\((.*)\) \}\)/,
         'await database.many($1).catch(() => process.exit(7)) })',
@@ -113,7 +114,7 @@ t.test(
       ...next,
       files: { ...next.files, 'index.js': 'process.exit(1)' },
     })
-    const { unfit } = await probeAll(t, [{ ...former, files }], {
+    const { unfit } = await probeAll(t, [{ ...previous, files }], {
       ask: ['note'],
       upgrades: [{ id: 'note', directory }],
     })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { readPackage } from '../../src/modules/read-package.ts'
 import { modulePackage, oneRoute, temporaryFolder } from '../application-folder.ts'
 
-t.test('a package says what it is without being run', async (t) => {
+t.test('the manifest is read without running the package', async (t) => {
   const directory = await modulePackage(t, {
     manifest: {
       id: 'note',
@@ -34,7 +34,7 @@ t.test('each wrong manifest is refused, and the key named', async (t) => {
   const wrong: [object, RegExp][] = [
     [{ ...manifest, id: 'Note' }, /mortise\.id/],
     [{ ...manifest, id: '../x' }, /mortise\.id/],
-    [{ ...manifest, host: 'new' }, /"new" \(host\) is no semver range/],
+    [{ ...manifest, host: 'new' }, /"new" \(host\) is not a semver range/],
     [{ ...manifest, routes: ['/note'] }, /mortise\.routes\.0/],
     [{ ...manifest, routes: ['GET /*'] }, /mortise\.routes\.0/],
     [{ ...manifest, routes: ['GET /:any'] }, /mortise\.routes\.0/],
@@ -45,7 +45,7 @@ t.test('each wrong manifest is refused, and the key named', async (t) => {
     [{ ...manifest, tables: 'note', migrations: '../../etc' }, /mortise\.migrations" must lie inside/],
     [{ ...manifest, config: '/etc/passwd' }, /mortise\.config" must lie inside/],
     [{ ...manifest, config: 'missing.json' }, /missing\.json cannot be read/],
-    [{ ...manifest, provides: { catalog: '^1' } }, /provides "catalog" in no semantic version/],
+    [{ ...manifest, provides: { catalog: '^1' } }, /provides "catalog" with an invalid semantic version/],
     [{ ...manifest, requires: { catalog: 'latest' } }, /"latest" \(catalog\)/],
     [{ ...manifest, hooks: {} }, /mortise\.hooks/],
   ]
@@ -62,8 +62,8 @@ t.test('a package without manifest, name, version or JSON is no module', async (
     ['{', /is not JSON/],
     ['[]', /must hold a JSON object/],
     ['{"version":"1.0.0"}', /"name" is missing/],
-    ['{"name":"x","version":"one"}', /"version" is no semantic version/],
-    ['{"name":"x","version":"1.0.0"}', /no Mortise module/],
+    ['{"name":"x","version":"one"}', /"version" is not a semantic version/],
+    ['{"name":"x","version":"1.0.0"}', /not a Mortise module/],
     ['{"name":"x","version":"1.0.0","mortise":{"__proto__":{"id":"x"}}}', /mortise/],
   ]
   for (const [text, message] of wrong) {

@@ -5,9 +5,9 @@ import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import t, { type Test } from 'tap'
-import { createTokenVerifier } from '../../src/callers/tokens.ts'
+import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
 import { databaseAddress, readConfig } from '../../src/config/config.ts'
-import { openStorage } from '../../src/events/open-storage.ts'
+import { openStorage } from '../../src/events/event-log.ts'
 import { InstalledModules } from '../../src/generations/installed-modules.ts'
 import { loadedPackages } from '../../src/modules/load-plugin.ts'
 import { readLockFile, storeDirectory, writeLockFile } from '../../src/modules/lock-file.ts'
@@ -72,7 +72,7 @@ async function serving(t: Test, collector?: string) {
   return { directory, installed, logger, enable, ask }
 }
 
-t.test('a package that is switched off and on again is not loaded again', async (t) => {
+t.test('a package that is disabled and enabled is not loaded again', async (t) => {
   const loads = globalThis as { noteLoads?: number }
   const { directory, enable, ask } = await serving(t)
   const before = loads.noteLoads
@@ -97,7 +97,7 @@ for (const [how, collector] of [
   ['', undefined],
   [', traced', 'http://127.0.0.1:9'],
 ] as const) {
-  t.test(`of former generations nothing is kept: neither their instances nor a listener${how}`, async (t) => {
+  t.test(`previous generations leave neither instances nor listeners${how}`, async (t) => {
     const { directory, installed, logger, enable, ask } = await serving(t, collector)
     const emitters = [process, logger as unknown as EventEmitter]
     const listeners = () =>

@@ -54,7 +54,7 @@ t.test('each address that a proxy forwards for has so many requests at once', as
   while ((await ask('/endless', '10.0.0.1')).statusCode !== 200);
 })
 
-t.test('what is forwarded by nobody in particular changes nothing', async (t) => {
+t.test('X-Forwarded-For of an untrusted sender changes nothing', async (t) => {
   const ask = await running(t, [])
   await ask('/endless', '10.0.0.1')
   await ask('/endless', '10.0.0.2')

@@ -80,7 +80,7 @@ t.test('the first write of somebody new makes a guest, by header and cookie', as
   t.strictSame(await owners(), [me.body])
 })
 
-t.test('a known guest writes as itself; its cookie is renewed where it came by one', async (t) => {
+t.test('a known guest keeps its identity; its cookie is renewed if it sent one', async (t) => {
   const { post, owners, guests } = await noteApp(t, addNote)
   const token = (await post()).headers['guest-token'] as string
   const [byHeader, byCookie] = [
@@ -95,7 +95,7 @@ t.test('a known guest writes as itself; its cookie is renewed where it came by o
   t.equal(new Set(await owners()).size, 1)
 })
 
-t.test('every write has its guest expire 30 days later; a failed one does not', async (t) => {
+t.test('every successful write extends the guest by 30 days', async (t) => {
   let fail = false
   const { post, storage, guests } = await noteApp(t, function* (request) {
     if (fail) throw problems.create('full', 'No room.')
@@ -113,7 +113,7 @@ t.test('every write has its guest expire 30 days later; a failed one does not', 
   t.ok(((await guests())[0]?.expires_at ?? 0) >= before + 30 * DAY)
 })
 
-t.test('a user writes as itself and no guest comes of it', async (t) => {
+t.test('a write of a user makes no guest', async (t) => {
   const { post, owners, guests } = await noteApp(t, addNote)
   const response = await post({ authorization: await bearer('ann') })
   t.equal(response.statusCode, 201)
@@ -167,7 +167,7 @@ t.test('an answer that cannot be sent undoes everything', async (t) => {
   }
 })
 
-t.test('a body alone is that of a 200', async (t) => {
+t.test('a plain body becomes a 200', async (t) => {
   const note = { id: 1, text: 'a', secret: 'b' }
   const schema = { response: { 200: Note } }
   for (const [options, text] of [
@@ -188,7 +188,7 @@ t.test('a body alone is that of a 200', async (t) => {
   }
 })
 
-t.test('the body is what the serializer of the route makes of it for the status', async (t) => {
+t.test('the body is serialized with the schema of its status', async (t) => {
   const body = { id: 1, text: 'a', secret: 'b' }
   const shown = '{"id":1,"text":"a"}'
   const cases: [FastifySchema['response'], number, string][] = [
@@ -216,7 +216,7 @@ t.test('the body is what the serializer of the route makes of it for the status'
   }
 })
 
-t.test('an answer without a body has none', async (t) => {
+t.test('an answer without a body stays without one', async (t) => {
   const { post } = await noteApp(t, function* () {
     yield* many(sql`SELECT 1`)
     return answer(204, undefined)
@@ -227,7 +227,7 @@ t.test('an answer without a body has none', async (t) => {
   t.notOk(response.headers['content-type'])
 })
 
-t.test('a write that changed nothing issues a guest too; an answer of failure does not', async (t) => {
+t.test('a write without an effect issues a guest too; a failure does not', async (t) => {
   let status = 200
   const { post, guests } = await noteApp(t, function* () {
     yield* many(sql`SELECT 1`)
@@ -242,7 +242,7 @@ t.test('a write that changed nothing issues a guest too; an answer of failure do
   t.equal((await guests()).length, 1)
 })
 
-t.test('a location of the module gets the base path in front, another stays', async (t) => {
+t.test('the base path is added to a Location of the module, and to no other', async (t) => {
   let location = '/note/1'
   const { app } = await noteApp(
     t,
@@ -257,7 +257,7 @@ t.test('a location of the module gets the base path in front, another stays', as
   t.equal(await post(), location)
 })
 
-t.test('a route that asks nobody writes without a guest', async (t) => {
+t.test('a public route writes without a guest', async (t) => {
   const { app, owners, guests } = await noteApp(t, function* () {
     return answer(200, yield* add('hook'))
   })
@@ -267,7 +267,7 @@ t.test('a route that asks nobody writes without a guest', async (t) => {
   t.strictSame([await owners(), await guests()], [['hook'], []])
 })
 
-t.test('a generator that is run twice leaves one effect, one guest and one answer', async (t) => {
+t.test('a generator that runs twice has one effect, one guest and one answer', async (t) => {
   let runs = 0
   const { app, post, owners, guests } = await noteApp(
     t,
@@ -289,7 +289,7 @@ t.test('a generator that is run twice leaves one effect, one guest and one answe
   t.strictSame(await owners(), [me.body])
 })
 
-t.test('what is no generator is told what to write, and an async function is not begun', async (t) => {
+t.test('a function that is not a generator is refused with a hint, before it runs', async (t) => {
   let began = false
   const wrong = [
     async () => {
@@ -353,7 +353,7 @@ t.test('a request has one transaction; after one that failed it may try another'
   t.match(failures, [/called twice/])
 })
 
-t.test('nothing is sent before the commit, and nothing of a commit that failed', async (t) => {
+t.test('nothing is sent before the commit, and no success after a failed commit', async (t) => {
   const { post, storage } = await noteApp(t, addNote)
   const commit = Promise.withResolvers<void>()
   const { transaction } = storage
@@ -414,7 +414,7 @@ for (const [how, retire] of [
   })
 }
 
-t.test('32 first writes of different people at once make 32 guests', async (t) => {
+t.test('32 concurrent first writes of different clients make 32 guests', async (t) => {
   const { post, owners, guests } = await noteApp(t, addNote)
   const responses = await Promise.all(Array.from({ length: 32 }, () => post()))
   t.equal(new Set(responses.map((response) => response.headers['guest-token'])).size, 32)

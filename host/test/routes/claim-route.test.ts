@@ -2,16 +2,16 @@ import { answer, type GuestClaim, run, sql, type Transaction } from '@mortise/mo
 import type { Test } from 'tap'
 import { hostProblems } from '../../src/http/problems.ts'
 import { hostMigrations } from '../../src/modules/migration-sets.ts'
-import { Claims, type Take } from '../../src/requests/claims.ts'
+import { type ClaimHandler, ClaimHandlers } from '../../src/requests/claim-handlers.ts'
 import { bearer, setCookies, testApp } from '../callers/test-app.ts'
 import { type Open, testOnEngines } from '../engines.ts'
 
 /** A host on which `take` is told of claims, which it notes in a table, and a guest. */
-async function claiming(t: Test, open: Open, take: Take = note, publicUrl?: string) {
+async function claiming(t: Test, open: Open, take: ClaimHandler = note, publicUrl?: string) {
   const storage = await open()
   await storage.migrate([hostMigrations])
   await storage.transaction(() => run(sql`CREATE TABLE taken (guest TEXT NOT NULL, owner TEXT NOT NULL)`))
-  const claims = new Claims(['notes'])
+  const claims = new ClaimHandlers(['notes'])
   claims.add('notes', take)
   const read = { meanwhile: async (): Promise<unknown> => undefined }
   const { app, failures } = await testApp(t, {
@@ -64,7 +64,7 @@ function* note({ guest, user }: GuestClaim): Transaction<void> {
 
 const ANN = 'user:urn%3Atest%3Aapplication:ann'
 
-testOnEngines('a user claims a guest once, however often they ask', async (t, open) => {
+testOnEngines('repeated claims by one user claim the guest once', async (t, open) => {
   const { app, claim, becomeGuest, taken } = await claiming(t, open)
   const { token, id } = await becomeGuest()
   for (const answered of [await claim({ 'guest-token': token }), await claim({ 'guest-token': token })]) {
@@ -80,7 +80,7 @@ testOnEngines('a user claims a guest once, however often they ask', async (t, op
   )
 })
 
-testOnEngines('of two users who claim one guest at once one gets it', async (t, open) => {
+testOnEngines('one of two concurrent claims of a guest succeeds', async (t, open) => {
   const { claim, becomeGuest, taken } = await claiming(t, open)
   const { token } = await becomeGuest()
   const users = ['ann', 'ben', 'ann', 'ben']
@@ -91,7 +91,7 @@ testOnEngines('of two users who claim one guest at once one gets it', async (t, 
   t.equal((await taken()).length, 1)
 })
 
-testOnEngines('what is no guest of one’s own gives one and the same 404', async (t, open) => {
+testOnEngines('every guest that cannot be claimed gives the same 404', async (t, open) => {
   const { storage, claim, becomeGuest, taken } = await claiming(t, open)
   const [ben, old] = [await becomeGuest(), await becomeGuest()]
   await claim({ 'guest-token': ben.token }, 'ben')
@@ -138,7 +138,7 @@ testOnEngines('a claim needs a user and a guest', async (t, open) => {
   t.same(await taken(), [])
 })
 
-testOnEngines('a claimed cookie is cleared, and one of another guest is left', async (t, open) => {
+testOnEngines('a claim clears the cookie of the claimed guest and no other', async (t, open) => {
   const { app, claim, becomeGuest } = await claiming(t, open)
   const [one, other, third] = [await becomeGuest(), await becomeGuest(), await becomeGuest()]
   const cleared = [/^guest=; Max-Age=0; /]
@@ -169,7 +169,7 @@ testOnEngines('a claimed cookie is cleared, and one of another guest is left', a
   t.match(setCookies(later), cleared)
 })
 
-testOnEngines('a guest who is claimed while it looks is told so, and shown nothing', async (t, open) => {
+testOnEngines('a guest that is claimed during a read gets an error and no data', async (t, open) => {
   const { app, claim, becomeGuest, read } = await claiming(t, open, function* ({ guest, user }) {
     yield* run(sql`UPDATE taken SET owner = ${user} WHERE guest = ${guest}`)
   })
@@ -186,7 +186,7 @@ testOnEngines('a guest who is claimed while it looks is told so, and shown nothi
   }
 })
 
-testOnEngines('where a module fails to take over nothing has happened', async (t, open) => {
+testOnEngines('a module that fails to take over leaves everything unchanged', async (t, open) => {
   let fails = true
   const { claim, app, becomeGuest, taken, failures } = await claiming(t, open, function* (told) {
     yield* note(told)
@@ -205,23 +205,27 @@ testOnEngines('where a module fails to take over nothing has happened', async (t
   t.equal((await claim({ 'guest-token': token })).statusCode, 200)
 })
 
-testOnEngines('a key that the guest has used is the user’s, unless they have used it', async (t, open) => {
-  const { app, claim, storage, becomeGuest } = await claiming(t, open)
-  const { token, id } = await becomeGuest()
-  const authorization = await bearer('ann')
-  const post = async (key: string, headers: Record<string, string>) =>
-    (await app.inject({ method: 'POST', url: '/me', headers: { 'idempotency-key': key, ...headers } })).json()
-      .id
-  await post('guest', { 'guest-token': token })
-  await post('both', { 'guest-token': token })
-  await post('both', { authorization })
-  t.equal((await claim({ 'guest-token': token })).statusCode, 200)
-  t.equal(await post('guest', { authorization }), id)
-  t.equal(await post('both', { authorization }), ANN)
-  t.same(await storage.many(sql`SELECT caller FROM mortise_idempotency WHERE caller <> ${ANN}`), [])
-})
+testOnEngines(
+  "a claim moves the guest's keys to the user, except keys that the user has used",
+  async (t, open) => {
+    const { app, claim, storage, becomeGuest } = await claiming(t, open)
+    const { token, id } = await becomeGuest()
+    const authorization = await bearer('ann')
+    const post = async (key: string, headers: Record<string, string>) =>
+      (
+        await app.inject({ method: 'POST', url: '/me', headers: { 'idempotency-key': key, ...headers } })
+      ).json().id
+    await post('guest', { 'guest-token': token })
+    await post('both', { 'guest-token': token })
+    await post('both', { authorization })
+    t.equal((await claim({ 'guest-token': token })).statusCode, 200)
+    t.equal(await post('guest', { authorization }), id)
+    t.equal(await post('both', { authorization }), ANN)
+    t.same(await storage.many(sql`SELECT caller FROM mortise_idempotency WHERE caller <> ${ANN}`), [])
+  },
+)
 
-testOnEngines('writes of a guest who is claimed meanwhile are handed over, or refused', async (t, open) => {
+testOnEngines('writes of a guest during its claim are transferred or refused', async (t, open) => {
   const { app, claim, becomeGuest, taken } = await claiming(t, open, function* ({ guest, user }) {
     yield* run(sql`UPDATE taken SET owner = ${user} WHERE guest = ${guest}`)
   })

@@ -25,7 +25,7 @@ t.test('is one page at exactly its path, from this origin alone', async (t) => {
   }
 })
 
-t.test('its large files come compressed, and not at all to who has them', async (t) => {
+t.test('large static files are compressed, and 304 if the client has them', async (t) => {
   const app = await createApp(t, { origins: ['https://shop.example'] })
   const url = '/docs/static/swagger-ui-bundle.js'
   const plain = await app.inject(url)
@@ -37,7 +37,7 @@ t.test('its large files come compressed, and not at all to who has them', async 
   t.match(await app.inject({ url, headers: known }), { statusCode: 304, body: '' })
 })
 
-t.test('a file is shown by If-Match where it has that very tag', async (t) => {
+t.test('If-Match on a file needs exactly its ETag', async (t) => {
   const app = await createApp(t)
   for (const url of [
     '/docs',

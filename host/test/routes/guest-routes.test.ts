@@ -38,7 +38,7 @@ t.test('POST /guest takes no fields, no other body and no parameters', async (t)
   t.strictSame(await storage.many(sql`SELECT id FROM mortise_guest`), [])
 })
 
-t.test('a guest that could not be stored is not handed out', async (t) => {
+t.test('a guest that cannot be stored is not issued', async (t) => {
   const { app, storage } = await testApp(t, { routes })
   storage.transaction = () => Promise.reject(new Error('disk'))
   const response = await app.inject({ method: 'POST', url: '/guest' })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createApp } from '../http/create-app.ts'
 
-t.test('is live always, and ready when nothing is in the way', async (t) => {
+t.test('health/live is always 200, health/ready only if nothing blocks', async (t) => {
   let reason: string | undefined = 'The database is being migrated.'
   const app = await createApp(t, { notReady: () => reason })
   t.equal((await app.inject('/health/live')).statusCode, 200)

@@ -39,7 +39,7 @@ t.test('requests are counted by route, whatever paths callers ask for', async (t
   t.match(await ask('/metrics'), { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' })
 })
 
-t.test('figures outlive the generations that they were made in', async (t) => {
+t.test('metrics continue over generations', async (t) => {
   const { ask, figure, directory, application } = await running(t, {}, oneRoute('note', 'old'))
   const name = requests('method="GET",route="/note",module="note",status="2xx"')
   const activate = () => application.answer({ method: 'POST', path: '/activate' })
@@ -58,7 +58,7 @@ t.test('figures outlive the generations that they were made in', async (t) => {
   t.equal(await figure('mortise_module_up{module="note",version="2.0.0"}'), undefined)
 })
 
-t.test('a module that has failed is not up', async (t) => {
+t.test('a failed module has mortise_module_up 0', async (t) => {
   const broken = { manifest: { id: 'note', routes: ['GET /note'] }, files: { 'index.js': 'throw 1' } }
   const { ask, figure } = await running(t, {}, broken)
   await ask('/note')
@@ -66,7 +66,7 @@ t.test('a module that has failed is not up', async (t) => {
   t.equal(await figure(requests('method="GET",route="/note",module="note",status="5xx"')), 1)
 })
 
-t.test('commits are counted, with the transactions that they had', async (t) => {
+t.test('commits are counted with their transactions', async (t) => {
   const { ask, figure } = await running(t)
   const before = (await figure('mortise_commit_transactions_sum')) as number
   const guests = Array.from({ length: 3 }, () => ask('/guest', { method: 'POST' }))
@@ -78,7 +78,7 @@ t.test('commits are counted, with the transactions that they had', async (t) => 
   t.equal(await figure('mortise_database_connections{state="idle"}'), undefined, 'there are none')
 })
 
-t.test('what is being answered is in flight, also by a former generation', async (t) => {
+t.test('requests of a previous generation count as in flight', async (t) => {
   const slow = {
     manifest: { id: 'slow', routes: ['GET /slow'] },
     files: {
@@ -123,7 +123,7 @@ t.test('is for connections from allowed addresses, and for tokens with the scope
   })
 })
 
-t.test('who is allowed is a setting', async (t) => {
+t.test('the allowed origins are a setting', async (t) => {
   const none = await running(t, { metrics: { allow: [] } })
   t.match(await none.ask('/metrics'), { status: 401, body: /metrics:read/ })
   const other = await running(t, { metrics: { allow: ['10.0.0.0/8', '::1'] } })

@@ -120,7 +120,7 @@ t.test('is OpenAPI 3.1 whose references resolve and whose schemas are JSON Schem
   t.equal(new Set(ids).size, ids.length, 'operationIds are unique')
 })
 
-t.test('names things as their authors do', async (t) => {
+t.test('operations and schemas keep the names of their authors', async (t) => {
   const document = await documentOf(t)
   t.strictSame(Object.keys(document.components.schemas).sort(), [
     'Healthy',
@@ -137,7 +137,7 @@ t.test('names things as their authors do', async (t) => {
   t.strictSame(document.paths['/cart'].get.tags, ['api-cart'])
   t.strictSame(document.paths['/health/live'].get.tags, ['application'])
   t.strictSame(document.tags, [
-    { name: 'application', description: 'The application itself' },
+    { name: 'application', description: 'The application' },
     { name: 'api-cart', description: 'The module api-cart' },
     { name: 'api-purchase', description: 'The module api-purchase' },
     { name: 'api-list', description: 'The module api-list' },
@@ -183,12 +183,12 @@ t.test(
     t.strictSame(required, ['lines'])
     t.strictSame(properties.draft, {
       type: 'boolean',
-      description: 'whether it waits; false where it is left out',
+      description: 'whether it waits; false by default',
     })
     t.strictSame(properties.lines.items.required, ['name'])
     t.strictSame(properties.lines.items.properties.count, {
       type: 'integer',
-      description: '1 where it is left out',
+      description: '1 by default',
     })
   },
 )
@@ -206,7 +206,7 @@ t.test('is ASCII: what a pattern has of other characters can be seen', async (t)
   t.equal(JSON.parse(body).paths['/line'].get.parameters[0].schema.pattern, pattern)
 })
 
-t.test('comes compressed, and not at all to who has it', async (t) => {
+t.test('the document is compressed, and 304 if the client has it', async (t) => {
   const app = await createApp(t as never, { routes })
   const get = (headers: Record<string, string>, method: 'GET' | 'HEAD' = 'GET') =>
     app.inject({ method, url: '/openapi.json', headers })
@@ -376,7 +376,7 @@ t.test('says which headers of a request are looked at, and what comes of them', 
   t.equal(required.length, 1)
 })
 
-t.test('refers to a schema with a title by its name', async (t) => {
+t.test('refers to a titled schema by its name', async (t) => {
   const Price = Type.Object({ amount: Type.Integer() }, { title: 'Price', description: 'in cents' })
   const Line = Type.Object(
     { price: Price, old: Nullable(Price), tax: { ...Price, description: 'of it' } },

@@ -19,7 +19,7 @@ t.test('the beginning and the end are a line each, and what is between a line in
     info: (...line: unknown[]) => lines.push(line),
   }
   const storage = { refusal: undefined as string | undefined, refused: 0 }
-  const stop = logRefusals(storage, log as never, 'writes', 'reads go on')
+  const stop = logRefusals(storage, log as never, 'writes', 'reads continue')
   tick(5)
   storage.refusal = 'the disk is full'
   storage.refused = 1
@@ -32,8 +32,8 @@ t.test('the beginning and the end are a line each, and what is between a line in
   stop()
   tick(5)
   t.strictSame(lines, [
-    ['writes are refused, and reads go on: the disk is full'],
-    [{ refused: 4999 }, 'writes are still refused: the disk is full'],
-    [{ refused: 5000 }, 'writes are taken again'],
+    ['the host refuses writes, and reads continue: the disk is full'],
+    [{ refused: 4999 }, 'the host still refuses writes: the disk is full'],
+    [{ refused: 5000 }, 'the host accepts writes again'],
   ])
 })

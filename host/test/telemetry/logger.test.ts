@@ -26,7 +26,7 @@ t.test('credentials never reach the log', async (t) => {
   }
 })
 
-t.test('what is below the level is not written', async (t) => {
+t.test('lines below the level are not written', async (t) => {
   const lines: string[] = []
   createLogger({ ...settings, level: 'error' }, { write: (line) => lines.push(line) }).warn('unheard')
   t.same(lines, [])

@@ -17,7 +17,7 @@ t.test('is written as Prometheus reads it', async (t) => {
   )
 })
 
-t.test('of several processes, figures with the same labels become one', async (t) => {
+t.test('samples of several processes with the same labels are merged', async (t) => {
   const up = (module: string, value: number) => ({ labels: { module }, value })
   const one = [counter('asked_total', '', 3), gauge('up', '', 'min', [up('cart', 1), up('note', 1)])]
   const other = [counter('asked_total', '', 4), gauge('up', '', 'min', [up('note', 0)])]

@@ -5,7 +5,7 @@ import pino from 'pino'
 import t, { type Test } from 'tap'
 import { Application } from '../../src/application.ts'
 import { fastifyOptions } from '../../src/http/fastify-options.ts'
-import { tracing as tracingPlugin } from '../../src/requests/observe-requests.ts'
+import { tracing as tracingPlugin } from '../../src/telemetry/observe-requests.ts'
 import { OpenTelemetry } from '../../src/telemetry/open-telemetry.ts'
 import { applicationFolder, type FixtureModule, install } from '../application-folder.ts'
 import { startCollector } from './collector.ts'
@@ -17,10 +17,10 @@ process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '200'
 
 /** Sets a variable for what is started from here to the end of the test. */
 function setVariable(t: Test, name: string, value: string): void {
-  const { [name]: former } = process.env
+  const { [name]: previous } = process.env
   process.env[name] = value
   t.teardown(() => {
-    process.env[name] = former
+    process.env[name] = previous
   })
 }
 
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test("what fails by the host's fault is an error; what callers ask wrongly is not", async (t) => {
+t.test('failures of the host are logged as errors; invalid requests are not', async (t) => {
   const { ask, spanOf, collector } = await running(t)
   const broken = await spanOf(await ask('/note/broken', { headers: { break: '1' } }))
   t.match(broken, { status: 2, attributes: { 'http.response.status_code': 500, 'error.type': '500' } })
@@ -158,7 +158,7 @@ t.test(
   },
 )
 
-t.test('whoever asks whether the host is well leaves no trace', async (t) => {
+t.test('health probes leave no trace', async (t) => {
   const { ask, spanOf, collector } = await running(t)
   for (const path of ['/health/live', '/health/ready', '/metrics']) t.equal((await ask(path)).status, 200)
   await spanOf(await ask('/note'))
@@ -189,7 +189,7 @@ t.test('every request has one span, whichever generation answers it', async (t) 
   t.match([...processes], [new RegExp(`:${process.pid}$`)], 'what tries modules out tells nothing')
 })
 
-t.test('what was not sent yet is sent when the application stops', async (t) => {
+t.test('pending spans are sent at the stop', async (t) => {
   setVariable(t, 'OTEL_BSP_SCHEDULE_DELAY', '60000')
   const { ask, application, collector } = await running(t)
   const { id } = await ask('/note')
@@ -198,7 +198,7 @@ t.test('what was not sent yet is sent when the application stops', async (t) => 
   t.ok(collector.spans.some(({ attributes }) => attributes['mortise.request_id'] === id))
 })
 
-t.test('a collector that hangs holds neither requests up nor the end', async (t) => {
+t.test('a collector that hangs delays neither requests nor the stop', async (t) => {
   setVariable(t, 'OTEL_EXPORTER_OTLP_TIMEOUT', '60000')
   const { ask, application, collector } = await running(t)
   const held: ServerResponse[] = []
@@ -235,5 +235,5 @@ t.test('one line says that traces are lost, and one that they are taken again', 
   collector.answerWith((response) => response.end('{}'))
   for (let round = 0; round < 3; round++) await batch()
   await tracing.close()
-  t.match(lines, [/^traces are lost.*: /, /^the collector takes traces again$/])
+  t.match(lines, [/^traces are lost.*: /, /^the collector accepts traces again$/])
 })

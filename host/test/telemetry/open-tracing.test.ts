@@ -5,7 +5,7 @@ import { ConfigError } from '../../src/config/settings.ts'
 import { applicationFolder, install, oneRoute } from '../application-folder.ts'
 import { loadedOfOpenTelemetry } from './loaded-packages.ts'
 
-t.test('without a collector nothing of OpenTelemetry is loaded', async (t) => {
+t.test('OpenTelemetry is not loaded without a collector', async (t) => {
   const directory = await applicationFolder(t)
   await install(t, directory, oneRoute('note', 'yes'))
   const application = await Application.start({ directory, environment: {} })
@@ -14,7 +14,7 @@ t.test('without a collector nothing of OpenTelemetry is loaded', async (t) => {
   t.same(loadedOfOpenTelemetry(), [])
 })
 
-t.test('where it is not installed, the start says so', async (t) => {
+t.test('a missing OpenTelemetry package fails the start', async (t) => {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       return next(specifier === '@fastify/otel' ? '@fastify/not-there' : specifier, context)

@@ -6,7 +6,6 @@ declare module '@mortise/module-sdk' {
   }
 }
 
-/** A quantity of one product. */
 export interface CartQuantity {
   readonly product: string
   readonly quantity: number

@@ -11,12 +11,12 @@ export const { emit, plugin, problem, responses } = defineModule('api-cart', {
     'cart.item-added': Item,
     'cart.item-changed': Item,
     'cart.item-removed': Item,
-    'cart.emptied': Type.Object({ itemCount: Type.Integer({ description: 'how many it had' }), version }),
-    'cart.claimed': Type.Object({ from: Type.String({ description: 'the guest who had it' }), version }),
+    'cart.emptied': Type.Object({ itemCount: Type.Integer({ description: 'the quantity before' }), version }),
+    'cart.claimed': Type.Object({ from: Type.String({ description: 'the guest who owned it' }), version }),
   },
   problems: {
-    'item-not-found': { status: 404, title: 'There is no such item in the cart' },
-    'quantity-limit': { status: 409, title: 'A line of the cart may not hold that many' },
-    'cart-full': { status: 409, title: 'The cart has no room for another line' },
+    'item-not-found': { status: 404, title: 'Cart item not found' },
+    'quantity-limit': { status: 409, title: 'The quantity of a line exceeds its limit' },
+    'cart-full': { status: 409, title: 'The cart is full' },
   },
 })

@@ -46,10 +46,7 @@ export const findCart = (database: Database, owner: string, now: number) =>
     WHERE cart.owner = ${owner} AND cart.expires_at > ${now}
     ORDER BY item.since_version`)
 
-/**
- * Locks the cart. Every change of a cart writes this row, so no other transaction changes the cart
- * or its items until this one ends.
- */
+/** Every change of a cart writes this row, so the cart and its items stay until the end. */
 export const lockCart = (owner: string, now: number) =>
   maybeOne<CartVersion>(sql`SELECT id, owner, version FROM cart WHERE ${isLive(owner, now)} ${forUpdate}`)
 
@@ -78,10 +75,7 @@ export function* touchCart(owner: string, now: number, expiresAt: number) {
 const removeExpired = (owner: string, now: number) =>
   run(sql`DELETE FROM cart WHERE owner = ${owner} AND expires_at <= ${now}`)
 
-/**
- * Adds to the item of this product, or creates it with version 1. Undefined, without a change, if
- * the sum exceeds `limit`.
- */
+/** Undefined, without a change, if the sum exceeds `limit`. */
 export const addToItem = (cart: CartVersion, product: string, quantity: number, limit: number, now: number) =>
   maybeOne<ItemRow>(sql`
     INSERT INTO cart_item (id, cart_id, since_version, product, quantity, version, created_at, updated_at)
@@ -117,10 +111,7 @@ export function* moveCart({ id }: CartVersion, owner: string, now: number, expir
     WHERE id = ${id} RETURNING id, owner, version`)
 }
 
-/**
- * Moves the items of one cart to the end of another. A product in both gets the larger quantity.
- * Deletes the first cart. If the other cart changes, its version becomes the sum of both versions.
- */
+/** A product in both gets the larger quantity. The changed cart's version is the sum of both. */
 export function* mergeCarts(from: CartVersion, into: CartVersion, now: number, expiresAt: number) {
   const raised = yield* run(sql`
     UPDATE cart_item SET quantity = other.quantity, version = cart_item.version + 1, updated_at = ${now}

@@ -10,7 +10,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
   const changesItem = { ...config, ifMatch: { resource: 'the item', find: showItem } }
   const item = { params: IdParams, response: { 200: CartItem, ...responses('item-not-found') } }
 
-  app.get('/cart', { config, schema: { summary: 'The cart', response: { 200: Cart } } }, (request) =>
+  app.get('/cart', { config, schema: { summary: 'Get the cart', response: { 200: Cart } } }, (request) =>
     showCart(database, request.caller),
   )
 
@@ -24,7 +24,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
     '/cart/item',
     {
       config,
-      schema: { summary: 'The items of the cart, in the order added', response: { 200: List(CartItem) } },
+      schema: { summary: 'List the items of the cart, oldest first', response: { 200: List(CartItem) } },
     },
     async (request) => ({ data: (await showCart(database, request.caller)).items }),
   )
@@ -37,7 +37,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
         summary: 'Add a quantity of a product to the cart',
         body: NewItem,
         response: {
-          200: { ...CartItem, description: 'added to the line of this product' },
+          200: { ...CartItem, description: 'added to the existing line of this product' },
           201: { ...CartItem, description: 'a new line' },
           ...responses('quantity-limit', 'cart-full'),
         },
@@ -50,7 +50,7 @@ export function cartRoutes(app: ModuleInstance, database: Database): void {
       }),
   )
 
-  app.get('/cart/item/:id', { config, schema: { summary: 'One item of the cart', ...item } }, (request) =>
+  app.get('/cart/item/:id', { config, schema: { summary: 'Get an item of the cart', ...item } }, (request) =>
     database.snapshot(() => showItem(request.caller, request.params.id)),
   )
 

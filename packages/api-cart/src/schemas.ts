@@ -11,10 +11,10 @@ export const CartItem = Type.Object(
     id: Id('item'),
     product: Product,
     quantity: Quantity,
-    name: Nullable(Type.String({ description: 'null without a catalogue' })),
+    name: Nullable(Type.String({ description: 'null without a product catalogue' })),
     unitPrice: Nullable(Money),
     lineTotal: Nullable(Money),
-    version: Type.Integer({ description: 'rises with every change of this item' }),
+    version: Type.Integer({ description: 'increases with every change of this item' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -25,11 +25,11 @@ export type CartItem = Static<typeof CartItem>
 export const Cart = Type.Object(
   {
     id: Nullable(Id('cart')),
-    items: Type.Array(CartItem, { description: 'in the order added' }),
-    itemCount: Type.Integer({ description: 'how many items' }),
+    items: Type.Array(CartItem, { description: 'oldest first' }),
+    itemCount: Type.Integer({ description: 'the number of items' }),
     totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
     total: Nullable(Money),
-    version: Type.Integer({ description: 'rises with every change of anything in the cart' }),
+    version: Type.Integer({ description: 'increases with every change in the cart' }),
     createdAt: Nullable(Timestamp),
     updatedAt: Nullable(Timestamp),
     expiresAt: Nullable(Timestamp),
@@ -39,7 +39,6 @@ export const Cart = Type.Object(
 export type Cart = Static<typeof Cart>
 
 export const NewItem = Strict({ product: Product, quantity: Quantity }, { title: 'NewCartItem' })
-export type NewItem = Static<typeof NewItem>
 
 export const ItemChange = Strict({ quantity: Quantity }, { title: 'CartItemChange' })
 

@@ -2,7 +2,7 @@ import { type Caller, DAY, type Database, type GuestClaim, timestamp } from '@mo
 import type { CartQuantity } from './contract.ts'
 import { emit, problem } from './module.ts'
 import * as repository from './repository.ts'
-import { type Cart, type CartItem, MAX_QUANTITY, type NewItem } from './schemas.ts'
+import { type Cart, type CartItem, MAX_QUANTITY } from './schemas.ts'
 
 /**
  * The rules of the cart: one cart per caller, one item per product, and nothing from an expired
@@ -41,13 +41,14 @@ export function* showItem(caller: Caller, id: string, now = Date.now()) {
 }
 
 /** Adds a quantity of a product; `added` is true for a new item. */
-export function* addItem(caller: Caller, { product, quantity }: NewItem, now = Date.now()) {
+export function* addItem(caller: Caller, { product, quantity }: CartQuantity, now = Date.now()) {
   const cart = yield* touchCart(caller, now)
   const item = yield* repository.addToItem(cart, product, quantity, MAX_QUANTITY, now)
-  if (!item) throw problem('quantity-limit', `A line holds at most ${MAX_QUANTITY} of a product: add fewer.`)
+  if (!item)
+    throw problem('quantity-limit', `A line can have at most ${MAX_QUANTITY} of a product: add fewer.`)
   const added = item.version === 1
   if (added && (yield* repository.countItems(cart)).count > MAX_ITEMS)
-    throw problem('cart-full', `A cart has at most ${MAX_ITEMS} lines: remove one first.`)
+    throw problem('cart-full', `A cart can have at most ${MAX_ITEMS} lines: remove one first.`)
   yield* emit(added ? 'cart.item-added' : 'cart.item-changed', about(item, cart))
   return { item: toItem(item), added }
 }
@@ -82,26 +83,24 @@ export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], n
   const products = wanted.map(({ product }) => product)
   const items = yield* repository.findProducts(caller.id, products, now)
   const byProduct = new Map(items.map((item) => [item.product, item]))
-  const short: CartQuantity[] = wanted.flatMap(({ product, quantity }) => {
-    const present = byProduct.get(product)?.quantity ?? 0
-    return present < quantity ? [{ product, quantity: present }] : []
-  })
-  if (short.length > 0) return short
+  const present = (product: string) => byProduct.get(product)?.quantity ?? 0
+  const short = wanted.filter(({ product, quantity }) => present(product) < quantity)
+  if (short.length > 0) return short.map(({ product }) => ({ product, quantity: present(product) }))
   const cart = yield* touchCart(caller, now)
   for (const { product, quantity } of wanted) {
     const item = byProduct.get(product) as repository.ItemRow
-    const left = item.quantity - quantity
-    yield* left > 0 ? repository.setQuantity(item, left, now) : repository.deleteItem(caller.id, item.id, now)
-    if (left > 0) yield* emit('cart.item-changed', about({ ...item, quantity: left }, cart))
-    else yield* emit('cart.item-removed', about(item, cart))
+    if (item.quantity > quantity) {
+      const left = yield* repository.setQuantity(item, item.quantity - quantity, now)
+      yield* emit('cart.item-changed', about(left, cart))
+    } else {
+      yield* repository.deleteItem(caller.id, item.id, now)
+      yield* emit('cart.item-removed', about(item, cart))
+    }
   }
   return []
 }
 
-/**
- * Transfers the guest's cart to the user, or adds its items to the user's cart. The limit of items
- * does not apply.
- */
+/** Adds to the cart of the user. The limit of items does not apply. */
 export function* claimCart({ guest, user }: GuestClaim, now = Date.now()) {
   const cart = yield* repository.lockCart(guest, now)
   if (!cart) return
@@ -114,12 +113,10 @@ export function* claimCart({ guest, user }: GuestClaim, now = Date.now()) {
 
 const touchCart = ({ id, kind }: Caller, now: number) => repository.touchCart(id, now, now + LIFETIME[kind])
 
-/**
- * The same problem for every id without access: unknown, malformed, removed, or of another caller.
- */
+/** The same problem for every id: unknown, malformed, removed, or another caller's. */
 function found(item: repository.ItemRow | undefined): repository.ItemRow {
   if (item) return item
-  throw problem('item-not-found', 'Your cart has no item with this id: GET /cart/item lists those it has.')
+  throw problem('item-not-found', 'Your cart has no item with this id: GET /cart/item lists its items.')
 }
 
 /** The event data of an item: as it is now, or as it was before its removal. */

@@ -15,7 +15,7 @@ const linesOf = async (caller: TestCaller): Promise<Line[]> =>
 const byProduct = (one: Line, other: Line) => (one.product < other.product ? -1 : 1)
 
 testOnEngines(
-  'what is added while two users claim the cart is with the winner, or was refused',
+  'two users claim a cart at once: the winner has an item that is added meanwhile, or it is refused',
   async (t) => {
     const host = await cartHost(t, { rehearse: false })
     for (let round = 0; round < 5; round++) {
@@ -52,13 +52,13 @@ testOnEngines(
 const user: Caller = { id: 'user:1', kind: 'user', has: () => false }
 const guest: Caller = { id: 'guest:1', kind: 'guest', has: () => false }
 
-/** As where there are many carts. Of few PostgreSQL reads whole tables, and takes transactions to meet that do not. */
+/** Makes PostgreSQL plan as with many carts: of a small table it reads all rows, which makes transactions conflict. */
 function* byIndex(): Transaction<void> {
   const set = sql`SELECT set_config('enable_seqscan', 'off', true)`
   yield* one(byEngine({ sqlite: sql`SELECT 1`, postgres: set }))
 }
 
-/** A claim that begins before a change of the user's cart, and ends after it wherever transactions go on at once. */
+/** A claim that begins before a change of the user's cart and ends after it, if transactions run in parallel. */
 async function changeAmidClaim(t: Test, engine: TestEngine, change: (tea: string) => Transaction<unknown>) {
   const { database } = await cartHost(t, { rehearse: false })
   const { item } = await database.transaction(() => addItem(user, { product: 'tea', quantity: 2 }))
@@ -85,12 +85,18 @@ async function changeAmidClaim(t: Test, engine: TestEngine, change: (tea: string
   return items.map(({ product, quantity }) => `${quantity} ${product}`)
 }
 
-testOnEngines('what is removed amid a claim comes with it if the guest had it still', async (t, engine) => {
-  const lines = await changeAmidClaim(t, engine, (tea) => removeItem(user, tea))
-  t.same(lines, engine === 'postgres' ? ['1 tea', '1 milk'] : ['1 milk'])
-})
+testOnEngines(
+  'an item removed during a claim stays away, unless the guest still had it',
+  async (t, engine) => {
+    const lines = await changeAmidClaim(t, engine, (tea) => removeItem(user, tea))
+    t.same(lines, engine === 'postgres' ? ['1 tea', '1 milk'] : ['1 milk'])
+  },
+)
 
-testOnEngines('what is added amid a claim is one line with what the guest had', async (t, engine) => {
-  const lines = await changeAmidClaim(t, engine, () => addItem(user, { product: 'milk', quantity: 5 }))
-  t.same(lines, ['2 tea', engine === 'postgres' ? '5 milk' : '6 milk'])
-})
+testOnEngines(
+  'an item added during a claim shares one line with the same product of the guest',
+  async (t, engine) => {
+    const lines = await changeAmidClaim(t, engine, () => addItem(user, { product: 'milk', quantity: 5 }))
+    t.same(lines, ['2 tea', engine === 'postgres' ? '5 milk' : '6 milk'])
+  },
+)

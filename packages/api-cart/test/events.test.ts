@@ -1,6 +1,6 @@
 import { cartHost, testOnEngines } from './cart-host.ts'
 
-testOnEngines('every change of a cart is told, in order, and nothing else is', async (t) => {
+testOnEngines('every change of a cart emits an event, in order; nothing else does', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const tea = (await ann.post('/cart/item', { product: 'tea', quantity: 2 })).json().id
@@ -28,7 +28,7 @@ testOnEngines('every change of a cart is told, in order, and nothing else is', a
   t.ok(events.every(({ subject, owner }) => subject === id && owner === 'user:mortise-testkit:ann'))
 })
 
-testOnEngines('a request that is repeated with its key is told once, in its trace', async (t) => {
+testOnEngines('a request repeated with its key emits one event, in its trace', async (t) => {
   const host = await cartHost(t)
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
   const add = () =>
@@ -41,7 +41,7 @@ testOnEngines('a request that is repeated with its key is told once, in its trac
 })
 
 testOnEngines(
-  'a claimed cart is told of with its new owner, whether it moves or joins another',
+  'a claim emits an event with the new owner, whether the cart moves or joins another',
   async (t) => {
     const host = await cartHost(t)
     const first = host.guest()

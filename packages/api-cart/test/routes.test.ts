@@ -9,7 +9,7 @@ async function added(caller: TestCaller, product: string, quantity = 1) {
   return response.json()
 }
 
-testOnEngines('GET /cart answers an empty cart to who has none', async (t) => {
+testOnEngines('GET /cart returns an empty cart to a caller without one', async (t) => {
   const host = await cartHost(t)
   for (const caller of [host.user('ann'), host.guest()]) {
     const response = await caller.get('/cart')
@@ -19,7 +19,7 @@ testOnEngines('GET /cart answers an empty cart to who has none', async (t) => {
 })
 
 testOnEngines(
-  'POST /cart/item answers 201 with the place of a new item, 200 where it was there',
+  'POST /cart/item returns 201 and the location of a new item, 200 for an item that exists',
   async (t) => {
     const host = await cartHost(t)
     const ann = host.user('ann')
@@ -36,7 +36,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('the place of a new item is under the base path', async (t) => {
+testOnEngines('the location of a new item is below the base path', async (t) => {
   const host = await cartHost(t, { config: { basePath: '/api' } })
   const created = await host.user('ann').post('/cart/item', { product: 'tea', quantity: 2 })
   t.equal(created.headers.location, `/api/cart/item/${created.json().id}`)
@@ -62,7 +62,7 @@ testOnEngines('PATCH /cart/item/:id sets the quantity', async (t) => {
   t.same((await ann.get(`/cart/item/${id}`)).json(), changed.json())
 })
 
-testOnEngines('DELETE /cart/item/:id removes an item, once', async (t) => {
+testOnEngines('DELETE /cart/item/:id removes an item once', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const { id } = await added(ann, 'tea')
@@ -73,7 +73,7 @@ testOnEngines('DELETE /cart/item/:id removes an item, once', async (t) => {
   t.match((await ann.get('/cart')).json(), { items: [], version: 2 })
 })
 
-testOnEngines('DELETE /cart empties the cart, however often', async (t) => {
+testOnEngines('DELETE /cart empties the cart, also repeatedly', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   await added(ann, 'tea')
@@ -120,24 +120,27 @@ const rejected: [string, unknown, string[]][] = [
   ['a quantity beyond every integer', '{"product":"tea","quantity":1e999}', ['/quantity']],
 ]
 
-testOnEngines('POST /cart/item refuses what is wrong, points at it, and does nothing', async (t) => {
-  const host = await cartHost(t)
-  const ann = host.user('ann')
-  for (const [what, body, pointers] of rejected) {
-    const response = await ann.post('/cart/item', body as object, { 'content-type': 'application/json' })
-    t.equal(response.statusCode, 400, what)
-    t.equal(response.headers['content-type'], 'application/problem+json')
-    const { errors } = response.json()
-    t.same(
-      errors.map((error: { pointer: string }) => error.pointer),
-      pointers,
-      `${what} is pointed at`,
-    )
-  }
-  t.match((await ann.get('/cart')).json(), { id: null, version: 0 })
-})
+testOnEngines(
+  'POST /cart/item rejects an invalid body, points at the error, and changes nothing',
+  async (t) => {
+    const host = await cartHost(t)
+    const ann = host.user('ann')
+    for (const [what, body, pointers] of rejected) {
+      const response = await ann.post('/cart/item', body as object, { 'content-type': 'application/json' })
+      t.equal(response.statusCode, 400, what)
+      t.equal(response.headers['content-type'], 'application/problem+json')
+      const { errors } = response.json()
+      t.same(
+        errors.map((error: { pointer: string }) => error.pointer),
+        pointers,
+        `${what} is pointed at`,
+      )
+    }
+    t.match((await ann.get('/cart')).json(), { id: null, version: 0 })
+  },
+)
 
-testOnEngines('POST /cart/item takes products of all sorts', async (t) => {
+testOnEngines('POST /cart/item accepts products of all sorts', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const products = [
@@ -158,7 +161,7 @@ testOnEngines('POST /cart/item takes products of all sorts', async (t) => {
   t.equal((await ann.get('/cart')).json().itemCount, products.length)
 })
 
-testOnEngines('PATCH /cart/item/:id refuses what is wrong and points at it', async (t) => {
+testOnEngines('PATCH /cart/item/:id rejects an invalid body and points at the error', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const item = await added(ann, 'tea', 2)
@@ -203,7 +206,7 @@ testOnEngines('too many of a product, and too many products, are 409', async (t)
   t.equal((await ann.get('/cart')).json().itemCount, 200)
 })
 
-testOnEngines('32 additions at once of one product end as one line with the exact sum', async (t) => {
+testOnEngines('32 concurrent additions of one product make one line with the exact sum', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const responses = await Promise.all(
@@ -218,7 +221,7 @@ testOnEngines('32 additions at once of one product end as one line with the exac
   t.equal(version, 32)
 })
 
-testOnEngines("another caller's item is not there, whatever is tried with it", async (t) => {
+testOnEngines("another caller's item is 404 for every method", async (t) => {
   const host = await cartHost(t)
   const owner = host.user('owner')
   const item = await added(owner, 'tea', 2)
@@ -254,7 +257,7 @@ testOnEngines("another caller's item is not there, whatever is tried with it", a
   t.same(JSON.parse(before).items, (await owner.get('/cart')).json().items, "the owner's cart is as it was")
 })
 
-testOnEngines('a caller without credentials that are valid does nothing', async (t) => {
+testOnEngines('invalid credentials change nothing', async (t) => {
   const host = await cartHost(t)
   for (const headers of [{ authorization: 'Bearer nonsense' }, { 'guest-token': 'nonsense' }]) {
     const response = await host.guest().post('/cart/item', { product: 'tea', quantity: 1 }, headers)
@@ -262,7 +265,7 @@ testOnEngines('a caller without credentials that are valid does nothing', async 
   }
 })
 
-testOnEngines('the cart and its items have tags, which change when they do', async (t) => {
+testOnEngines('the ETags of the cart and its items change with them', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const tag = async (path: string) => (await ann.get(path)).headers.etag as string
@@ -285,7 +288,7 @@ testOnEngines('the cart and its items have tags, which change when they do', asy
   t.equal((await ann.get('/cart', { 'if-none-match': tags.slice(0, 4).join() })).statusCode, 200)
 })
 
-testOnEngines('what is changed with If-Match is the version that the caller has seen', async (t) => {
+testOnEngines('If-Match changes only the version that the caller has seen', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const ifMatch = async (path: string) => ({ 'if-match': (await ann.get(path)).headers.etag as string })
@@ -316,7 +319,7 @@ testOnEngines('what is changed with If-Match is the version that the caller has 
   t.equal((await ann.delete('/cart', await ifMatch('/cart'))).statusCode, 200)
 })
 
-testOnEngines('a cart that began anew is not the one that expired', async (t) => {
+testOnEngines('a cart after an expired one has another ETag', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   await added(ann, 'tea')
@@ -327,7 +330,7 @@ testOnEngines('a cart that began anew is not the one that expired', async (t) =>
   t.equal((await ann.delete('/cart', expired)).statusCode, 412)
 })
 
-testOnEngines('an item that is added again with the same key is added once', async (t) => {
+testOnEngines('an item added twice with the same key is added once', async (t) => {
   const host = await cartHost(t)
   const ann = host.user('ann')
   const key = { 'idempotency-key': '4f9c' }

@@ -71,7 +71,7 @@ testOnEngines('the first item starts the cart', async (t) => {
   t.same(await cart.showItem(item.id, START), item)
 })
 
-testOnEngines('a product that is there already gets the quantity on its line', async (t) => {
+testOnEngines('a product in the cart gets the quantity on its line', async (t) => {
   const cart = await cartOf(t)
   const { item } = await cart.add('tea', 2, START)
   const again = await cart.add('tea', 3, START + 1)
@@ -80,7 +80,7 @@ testOnEngines('a product that is there already gets the quantity on its line', a
   t.match(await cart.show(START + 1), { items: [again.item], itemCount: 1, totalQuantity: 5, version: 2 })
 })
 
-testOnEngines('products are told apart exactly as they are sent', async (t) => {
+testOnEngines('products are compared exactly as sent', async (t) => {
   const cart = await cartOf(t)
   // The last two look alike: one precomposed, one of two code points.
   const products = ['tea', 'Tea', 'tea ', ' tea', '\u00e9', 'e\u0301']
@@ -104,7 +104,7 @@ testOnEngines('items stay in the order added, even those of one millisecond', as
   )
 })
 
-testOnEngines('a line takes up to 9999, and not one more', async (t) => {
+testOnEngines('a line holds up to 9999', async (t) => {
   const cart = await cartOf(t)
   const { item } = await cart.add('tea', 9998, START)
   t.equal((await cart.add('tea', 1, START)).item.quantity, 9999)
@@ -114,7 +114,7 @@ testOnEngines('a line takes up to 9999, and not one more', async (t) => {
   t.equal((await cart.change(item.id, 1, START)).quantity, 1)
 })
 
-testOnEngines('a cart takes up to 200 lines, and not one more', async (t) => {
+testOnEngines('a cart holds up to 200 lines', async (t) => {
   const cart = await cartOf(t)
   for (let index = 0; index < 200; index++) await cart.add(`product ${index}`, 1, START)
   const before = await cart.show(START)
@@ -125,7 +125,7 @@ testOnEngines('a cart takes up to 200 lines, and not one more', async (t) => {
   t.ok((await cart.add('one more', 1, START)).added)
 })
 
-testOnEngines('every change raises the version of the cart, and of the item that it changes', async (t) => {
+testOnEngines('every change raises the version of the cart and of the changed item', async (t) => {
   const cart = await cartOf(t)
   const tea = (await cart.add('tea', 1, START)).item
   const milk = (await cart.add('milk', 1, START)).item
@@ -144,7 +144,7 @@ testOnEngines('every change raises the version of the cart, and of the item that
   t.same(await versions(), [6])
 })
 
-testOnEngines('what changes nothing leaves version, times and expiry alone', async (t) => {
+testOnEngines('a request without a change keeps version, times and expiry', async (t) => {
   const cart = await cartOf(t)
   await cart.empty(START)
   t.equal((await cart.show(START)).version, 0, 'no cart was made to be emptied')
@@ -199,7 +199,7 @@ for (const [caller, days] of [
   })
 }
 
-testOnEngines('an expired cart is as if it never was', async (t) => {
+testOnEngines('an expired cart does not exist for its caller', async (t) => {
   const cart = await cartOf(t, guest)
   const { item } = await cart.add('tea', 1, START)
   const old = await cart.show(START)
@@ -245,7 +245,7 @@ async function claimable(t: Test) {
 const linesOf = ({ items }: { items: { product: string; quantity: number }[] }) =>
   items.map(({ product, quantity }) => [product, quantity])
 
-testOnEngines('a user without a cart gets the one of the guest', async (t) => {
+testOnEngines("a user without a cart gets the guest's", async (t) => {
   for (const [later, expired] of [
     [START + 1, false],
     [START + 90 * DAY, true],
@@ -268,30 +268,33 @@ testOnEngines('a user without a cart gets the one of the guest', async (t) => {
   }
 })
 
-testOnEngines('of a product in both carts a claim keeps the larger quantity, of others all', async (t) => {
-  const { fill, show, claim } = await claimable(t)
-  const own = await fill(user, { tea: 2, milk: 5, rice: 3 })
-  const other = await fill(guest, { oats: 1, milk: 4, tea: 7, rice: 3, beans: 2 })
-  await claim(START + DAY)
-  const cart = await show(user, START + DAY)
-  t.same(linesOf(cart), [
-    ['tea', 7],
-    ['milk', 5],
-    ['rice', 3],
-    ['oats', 1],
-    ['beans', 2],
-  ])
-  t.match(cart, { id: own.id, updatedAt: timestamp(START + DAY), expiresAt: timestamp(START + 91 * DAY) })
-  t.ok(cart.version > own.version)
-  t.same(cart.items[0], { ...own.items[0], quantity: 7, version: 2, updatedAt: timestamp(START + DAY) })
-  t.same(cart.items.slice(1), [...own.items.slice(1), other.items[0], other.items[4]])
-  t.match(await show(guest, START + DAY), { id: null, items: [] })
-  const added = await fill(user, { salt: 1 }, START + DAY)
-  t.same(linesOf(added).at(-1), ['salt', 1], 'what comes later comes last')
-  t.equal(added.version, cart.version + 1)
-})
+testOnEngines(
+  'a claim keeps the larger quantity of a product in both carts, and all other products',
+  async (t) => {
+    const { fill, show, claim } = await claimable(t)
+    const own = await fill(user, { tea: 2, milk: 5, rice: 3 })
+    const other = await fill(guest, { oats: 1, milk: 4, tea: 7, rice: 3, beans: 2 })
+    await claim(START + DAY)
+    const cart = await show(user, START + DAY)
+    t.same(linesOf(cart), [
+      ['tea', 7],
+      ['milk', 5],
+      ['rice', 3],
+      ['oats', 1],
+      ['beans', 2],
+    ])
+    t.match(cart, { id: own.id, updatedAt: timestamp(START + DAY), expiresAt: timestamp(START + 91 * DAY) })
+    t.ok(cart.version > own.version)
+    t.same(cart.items[0], { ...own.items[0], quantity: 7, version: 2, updatedAt: timestamp(START + DAY) })
+    t.same(cart.items.slice(1), [...own.items.slice(1), other.items[0], other.items[4]])
+    t.match(await show(guest, START + DAY), { id: null, items: [] })
+    const added = await fill(user, { salt: 1 }, START + DAY)
+    t.same(linesOf(added).at(-1), ['salt', 1], 'what comes later comes last')
+    t.equal(added.version, cart.version + 1)
+  },
+)
 
-testOnEngines('a claim that brings nothing leaves the cart as it is', async (t) => {
+testOnEngines('a claim without anything new keeps the cart as it is', async (t) => {
   const { fill, show, claim, empty } = await claimable(t)
   await claim(START)
   t.match(await show(user, START), { id: null, version: 0 })
@@ -301,14 +304,14 @@ testOnEngines('a claim that brings nothing leaves the cart as it is', async (t) 
   t.same(await show(user, START + DAY), own)
   await fill(guest, { tea: 9 })
   await claim(START + 30 * DAY)
-  t.same(await show(user, START + DAY), own, 'an expired cart is as if it never was')
+  t.same(await show(user, START + DAY), own, 'an expired cart does not exist for its caller')
   await fill(guest, { tea: 9 }, START + 30 * DAY)
   await empty(guest, START + 30 * DAY)
   await claim(START + 30 * DAY)
   t.same(await show(user, START + DAY), own)
 })
 
-testOnEngines('a claim may bring a cart over 200 lines, of at most 9999 each', async (t) => {
+testOnEngines('a claim may exceed 200 lines, but not 9999 of a product', async (t) => {
   const { fill, show, claim } = await claimable(t)
   const lines = (name: string, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name} ${index}`, 9999]))
@@ -322,21 +325,18 @@ testOnEngines('a claim may bring a cart over 200 lines, of at most 9999 each', a
   t.equal((await show(user, START)).itemCount, 301)
 })
 
-testOnEngines(
-  'carts that have expired are deleted with their items, a few at a time, and no others',
-  async (t) => {
-    const { database } = await cartHost(t)
-    const add = (caller: Caller, now: number) =>
-      database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, now))
-    for (let index = 0; index < 130; index++) await add({ ...guest, id: `guest:old ${index}` }, START)
-    await add(user, START)
-    await add(guest, START + DAY)
-    const late = START + 31 * DAY
-    const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
-    t.ok(await database.transaction(() => deleteExpired('cart', late)), 'there are more')
-    t.equal(await left(), 32)
-    t.notOk(await database.transaction(() => deleteExpired('cart', late)))
-    t.equal(await left(), 2)
-    t.equal((await database.many(sql`SELECT id FROM cart`)).length, 2)
-  },
-)
+testOnEngines('expired carts are deleted with their items, a few at a time; others stay', async (t) => {
+  const { database } = await cartHost(t)
+  const add = (caller: Caller, now: number) =>
+    database.transaction(() => addItem(caller, { product: 'tea', quantity: 1 }, now))
+  for (let index = 0; index < 130; index++) await add({ ...guest, id: `guest:old ${index}` }, START)
+  await add(user, START)
+  await add(guest, START + DAY)
+  const late = START + 31 * DAY
+  const left = async () => (await database.many(sql`SELECT id FROM cart_item`)).length
+  t.ok(await database.transaction(() => deleteExpired('cart', late)), 'there are more')
+  t.equal(await left(), 32)
+  t.notOk(await database.transaction(() => deleteExpired('cart', late)))
+  t.equal(await left(), 2)
+  t.equal((await database.many(sql`SELECT id FROM cart`)).length, 2)
+})

@@ -4,18 +4,18 @@ import { Settings } from './settings.ts'
 export const { plugin, problem, responses } = defineModule('api-event', {
   settings: Settings,
   problems: {
-    'credentials-needed': { status: 401, title: 'A stream needs a caller who is known' },
-    'sign-in-needed': { status: 403, title: 'Webhooks are for callers who are signed in' },
-    'webhook-not-found': { status: 404, title: 'There is no such webhook' },
-    'delivery-not-found': { status: 404, title: 'There is no such delivery' },
-    'webhook-limit': { status: 409, title: 'The caller has as many webhooks as allowed' },
+    'credentials-needed': { status: 401, title: 'A stream needs credentials' },
+    'sign-in-needed': { status: 403, title: 'Webhooks need a signed-in user' },
+    'webhook-not-found': { status: 404, title: 'Webhook not found' },
+    'delivery-not-found': { status: 404, title: 'Delivery not found' },
+    'webhook-limit': { status: 409, title: 'The caller has too many webhooks' },
     'webhook-disabled': { status: 409, title: 'The webhook is disabled' },
-    'webhook-full': { status: 409, title: 'The webhook has as many pending deliveries as allowed' },
-    'event-gone': { status: 410, title: 'The event to go on from is not there' },
-    'too-many-streams': { status: 429, title: 'The caller has too many streams open' },
-    'too-many-streams-per-address': { status: 429, title: 'The address has too many streams open' },
-    'streams-exhausted': { status: 503, title: 'Too many streams are open' },
-    'guest-streams-exhausted': { status: 503, title: 'Too many streams of guests are open' },
+    'webhook-full': { status: 409, title: 'The webhook has too many pending deliveries' },
+    'event-gone': { status: 410, title: 'The event does not exist any more' },
+    'too-many-streams': { status: 429, title: 'The caller has too many open streams' },
+    'too-many-streams-per-address': { status: 429, title: 'The address has too many open streams' },
+    'streams-exhausted': { status: 503, title: 'Too many open streams' },
+    'guest-streams-exhausted': { status: 503, title: 'Too many open streams of guests' },
   },
 })
 
@@ -23,7 +23,7 @@ export const { plugin, problem, responses } = defineModule('api-event', {
 export function credentialsNeeded() {
   return problem(
     'credentials-needed',
-    'A stream is for somebody to whom something can happen: send Authorization: Bearer and a token, or the Guest-Token of a guest.',
+    'A stream needs a caller: send Authorization: Bearer and a token, or the Guest-Token of a guest.',
     { headers: { 'www-authenticate': 'Bearer' } },
   )
 }
@@ -32,6 +32,6 @@ export function credentialsNeeded() {
 export function eventGone(parameter: string) {
   return problem(
     'event-gone',
-    `There is no event with the id in ${parameter}, or none any more: events are kept for a time, and what came after it may have been deleted as well, unseen by you. Look at the things themselves for what you may have missed, and begin anew with after=start in its place: that is with the oldest event there is.`,
+    `The event in ${parameter} does not exist any more: events are deleted after some time, so you may have missed later ones too. Read the resources themselves, then start again at the oldest event with after=start.`,
   )
 }

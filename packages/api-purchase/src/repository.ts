@@ -1,13 +1,14 @@
 import {
   byEngine,
+  type CursorPage,
   join,
+  type ListQuery,
   many,
-  maybeOne,
-  one,
+  type Page,
+  PagedList,
   RankedList,
   type Row,
   run,
-  type Sql,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -33,27 +34,22 @@ export interface PurchaseWithItems extends PurchaseRow {
 /** Stands for all owners. No caller id has this form. */
 export const EVERYONE = '*'
 
-export interface ListQuery {
-  /** Without it: all statuses. */
-  readonly statuses?: readonly Status[] | undefined
-  readonly page: number
-  readonly rpp: number
-  /** The newest `seq` on the list. */
-  readonly until?: number | undefined
-}
-
-export interface ListPage {
-  rows: PurchaseRow[]
-  total: number
-  until: number
-}
-
 const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
 export const everyones = new RankedList('purchase', { list: 'status', where: sql`deleted_at IS NULL` })
 
+const purchases = new PagedList<PurchaseRow>('purchase', {
+  columns,
+  position: 'seq',
+  where: sql`deleted_at IS NULL`,
+  walks: true,
+  ranked: everyones,
+})
+
 /** `owner` may be EVERYONE, here and below. */
+const ownedBy = (owner: string) => (owner === EVERYONE ? sql`TRUE` : sql`owner = ${owner}`)
+
 export function* findPurchase(id: string, owner: string): Transaction<PurchaseWithItems | undefined> {
   const rows = yield* many<PurchaseRow & { itemId: string; product: string; quantity: number }>(sql`
     SELECT purchase.seq, purchase.id, purchase.owner, purchase.status, purchase.version,
@@ -117,67 +113,31 @@ export function* movePurchases(
     RETURNING id, version`)
 }
 
+export interface ListedPurchases {
+  readonly owner: string
+  /** Without them: all statuses. */
+  readonly statuses: readonly Status[] | undefined
+  /** The owner of the purchases that `after` and `until` may name. */
+  readonly reader: string
+}
+
 /** Newest first. Read it in a snapshot. */
-export function* listPurchases(owner: string, query: ListQuery): Transaction<ListPage> {
-  if (owner !== EVERYONE) return yield* listOf(owner, query)
-  return yield* everyones.page<PurchaseRow>({ ...query, lists: query.statuses ?? statuses, columns })
+export function listPurchases<Item extends { readonly id: string }>(
+  query: ListQuery,
+  { owner, statuses: chosen, reader }: ListedPurchases,
+  toItem: (row: PurchaseRow) => Item,
+): Transaction<Page<Item> | CursorPage<Item>> {
+  const known = ownedBy(reader)
+  const rows =
+    owner === EVERYONE
+      ? { known, lists: chosen ?? statuses }
+      : { known, where: ownedBy(owner), filter: chosen && hasStatus(chosen) }
+  return purchases.read(query, rows, toItem)
 }
 
-/** One owner's list is short: counting and skipping rows in their index is fast enough. */
-function* listOf(owner: string, { statuses: chosen, page, rpp, until }: ListQuery): Transaction<ListPage> {
-  const list = onList(owner, chosen)
-  const newest = until ?? (yield* newestOf(owner))
-  const { total } = yield* one<{ total: number }>(
-    sql`SELECT count(*) AS total FROM purchase WHERE ${list} AND seq <= ${newest}`,
-  )
-  const rows = yield* many<PurchaseRow>(sql`
-    SELECT ${columns} FROM purchase WHERE ${list} AND seq <= ${newest}
-    ORDER BY seq DESC LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
-  return { rows, total, until: newest }
-}
-
-/** At most `limit` rows after a position in the list, newest first. */
-export function* listAfter(
-  owner: string,
-  { statuses: chosen, seq, limit }: { statuses?: readonly Status[] | undefined; seq: number; limit: number },
-): Transaction<PurchaseRow[]> {
-  if (owner === EVERYONE) {
-    return yield* everyones.after({ lists: chosen ?? statuses, position: seq, limit, columns })
-  }
-  return yield* many<PurchaseRow>(sql`
-    SELECT ${columns} FROM purchase WHERE ${onList(owner, chosen)} AND seq < ${seq} ORDER BY seq DESC LIMIT ${limit}`)
-}
-
-/**
- * SQLite rates the index on status as good as the one on owner, which selects far fewer rows. `+`
- * keeps SQLite from using it.
- */
+/** `+` keeps SQLite from the index on status, which selects far more rows than the owner. */
 const status = byEngine({ sqlite: sql`+status`, postgres: sql`status` })
-
-function onList(owner: string, chosen: readonly Status[] | undefined): Sql {
-  const all = sql`owner = ${owner} AND deleted_at IS NULL`
-  return chosen ? sql`${all} AND ${status} IN (${join(chosen.map((one) => sql`${one}`))})` : all
-}
-
-function* newestOf(owner: string): Transaction<number> {
-  const { newest } = yield* one<{ newest: number }>(sql`
-    SELECT coalesce(max(seq), 0) AS newest FROM purchase WHERE owner = ${owner} AND deleted_at IS NULL`)
-  return newest
-}
-
-/** The position of a purchase in the list, even of a deleted one. */
-export function* findSeq(id: string, owner: string): Transaction<number | undefined> {
-  const found = yield* maybeOne<{ seq: number }>(
-    sql`SELECT seq FROM purchase WHERE id = ${id} AND (owner = ${owner} OR ${owner} = ${EVERYONE})`,
-  )
-  return found?.seq
-}
-
-/** The purchase at a position in the list. */
-export function* findId(seq: number): Transaction<string | undefined> {
-  const found = yield* maybeOne<{ id: string }>(sql`SELECT id FROM purchase WHERE seq = ${seq}`)
-  return found?.id
-}
+const hasStatus = (chosen: readonly Status[]) => sql`${status} IN (${join(chosen.map((one) => sql`${one}`))})`
 
 /** The oldest purchases with a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

@@ -1,14 +1,12 @@
 import type { CartContract } from '@mortise/api-cart/contract'
 import {
   answer,
-  type CursorPage,
   CursorPageOf,
   type Database,
   Deleted,
   IdParams,
   List,
   type ModuleInstance,
-  type Page,
 } from '@mortise/module-sdk'
 import { responses } from './module.ts'
 import {
@@ -24,7 +22,6 @@ import {
   createPurchase,
   listItems,
   listPurchases,
-  listPurchasesAfter,
   removePurchase,
   showPurchase,
 } from './service.ts'
@@ -43,7 +40,7 @@ export function purchaseRoutes(
     {
       config,
       schema: {
-        summary: 'A page of purchases, newest first',
+        summary: 'List purchases, newest first',
         querystring: PurchaseQuery,
         response: {
           200: CursorPageOf(PurchaseSummary),
@@ -51,14 +48,8 @@ export function purchaseRoutes(
         },
       },
     },
-    async ({ caller, query }, reply) => {
-      const { after } = query
-      return reply.paged(
-        await database.snapshot<Page<PurchaseSummary> | CursorPage<PurchaseSummary>>(() =>
-          after === undefined ? listPurchases(caller, query) : listPurchasesAfter(caller, after, query),
-        ),
-      )
-    },
+    async ({ caller, query }, reply) =>
+      reply.paged(await database.snapshot(() => listPurchases(caller, query))),
   )
 
   app.post(
@@ -86,7 +77,7 @@ export function purchaseRoutes(
     {
       config,
       schema: {
-        summary: 'One purchase',
+        summary: 'Get a purchase',
         params: IdParams,
         response: { 200: Purchase, ...responses('purchase-not-found') },
       },
@@ -101,7 +92,7 @@ export function purchaseRoutes(
       // The handler rejects an invalid body only after it found the purchase: 404 comes first.
       attachValidation: true,
       schema: {
-        summary: 'Give a purchase another status',
+        summary: 'Change the status of a purchase',
         params: IdParams,
         body: PurchaseChange,
         response: {
@@ -137,7 +128,7 @@ export function purchaseRoutes(
     {
       config,
       schema: {
-        summary: 'The items of a purchase',
+        summary: 'List the items of a purchase',
         params: IdParams,
         response: { 200: List(PurchaseItem), ...responses('purchase-not-found') },
       },

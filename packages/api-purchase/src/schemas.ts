@@ -21,7 +21,9 @@ export const PurchaseItem = Type.Object(
     id: Id('item'),
     product: Product,
     quantity: Quantity,
-    name: Nullable(Type.String({ description: 'as it was at the time; null without a catalogue' })),
+    name: Nullable(
+      Type.String({ description: 'as at the time of the purchase; null without a product catalogue' }),
+    ),
     unitPrice: Nullable(Money),
     lineTotal: Nullable(Money),
   },
@@ -32,13 +34,15 @@ export type PurchaseItem = Static<typeof PurchaseItem>
 const summary = {
   id: Id('purchase'),
   status: Status,
-  itemCount: Type.Integer({ description: 'how many items' }),
+  itemCount: Type.Integer({ description: 'the number of items' }),
   totalQuantity: Type.Integer({ description: 'the sum of their quantities' }),
   total: Nullable(Money),
-  version: Type.Integer({ description: 'rises with every change' }),
+  version: Type.Integer({ description: 'increases with every change' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  owner: Type.Optional(Type.String({ description: 'who made it: for callers with purchase:read' })),
+  owner: Type.Optional(
+    Type.String({ description: 'the id of the caller who created it: for purchase:read' }),
+  ),
 }
 
 export const PurchaseSummary = Type.Object(summary, { title: 'PurchaseSummary' })
@@ -52,10 +56,13 @@ export const NewPurchase = Strict(
     items: Type.Array(Strict({ product: Product, quantity: Quantity }, { title: 'NewPurchaseItem' }), {
       minItems: 1,
       maxItems: 200,
-      description: 'a product named twice becomes one item with the sum, at most 9999',
+      description: 'a repeated product becomes one item with the sum, at most 9999',
     }),
     takeFromCart: Type.Optional(
-      Type.Boolean({ default: false, description: 'whether exactly these quantities leave the cart' }),
+      Type.Boolean({
+        default: false,
+        description: 'whether to remove exactly these quantities from the cart',
+      }),
     ),
   },
   { title: 'NewPurchase' },
@@ -72,12 +79,15 @@ export const PurchaseQuery = Strict({
   status: Type.Optional(
     Type.String({
       pattern: `^${oneStatus}(,${oneStatus})*$`,
-      description: `one or several of ${statuses.join(', ')}, comma-separated`,
+      description: `one or more of ${statuses.join(', ')}, comma-separated`,
       examples: ['pending,confirmed'],
     }),
   ),
   owner: Type.Optional(
-    Type.String({ minLength: 1, description: "a caller's id, or * for everyone's: with purchase:read" }),
+    Type.String({
+      minLength: 1,
+      description: 'the id of a caller, or * for all callers: with purchase:read',
+    }),
   ),
 })
 export type PurchaseQuery = Static<typeof PurchaseQuery>

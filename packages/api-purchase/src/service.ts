@@ -33,6 +33,8 @@ import { deletable, type Status, statuses, transitions } from './status.ts'
 const EXPIRED_AT_ONCE = 100
 
 const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.has('purchase:manage')
+/** The owner of the purchases that the caller sees. */
+const visibleTo = (caller: Caller) => (seesEveryones(caller) ? repository.EVERYONE : caller.id)
 
 /** `cart` is undefined if no module provides the contract. */
 export function* createPurchase(
@@ -68,40 +70,17 @@ export function* listItems(caller: Caller, id: string): Transaction<PurchaseItem
   return (yield* find(caller, id)).items.map(toItem)
 }
 
-/** The caller's list, or with `purchase:read` the list of `query.owner`. Read it in a snapshot. */
-export function* listPurchases(caller: Caller, query: PurchaseQuery): Transaction<Page<PurchaseSummary>> {
-  const owner = ownerOf(caller, query)
-  const { rows, total, until } = yield* repository.listPurchases(owner, {
-    statuses: chosenStatuses(query),
-    page: query.page,
-    rpp: query.rpp,
-    until: query.until === undefined ? undefined : yield* findPlace(caller, 'until', query.until),
-  })
-  return {
-    data: rows.map((row) => toSummary(row, caller)),
-    page: query.page,
-    rpp: query.rpp,
-    total,
-    until: query.until ?? (yield* repository.findId(until)) ?? '',
-  }
-}
-
 /**
- * The rows after the purchase `after` in that list, even if `after` has changed or gone. Read it in
- * a snapshot.
+ * The caller's list, or with `purchase:read` the list of `query.owner`. Read it in a snapshot. A
+ * reader of everyone's purchases may continue after any purchase: it may come from a guest's list,
+ * and belong to a user now.
  */
-export function* listPurchasesAfter(
+export function* listPurchases(
   caller: Caller,
-  after: string,
   query: PurchaseQuery,
-): Transaction<CursorPage<PurchaseSummary>> {
-  const { rpp } = query
-  const rows = yield* repository.listAfter(ownerOf(caller, query), {
-    statuses: chosenStatuses(query),
-    seq: yield* findPlace(caller, 'after', after),
-    limit: rpp + 1,
-  })
-  return { data: rows.slice(0, rpp).map((row) => toSummary(row, caller)), rpp, more: rows.length > rpp }
+): Transaction<Page<PurchaseSummary> | CursorPage<PurchaseSummary>> {
+  const listed = { owner: ownerOf(caller, query), statuses: chosenStatuses(query), reader: visibleTo(caller) }
+  return yield* repository.listPurchases(query, listed, (row) => toSummary(row, caller))
 }
 
 /** Checks in this order: 404, 409, 403. */
@@ -133,7 +112,7 @@ export function* removePurchase(
   if (!deletable.has(purchase.status)) {
     throw problem(
       'not-deletable',
-      `This purchase is ${purchase.status}; only one that is ${[...deletable].join(' or ')} can be deleted.`,
+      `This purchase is ${purchase.status}; only a purchase that is ${[...deletable].join(' or ')} can be deleted.`,
     )
   }
   yield* repository.deletePurchase(purchase, now)
@@ -155,7 +134,6 @@ export function* expirePending(before: number, audit: Audit, now = Date.now()): 
   return due.length === EXPIRED_AT_ONCE
 }
 
-/** Transfers the guest's purchases to the user. */
 export function* claimPurchases({ guest, user }: GuestClaim, now = Date.now()): Transaction<void> {
   for (const { id, version } of yield* repository.movePurchases(guest, user, now)) {
     yield* emit('purchase.claimed', { subject: id, owner: user, data: { from: guest, version } })
@@ -177,39 +155,20 @@ function* become<Row extends repository.PurchaseRow>(
   return changed
 }
 
-/**
- * The same problem for every id without access: unknown, malformed, deleted, or of another caller.
- */
+/** The same problem for every id: unknown, malformed, deleted, or another caller's. */
 function* find(caller: Caller, id: string): Transaction<repository.PurchaseWithItems> {
-  const owner = seesEveryones(caller) ? repository.EVERYONE : caller.id
-  const purchase = yield* repository.findPurchase(id, owner)
+  const purchase = yield* repository.findPurchase(id, visibleTo(caller))
   if (purchase) return purchase
   throw problem(
     'purchase-not-found',
-    'You have no purchase with this id: GET /purchase lists those you have.',
+    'You have no purchase with this id: GET /purchase lists your purchases.',
   )
-}
-
-/**
- * The position of a walk, from the id of a purchase that was on the list. The cursor is not a
- * number, because a number would reveal how many purchases other callers make. A reader of
- * everyone's purchases may have the id from a guest's list, and the purchase may belong to a user
- * now.
- */
-function* findPlace(caller: Caller, parameter: 'until' | 'after', id: string): Transaction<number> {
-  const seq = yield* repository.findSeq(id, seesEveryones(caller) ? repository.EVERYONE : caller.id)
-  if (seq === undefined) {
-    const what =
-      parameter === 'until' ? 'from a link of this list' : 'the id of a purchase that this list had'
-    throw invalidRequest({ parameter, detail: `must be ${what}: leave it out to begin a new walk` })
-  }
-  return seq
 }
 
 /** The owner of the listed purchases. */
 function ownerOf(caller: Caller, { owner }: PurchaseQuery): string {
   if (owner !== undefined && !seesEveryones(caller)) {
-    throw insufficientScope('purchase:read', "list others' purchases")
+    throw insufficientScope('purchase:read', "list other callers' purchases")
   }
   return owner ?? caller.id
 }
@@ -222,7 +181,7 @@ function* takeAll(
   if (!cart) {
     throw problem(
       'cart-unavailable',
-      'There is no module with carts here now, so that nothing was purchased: leave out takeFromCart.',
+      'No installed module has carts, so nothing was purchased: leave out takeFromCart.',
     )
   }
   const short = yield* cart.take(
@@ -232,7 +191,7 @@ function* takeAll(
   if (short.length > 0) {
     throw problem(
       'cart-changed',
-      'Your cart has less than this of the products in `short`, so that nothing was purchased: get the cart, and decide anew.',
+      'Your cart has less of the products in `short` than the purchase, so nothing was purchased: get the cart, then decide.',
       { members: { short } },
     )
   }
@@ -251,7 +210,7 @@ function mergeItems(items: NewPurchase['items']): Map<string, number> {
   const tooMany = items.flatMap(({ product, quantity }, index) => {
     const sum = (merged.get(product) ?? 0) + quantity
     merged.set(product, sum)
-    const detail = `with the other items of this product that is ${sum}, and at most ${MAX_QUANTITY} are allowed`
+    const detail = `with the other items of this product the sum is ${sum}, and the maximum is ${MAX_QUANTITY}`
     return sum > MAX_QUANTITY ? [{ pointer: `/items/${index}/quantity`, detail }] : []
   })
   if (tooMany.length > 0) throw invalidRequest(...tooMany)
@@ -262,7 +221,7 @@ function illegalTransition(from: Status, to: Status) {
   const allowed = Object.entries(transitions[from]).flatMap(([status, actor]) =>
     actor === 'host' ? [] : [status],
   )
-  const next = allowed.length > 0 ? `it can become ${allowed.join(' or ')}` : 'it stays so'
+  const next = allowed.length > 0 ? `it can become ${allowed.join(' or ')}` : 'its status is final'
   return problem('illegal-transition', `This purchase is ${from} and cannot become ${to}: ${next}.`, {
     members: { allowed },
   })
@@ -272,10 +231,7 @@ function toSummary(row: Omit<repository.PurchaseRow, 'seq'>, caller: Caller): Pu
   return { ...shownToAll(row), ...ownerFor(row, caller) }
 }
 
-/**
- * The properties are in the order of the serialized response, with optional ones last. So the event
- * data equals the response byte for byte.
- */
+/** In the order of the response, so that the event data equals it byte for byte. */
 function toPurchase(purchase: Omit<repository.PurchaseWithItems, 'seq'>, caller: Caller): Purchase {
   return { ...shownToAll(purchase), items: purchase.items.map(toItem), ...ownerFor(purchase, caller) }
 }

@@ -2,7 +2,7 @@ import { sql } from '@mortise/module-sdk'
 import type { Test } from 'tap'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
-/** A host, its purchases, and what is on record. */
+/** A host, its purchases and its audit trail. */
 async function auditedHost(t: Test) {
   const host = await purchaseHost(t)
   return {
@@ -21,7 +21,7 @@ async function auditedHost(t: Test) {
   }
 }
 
-testOnEngines('each status and the deletion are on record: who, what, for which request', async (t) => {
+testOnEngines('the audit trail has each status and the deletion: who, what, for which request', async (t) => {
   const host = await auditedHost(t)
   const id = await host.purchase()
   t.same(await host.recorded(), [], 'a creation is no change')
@@ -54,7 +54,7 @@ testOnEngines('each status and the deletion are on record: who, what, for which 
   ])
 })
 
-testOnEngines('a PATCH that is sent again is on record once', async (t) => {
+testOnEngines('a repeated PATCH is in the audit trail once', async (t) => {
   const host = await auditedHost(t)
   const path = `/purchase/${await host.purchase()}`
   const headers = { 'idempotency-key': 'a' }
@@ -71,7 +71,7 @@ testOnEngines('a PATCH that is sent again is on record once', async (t) => {
   t.equal((await host.recorded()).length, 1)
 })
 
-testOnEngines('what is refused is not on record', async (t) => {
+testOnEngines('a rejected request is not in the audit trail', async (t) => {
   const host = await auditedHost(t)
   const path = `/purchase/${await host.purchase()}`
   const ben = host.user('ben')

@@ -3,7 +3,7 @@ import { everyones } from '../src/repository.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 testOnEngines(
-  'however many create and fold at once, totals are exact and nothing is left beside the counts',
+  'totals are exact and no changes are left over after concurrent creations and folds',
   async (t) => {
     const fold = () => everyones.fold()
     const { user, database } = await purchaseHost(t, { rehearse: false })

@@ -8,7 +8,6 @@ import {
   claimPurchases,
   createPurchase,
   listPurchases,
-  listPurchasesAfter,
   removePurchase,
 } from '../src/service.ts'
 import type { Status } from '../src/status.ts'
@@ -47,10 +46,10 @@ const callerWith = (id: string, ...scopes: string[]): Caller => ({
 const ids = ['user:ann', 'guest:1', 'user:other'] as const
 const admin = callerWith('user:admin', 'admin')
 const items = [{ product: 'tea', quantity: 1 }]
-/** What is put on record is in audit.test.ts. */
+/** audit.test.ts tests the audit trail. */
 const audit: Audit = function* () {}
 
-/** Purchases, and beside them what they are. */
+/** Purchases, and a model of them. */
 function purchasesOf({ database }: TestHost) {
   const model = new Map<string, { owner: string; status: Status }>()
   return {
@@ -74,12 +73,11 @@ function purchasesOf({ database }: TestHost) {
       await database.transaction(() => claimPurchases({ guest: ids[GUEST], user: ids[USER] }))
       for (const purchase of model.values()) if (purchase.owner === ids[GUEST]) purchase.owner = ids[USER]
     },
-    /** A page, or what follows the last one met. */
+    /** A page, or the purchases after the last one. */
     read: (reader: Caller, query: PurchaseQuery, after: string | undefined) =>
       database.snapshot(function* () {
-        if (after !== undefined) return yield* listPurchasesAfter(reader, after, query)
-        const { data, total } = yield* listPurchases(reader, query)
-        return { data, more: total > data.length }
+        const page = yield* listPurchases(reader, { ...query, ...(after && { after }) })
+        return { data: page.data, more: 'more' in page ? page.more : page.total > page.data.length }
       }),
   }
 }
@@ -134,7 +132,7 @@ async function tryWalk(host: TestHost, { owners, turns, rpp, list, statuses }: W
 }
 
 testOnEngines(
-  'whatever happens between pages, who goes on by cursor meets what matches throughout once',
+  'a walk by cursor has each purchase that matches throughout exactly once, whatever happens between pages',
   async (t) => {
     const host = await purchaseHost(t, { rehearse: false })
     await fc.assert(

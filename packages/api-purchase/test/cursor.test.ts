@@ -10,7 +10,7 @@ async function purchased(caller: TestCaller, count: number): Promise<string[]> {
   return ids
 }
 
-/** Works through a list as a client does: the first page, and from then on what follows the last id. */
+/** Reads a list as a client does: the first page, then what follows the last id. */
 async function* walk(caller: TestCaller, query: string): AsyncGenerator<string[]> {
   let path = `/purchase?${query}`
   for (let requests = 0; requests < 100; requests++) {
@@ -27,19 +27,22 @@ for (const { name, scope, query } of [
   { name: 'their list', scope: undefined, query: '' },
   { name: "everyone's list", scope: 'purchase:read', query: '&owner=*' },
 ]) {
-  testOnEngines(`who cancels what they read meets each pending purchase of ${name} once`, async (t) => {
-    const host = await purchaseHost(t, { rehearse: false })
-    const ann = host.user('ann', scope)
-    const made = await purchased(ann, 60)
-    const met: string[] = []
-    for await (const ids of walk(ann, `status=pending&rpp=10${query}`)) {
-      met.push(...ids)
-      for (const id of ids) await ann.patch(`/purchase/${id}`, { status: 'cancelled' })
-    }
-    t.same(met, made)
-  })
+  testOnEngines(
+    `a client that cancels what it reads gets each pending purchase of ${name} once`,
+    async (t) => {
+      const host = await purchaseHost(t, { rehearse: false })
+      const ann = host.user('ann', scope)
+      const made = await purchased(ann, 60)
+      const met: string[] = []
+      for await (const ids of walk(ann, `status=pending&rpp=10${query}`)) {
+        met.push(...ids)
+        for (const id of ids) await ann.patch(`/purchase/${id}`, { status: 'cancelled' })
+      }
+      t.same(met, made)
+    },
+  )
 
-  testOnEngines(`who deletes what they read meets each purchase of ${name} once`, async (t) => {
+  testOnEngines(`a client that deletes what it reads gets each purchase of ${name} once`, async (t) => {
     const host = await purchaseHost(t, { rehearse: false })
     const ann = host.user('ann', scope)
     const made = await purchased(ann, 25)
@@ -52,7 +55,7 @@ for (const { name, scope, query } of [
   })
 }
 
-testOnEngines('a claim while a list is worked through repeats nothing and skips nothing', async (t) => {
+testOnEngines('a claim during a walk by cursor neither repeats nor skips a purchase', async (t) => {
   const host = await purchaseHost(t, { rehearse: false })
   const [ann, guest] = [host.user('ann'), host.guest()]
   const old = await purchased(ann, 20)
@@ -70,7 +73,7 @@ testOnEngines('a claim while a list is worked through repeats nothing and skips 
   )
 })
 
-testOnEngines('a reader goes on in the list of a guest whose purchases were claimed', async (t) => {
+testOnEngines("a reader continues in a guest's list after its purchases were claimed", async (t) => {
   const host = await purchaseHost(t, { rehearse: false })
   const [guest, reader] = [host.guest(), host.user('reader', 'purchase:read')]
   const [id] = await purchased(guest, 1)
@@ -80,7 +83,7 @@ testOnEngines('a reader goes on in the list of a guest whose purchases were clai
   t.strictSame(response.json(), { data: [], rpp: 20 })
 })
 
-testOnEngines('what follows a cursor is linked to with its filters, and counts nothing', async (t) => {
+testOnEngines('the link after a cursor keeps the filters, and the response has no counts', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const [first, second, third, fourth] = await purchased(ann, 4)
@@ -94,7 +97,7 @@ testOnEngines('what follows a cursor is linked to with its filters, and counts n
   t.equal(last.headers.link, undefined)
 })
 
-testOnEngines('a cursor that was never on the list is refused, whatever it names', async (t) => {
+testOnEngines('a cursor that was never on the list is rejected', async (t) => {
   const host = await purchaseHost(t)
   const [ann, ben, guest] = [host.user('ann'), host.user('ben'), host.guest()]
   const [id] = await purchased(ann, 1)
@@ -114,7 +117,7 @@ testOnEngines('a cursor that was never on the list is refused, whatever it names
   t.equal((await ben.get(`/purchase?owner=*&after=${id}`)).statusCode, 403)
 })
 
-testOnEngines('a cursor is no page: with `page` or `until` it is refused', async (t) => {
+testOnEngines('a cursor together with `page` or `until` is rejected', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const [id] = await purchased(ann, 1)

@@ -2,7 +2,7 @@ import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 const tea = { items: [{ product: 'tea', quantity: 2 }] }
 
-testOnEngines('a purchase is told of whole, and each change of it, in order', async (t) => {
+testOnEngines('the creation of a purchase and each change emit events, in order', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const created = (await ann.post('/purchase', tea)).json()
@@ -24,7 +24,7 @@ testOnEngines('a purchase is told of whole, and each change of it, in order', as
   t.ok(events.every(({ subject, owner }) => subject === created.id && owner === 'user:mortise-testkit:ann'))
 })
 
-testOnEngines('each claimed purchase is told of with its new owner', async (t) => {
+testOnEngines('a claim emits an event for each purchase, with its new owner', async (t) => {
   const host = await purchaseHost(t)
   const guest = host.guest()
   const one = (await guest.post('/purchase', tea)).json().id

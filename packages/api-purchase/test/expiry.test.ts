@@ -8,7 +8,7 @@ import { purchaseHost } from './purchase-host.ts'
 const MINUTE = 60_000
 const ann = { id: 'user:ann', kind: 'user', has: () => false } as const
 
-/** A host that has 250 purchases made 61 minutes ago and a new one, and a clock that goes by hand. */
+/** A host with 250 purchases made 61 minutes ago and a new one, and a clock that the test sets. */
 async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
@@ -22,7 +22,7 @@ async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
   await purchase(0)
   return {
     database,
-    /** What has become of them. */
+    /** Their current state. */
     outcome: () =>
       database.many<{ count: number }>(
         sql`SELECT status, count(*) AS count FROM purchase GROUP BY status ORDER BY status`,
@@ -31,12 +31,12 @@ async function hostWithPurchases(t: Test, expirePendingAfterMinutes: number) {
       database.many(sql`
         SELECT actor, action, request_id, count(DISTINCT object) AS count FROM mortise_audit
         GROUP BY actor, action, request_id`),
-    /** Waits for a run that is under way. */
+    /** Waits for a run in progress. */
     close: () => app.close(),
   }
 }
 
-t.test('purchases that have been pending as long as configured expire within a minute', async (t) => {
+t.test('pending purchases expire within a minute after the configured time', async (t) => {
   const host = await hostWithPurchases(t, 60)
   mock.timers.tick(MINUTE)
   while ((await host.outcome())[0]?.count !== 250) await setImmediate()
@@ -50,7 +50,7 @@ t.test('purchases that have been pending as long as configured expire within a m
 })
 
 for (const minutes of [0, 62]) {
-  t.test(`with ${minutes} minutes configured they do not`, async (t) => {
+  t.test(`pending purchases do not expire with ${minutes} minutes configured`, async (t) => {
     const host = await hostWithPurchases(t, minutes)
     mock.timers.tick(MINUTE)
     await host.close()

@@ -3,7 +3,7 @@ import { createTestHost, onEngines, type TestHostOptions } from '@mortise/module
 import { type Test, test } from 'tap'
 import plugin from '../src/index.ts'
 
-/** One test on every engine there is. */
+/** Registers a test for each engine. */
 export const testOnEngines = onEngines<Test>(test)
 
 /** A host that serves this module, from its sources. */

@@ -10,7 +10,7 @@ async function purchased(caller: TestCaller, body: object = tea) {
   return response.json()
 }
 
-testOnEngines('POST /purchase answers 201 with the purchase and its place', async (t) => {
+testOnEngines('POST /purchase returns 201 with the purchase and its location', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const items = [
@@ -35,13 +35,13 @@ testOnEngines('POST /purchase answers 201 with the purchase and its place', asyn
   t.same((await ann.get('/purchase')).json(), { data: [summary], page: 1, rpp: 20, total: 1, pages: 1 })
 })
 
-testOnEngines('the place of a purchase is under the base path', async (t) => {
+testOnEngines('the location of a purchase is below the base path', async (t) => {
   const host = await purchaseHost(t, { config: { basePath: '/api' } })
   const created = await host.user('ann').post('/purchase', tea)
   t.equal(created.headers.location, `/api/purchase/${created.json().id}`)
 })
 
-testOnEngines('a product named twice is one item, where it was named first', async (t) => {
+testOnEngines('a product named twice is one item, at its first position', async (t) => {
   const host = await purchaseHost(t)
   const { items, itemCount, totalQuantity } = await purchased(host.user('ann'), {
     items: [
@@ -61,7 +61,7 @@ testOnEngines('a product named twice is one item, where it was named first', asy
   t.equal(totalQuantity, 10_003)
 })
 
-testOnEngines('200 items are the most', async (t) => {
+testOnEngines('a purchase has at most 200 items', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const items = Array.from({ length: 200 }, (_, index) => ({ product: `product ${index}`, quantity: 9999 }))
@@ -101,23 +101,26 @@ const rejected: [string, unknown, string[]][] = [
   ],
 ]
 
-testOnEngines('POST /purchase refuses what is wrong, points at it, and does nothing', async (t) => {
-  const host = await purchaseHost(t)
-  const ann = host.user('ann')
-  for (const [what, body, pointers] of rejected) {
-    const response = await ann.post('/purchase', body as object, { 'content-type': 'application/json' })
-    t.equal(response.statusCode, 400, what)
-    t.equal(response.headers['content-type'], 'application/problem+json')
-    t.same(
-      response.json().errors.map((error: { pointer: string }) => error.pointer),
-      pointers,
-      `${what} is pointed at`,
-    )
-  }
-  t.equal((await ann.get('/purchase')).json().total, 0)
-})
+testOnEngines(
+  'POST /purchase rejects an invalid body, points at the error, and changes nothing',
+  async (t) => {
+    const host = await purchaseHost(t)
+    const ann = host.user('ann')
+    for (const [what, body, pointers] of rejected) {
+      const response = await ann.post('/purchase', body as object, { 'content-type': 'application/json' })
+      t.equal(response.statusCode, 400, what)
+      t.equal(response.headers['content-type'], 'application/problem+json')
+      t.same(
+        response.json().errors.map((error: { pointer: string }) => error.pointer),
+        pointers,
+        `${what} is pointed at`,
+      )
+    }
+    t.equal((await ann.get('/purchase')).json().total, 0)
+  },
+)
 
-testOnEngines('GET /purchase refuses what is wrong and names the parameter', async (t) => {
+testOnEngines('GET /purchase rejects an invalid query and names the parameter', async (t) => {
   const host = await purchaseHost(t)
   const reader = host.user('reader', 'purchase:read')
   for (const [query, parameter] of [
@@ -140,7 +143,7 @@ testOnEngines('GET /purchase refuses what is wrong and names the parameter', asy
   }
 })
 
-testOnEngines('GET /purchase takes what is at the limits', async (t) => {
+testOnEngines('GET /purchase accepts values at the limits', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   await purchased(ann)
@@ -201,7 +204,7 @@ testOnEngines('an empty list has no links', async (t) => {
   t.equal(response.headers.link, undefined)
 })
 
-testOnEngines('PATCH /purchase/:id goes by the table of transitions', async (t) => {
+testOnEngines('PATCH /purchase/:id allows exactly the transitions of the table', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const manager = host.user('manager', 'purchase:manage')
@@ -239,7 +242,7 @@ testOnEngines('PATCH /purchase/:id goes by the table of transitions', async (t) 
   }
 })
 
-testOnEngines('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => {
+testOnEngines('PATCH /purchase/:id checks in the order 404, 400, 409, 403', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const reader = host.user('reader', 'purchase:read')
@@ -266,7 +269,7 @@ testOnEngines('PATCH /purchase/:id is judged: 404, 400, 409, 403', async (t) => 
   t.same(await judged(ann, id, 'cancelled'), [409, 'illegal-transition'])
 })
 
-testOnEngines('PATCH /purchase/:id refuses what is wrong and points at it', async (t) => {
+testOnEngines('PATCH /purchase/:id rejects an invalid body and points at the error', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const { id } = await purchased(ann)
@@ -284,7 +287,7 @@ testOnEngines('PATCH /purchase/:id refuses what is wrong and points at it', asyn
   t.equal((await ann.get(`/purchase/${id}`)).json().version, 1)
 })
 
-testOnEngines('DELETE /purchase/:id removes a purchase from every answer', async (t) => {
+testOnEngines('DELETE /purchase/:id removes a purchase from every response', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -307,7 +310,7 @@ testOnEngines('DELETE /purchase/:id removes a purchase from every answer', async
   t.same(kept, [{ kept: 1 }, { kept: 1 }], 'but not from the audit trail')
 })
 
-testOnEngines('DELETE /purchase/:id refuses a confirmed or completed purchase', async (t) => {
+testOnEngines('DELETE /purchase/:id rejects a confirmed or completed purchase', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -323,7 +326,7 @@ testOnEngines('DELETE /purchase/:id refuses a confirmed or completed purchase', 
   }
 })
 
-testOnEngines("a stranger finds another's purchase nowhere, whatever is tried", async (t) => {
+testOnEngines("another caller's purchase is 404 for every method", async (t) => {
   const host = await purchaseHost(t)
   const owner = host.user('owner')
   const guest = host.guest()
@@ -396,7 +399,7 @@ testOnEngines('purchase:manage reads and changes, and does not delete', async (t
   t.equal((await manager.patch(`/purchase/${id}`, { status: 'confirmed' })).statusCode, 200)
 })
 
-testOnEngines('admin may do it all', async (t) => {
+testOnEngines('admin may do everything', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const admin = host.user('root', 'admin')
@@ -414,7 +417,7 @@ testOnEngines('a guest keeps purchases', async (t) => {
   t.equal((await guest.patch(`/purchase/${purchase.id}`, { status: 'cancelled' })).statusCode, 200)
 })
 
-testOnEngines('purchases made at once are all on the list, once', async (t) => {
+testOnEngines('concurrently made purchases are all on the list, once', async (t) => {
   const host = await purchaseHost(t)
   const reader = host.user('reader', 'purchase:read')
   const made = await Promise.all(Array.from({ length: 32 }, () => purchased(reader)))
@@ -426,7 +429,7 @@ testOnEngines('purchases made at once are all on the list, once', async (t) => {
 })
 
 testOnEngines(
-  'a purchase has a tag, and If-Match changes the version that the caller has seen',
+  'a purchase has an ETag, and If-Match changes only the version that the caller has seen',
   async (t) => {
     const host = await purchaseHost(t)
     const [ann, clerk] = [host.user('ann'), host.user('clerk', 'purchase:manage')]
@@ -459,7 +462,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('a purchase that is sent again with the same key is made once', async (t) => {
+testOnEngines('a purchase sent twice with the same key is made once', async (t) => {
   const host = await purchaseHost(t)
   const ann = host.user('ann')
   const key = { 'idempotency-key': '4f9c' }
@@ -472,7 +475,7 @@ testOnEngines('a purchase that is sent again with the same key is made once', as
   t.equal((await ann.get('/purchase')).json().total, 1)
 })
 
-testOnEngines('a change of another’s purchase is shown again to who may still make it', async (t) => {
+testOnEngines("a change of another's purchase is replayed to a caller who may still make it", async (t) => {
   const host = await purchaseHost(t)
   const { id } = await purchased(host.guest())
   const key = { 'idempotency-key': 'k' }
@@ -487,7 +490,7 @@ testOnEngines('a change of another’s purchase is shown again to who may still 
   t.equal((await confirm('purchase:manage')).body, first.body)
 })
 
-testOnEngines('purchases of a guest are the user’s who claims the guest', async (t) => {
+testOnEngines("a claim transfers the guest's purchases to the user", async (t) => {
   const host = await purchaseHost(t)
   const [guest, ann] = [host.guest(), host.user('ann')]
   const own = await purchased(ann)

@@ -1,6 +1,6 @@
-import { type Audit, type Caller, timestamp } from '@mortise/module-sdk'
+import { type Audit, type Caller, type Page, timestamp } from '@mortise/module-sdk'
 import type { Test } from 'tap'
-import type { PurchaseQuery } from '../src/schemas.ts'
+import type { PurchaseQuery, PurchaseSummary } from '../src/schemas.ts'
 import {
   changeStatus,
   createPurchase,
@@ -22,7 +22,7 @@ const callerWith = (id: string, ...scopes: string[]): Caller => ({
 const ann = callerWith('user:ann')
 const manager = callerWith('user:manager', 'purchase:manage')
 
-/** What is put on record is in audit.test.ts. */
+/** audit.test.ts tests the audit trail. */
 const audit: Audit = function* () {}
 
 /** The service on a database of its own. */
@@ -46,11 +46,13 @@ async function purchasesOf(t: Test) {
     remove: (id: string, caller = ann) => database.transaction(() => removePurchase(caller, id, audit)),
     expire: (before: number, now: number) => database.transaction(() => expirePending(before, audit, now)),
     list: (caller: Caller, query: Partial<PurchaseQuery>) =>
-      database.snapshot(() => listPurchases(caller, { page: 1, rpp: 100, ...query })),
+      database.snapshot(() => listPurchases(caller, { page: 1, rpp: 100, ...query })) as Promise<
+        Page<PurchaseSummary>
+      >,
   }
 }
 
-testOnEngines('version and time change with the status, and the creation stays', async (t) => {
+testOnEngines('version and updatedAt change with the status, createdAt stays', async (t) => {
   const purchases = await purchasesOf(t)
   const created = await purchases.create(START)
   const changed = await purchases.change(created.id, 'confirmed', START + 5)
@@ -58,7 +60,7 @@ testOnEngines('version and time change with the status, and the creation stays',
   t.same(await purchases.show(created.id, manager), changed)
 })
 
-testOnEngines('pending purchases expire once they are old enough, and no others', async (t) => {
+testOnEngines('only pending purchases that are old enough expire', async (t) => {
   const purchases = await purchasesOf(t)
   const confirmed = await purchases.create(START)
   await purchases.change(confirmed.id, 'confirmed')
@@ -82,7 +84,7 @@ testOnEngines('many purchases expire in several runs', async (t) => {
   t.equal((await purchases.list(ann, { status: 'expired' })).total, 150)
 })
 
-testOnEngines("everyone's list counts what was created, changed and deleted", async (t) => {
+testOnEngines("everyone's list is exact after creations, changes and deletions", async (t) => {
   const purchases = await purchasesOf(t)
   // More than two blocks of the ranked list, so that totals are made of its counts.
   const made = await purchases.createMany(140)
@@ -106,7 +108,7 @@ testOnEngines("everyone's list counts what was created, changed and deleted", as
   t.same(await listed(), [...pending, 5, 3, 2, 1, 0])
 })
 
-testOnEngines("a caller's list and everyone's answer alike where one caller made everything", async (t) => {
+testOnEngines("a caller's list equals everyone's if one caller made everything", async (t) => {
   const purchases = await purchasesOf(t)
   const made = await purchases.createMany(140)
   for (const { id } of made.slice(40, 90)) await purchases.change(id, 'confirmed')
@@ -124,7 +126,7 @@ testOnEngines("a caller's list and everyone's answer alike where one caller made
 
 for (const query of [{}, { owner: '*' }]) {
   testOnEngines(
-    `a walk goes on although the purchase it began at is deleted ${JSON.stringify(query)}`,
+    `a walk continues after its first purchase is deleted ${JSON.stringify(query)}`,
     async (t) => {
       const purchases = await purchasesOf(t)
       const reader = callerWith(ann.id, 'purchase:read')
@@ -146,7 +148,7 @@ for (const query of [{}, { owner: '*' }]) {
   )
 }
 
-testOnEngines('the mark of a walk tells nothing about the purchases of others', async (t) => {
+testOnEngines('`until` of a walk reveals nothing about the purchases of others', async (t) => {
   const purchases = await purchasesOf(t)
   const { id } = await purchases.create()
   t.equal((await purchases.list(ann, {})).until, id, "it is the id of one's own newest purchase")

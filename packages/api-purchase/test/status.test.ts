@@ -9,6 +9,6 @@ t.test('every status can be reached from pending', async (t) => {
   t.same([...reached].sort(), statuses.toSorted())
 })
 
-t.test('what is deleted can be owed nothing', async (t) => {
+t.test('nothing is owed on a purchase that may be deleted', async (t) => {
   t.same([...deletable].sort(), ['cancelled', 'expired', 'pending'])
 })

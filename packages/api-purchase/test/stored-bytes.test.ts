@@ -73,10 +73,10 @@ test('a caller stores no more than is documented', async (t) => {
   t.ok(line <= (await documented('new line in a cart, of the longest product')) * 1000, `new line: ${line}`)
 })
 
-testOnEngines('the answer to a purchase is kept once, in its event', async (t) => {
+testOnEngines('the response to a purchase is stored once, in its event', async (t) => {
   const host = await purchaseHost(t)
   for (const caller of [host.guest(), host.user('ann'), host.user('eve', 'purchase:read')]) {
-    // A key belongs to somebody who is known.
+    // A key belongs to a known caller.
     await caller.post('/purchase', { items: [{ product: 'a', quantity: 1 }] })
     const key = { 'idempotency-key': newKey() }
     const first = await caller.post('/purchase', purchaseOf(longest), key)

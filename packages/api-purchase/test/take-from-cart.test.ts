@@ -25,14 +25,14 @@ const linesOf = async (caller: TestCaller): Promise<Record<string, number>> => {
   )
 }
 
-/** Purchases what `lines` says, one product by another. */
+/** Purchases `lines`. */
 const purchase = (caller: TestCaller, lines: Readonly<Record<string, number>>, takeFromCart?: boolean) =>
   caller.post('/purchase', {
     items: Object.entries(lines).map(([product, quantity]) => ({ product, quantity })),
     ...(takeFromCart === undefined ? {} : { takeFromCart }),
   })
 
-testOnEngines('exactly what is purchased leaves the cart', async (t) => {
+testOnEngines('exactly the purchased quantities leave the cart', async (t) => {
   const host = await shop(t)
   for (const caller of [host.user('ann'), host.guest()]) {
     await fill(caller, { tea: 5, milk: 2, rice: 1 })
@@ -56,7 +56,7 @@ testOnEngines('exactly what is purchased leaves the cart', async (t) => {
   }
 })
 
-testOnEngines('without takeFromCart the cart is left alone', async (t) => {
+testOnEngines('without takeFromCart the cart stays as it is', async (t) => {
   const ann = (await shop(t)).user('ann')
   await fill(ann, { tea: 5 })
   const before = (await ann.get('/cart')).body
@@ -65,7 +65,7 @@ testOnEngines('without takeFromCart the cart is left alone', async (t) => {
   t.equal((await ann.get('/cart')).body, before)
 })
 
-testOnEngines('where the cart has less, nothing happens', async (t) => {
+testOnEngines('nothing happens if the cart has less', async (t) => {
   const host = await shop(t)
   const [ann, ben] = [host.user('ann'), host.user('ben')]
   await fill(ben, { tea: 99, rice: 99 })
@@ -84,7 +84,7 @@ testOnEngines('where the cart has less, nothing happens', async (t) => {
   t.same(await linesOf(ben), { tea: 99, rice: 99 })
 })
 
-testOnEngines('without the cart module it is 422, and other purchases go on', async (t) => {
+testOnEngines('takeFromCart without the cart module is 422; other purchases work', async (t) => {
   const ann = (await purchaseHost(t)).user('ann')
   const refused = await purchase(ann, { tea: 1 }, true)
   t.match(refused.json(), { status: 422, code: 'cart-unavailable' })
@@ -92,7 +92,7 @@ testOnEngines('without the cart module it is 422, and other purchases go on', as
   t.equal((await purchase(ann, { tea: 1 }, false)).statusCode, 201)
 })
 
-testOnEngines('takeFromCart is true or false, and nothing else', async (t) => {
+testOnEngines('takeFromCart is a boolean', async (t) => {
   const ann = (await shop(t)).user('ann')
   for (const takeFromCart of [null, 'true', 1, {}]) {
     const refused = await ann.post('/purchase', { items: [{ product: 'tea', quantity: 1 }], takeFromCart })
@@ -100,7 +100,7 @@ testOnEngines('takeFromCart is true or false, and nothing else', async (t) => {
   }
 })
 
-testOnEngines('16 purchases at once never take more than was there', async (t) => {
+testOnEngines('16 concurrent purchases never take more than the cart had', async (t) => {
   const ann = (await shop(t, false)).user('ann')
   await fill(ann, { tea: 20, milk: 100 })
   const answers = await Promise.all(

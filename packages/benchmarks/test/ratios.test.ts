@@ -9,6 +9,6 @@ t.test('the median of an even number of rounds is between the two in the middle'
   t.same(summarize([4, 1, 2, 10]), { median: 3, least: 1, most: 10 })
 })
 
-t.test('there is no summary of no round', async (t) => {
+t.test('zero rounds have no summary', async (t) => {
   t.throws(() => summarize([]), RangeError)
 })

@@ -9,7 +9,7 @@ export const commonProblems = defineProblems('host', {
 /** Throw this for an error in the input that the route's schema cannot express. */
 export function invalidRequest(...errors: InvalidPart[]) {
   const detail =
-    'The request was refused and nothing was done: correct what `errors` points at, and send it again.'
+    'The request is invalid and nothing was done: correct the fields in `errors`, and send it again.'
   return commonProblems.create('invalid-request', detail, { members: { errors } })
 }
 

@@ -11,18 +11,18 @@ import fp from 'fastify-plugin'
 import type { Audit } from './audit.ts'
 import { commonProblems } from './common-problems.ts'
 import type { ContractRegistry } from './contracts.ts'
+import type { EventLog, React } from './events.ts'
+import type { GuestClaim } from './guest-claim.ts'
+import { defineProblems, type ProblemDefinition, type Problems } from './problem.ts'
 import {
+  type Database,
   defineEvents,
   type Emit,
   type EventData,
-  type EventLog,
   type EventSchemas,
   type KnownEvents,
-  type React,
-} from './events.ts'
-import type { GuestClaim } from './guest-claim.ts'
-import { defineProblems, type ProblemDefinition, type Problems } from './problem.ts'
-import type { Database, Transaction } from './transaction.ts'
+  type Transaction,
+} from './transaction.ts'
 
 /**
  * The Fastify instance of a module: an encapsulated scope. Routes infer their types from TypeBox
@@ -60,7 +60,8 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   /**
    * Runs `work` once a minute while the module serves, on one host at a time. Use it for work that
    * may be late, such as deleting expired rows. Each run is one short transaction. Return true if
-   * there may be more to do: `work` then runs again at once. The host logs a run that fails.
+   * there may be more to do: `work` then runs again at once. The host logs a run that fails. After
+   * a gap of more than an hour it waits 15 minutes, because the clock may be wrong.
    * @param name tells this work from the module's other works
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void

@@ -1,16 +1,5 @@
-import type { Static, TSchema } from '@sinclair/typebox'
-import { newId } from './id.ts'
-import { timestamp } from './time.ts'
+import { timestamp } from './forms.ts'
 import type { Transaction } from './transaction.ts'
-
-/**
- * The event types that modules share: type to data. The package that emits a type adds it by
- * declaration merging, as with Contracts. The data of any other type is `unknown`.
- */
-// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
-export interface EventTypes {}
-
-export type EventData<Type extends string> = Type extends keyof EventTypes ? EventTypes[Type] : unknown
 
 export interface Event<Data = unknown> {
   /** A TypeID. It stays the same for every delivery of the event. */
@@ -33,45 +22,6 @@ export interface Event<Data = unknown> {
   readonly traceparent: string | null
   /** The position in the application's event log. It starts at 1 and increases with each event. */
   readonly position: number
-}
-
-/** The part of an event that the module sets. The host adds the rest. */
-export interface NewEvent<Data> {
-  /** The id of the thing that changed. */
-  readonly subject: string
-  /** The caller id that owns the event and may see it. Without it only `admin` may. */
-  readonly owner?: string | null
-  readonly data: Data
-}
-
-/** The schema of the data, by event type. */
-export type EventSchemas = Readonly<Record<string, TSchema>>
-
-/** The shared data type of an event limits its schema. */
-export type KnownEvents<Types extends EventSchemas> = {
-  readonly [Type in keyof Types]: Type extends keyof EventTypes
-    ? EventTypes[Type] extends Static<Types[Type]>
-      ? Types[Type]
-      : never
-    : Types[Type]
-}
-
-/**
- * A step of a transaction: the event is written if and only if the transaction commits.
- * @throws {TypeError} if `data` does not match the schema of the type, or exceeds 256 KiB of JSON
- */
-export type Emit<Types extends EventSchemas> = <Type extends keyof Types & string>(
-  type: Type,
-  event: NewEvent<Static<Types[Type]>>,
-) => Transaction<void>
-
-/** Returns the function that emits the events of the module `source`. */
-export function defineEvents<Types extends EventSchemas>(source: string, types: Types): Emit<Types> {
-  return function* (type, { subject, owner = null, data }) {
-    const schema = types[type]
-    if (schema === undefined) throw new TypeError(`"${type}" is no event of ${source}`)
-    yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }
-  }
 }
 
 /** An event handler. Its statements and the handler's cursor are one transaction. */

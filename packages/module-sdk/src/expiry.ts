@@ -1,5 +1,5 @@
+import { DAY } from './forms.ts'
 import { identifier, join, sql } from './sql.ts'
-import { DAY } from './time.ts'
 import { many, run, type Transaction } from './transaction.ts'
 
 /** The most rows that one run deletes, which keeps transactions short. */

@@ -1,6 +1,4 @@
-export { addressKey } from './address-key.ts'
 export { AddressList } from './address-list.ts'
-export { type Answer, answer, isAnswer } from './answer.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export { ClockWatch } from './clock-watch.ts'
 export { commonProblems, insufficientScope, invalidRequest } from './common-problems.ts'
@@ -16,21 +14,17 @@ export {
 } from './define-module.ts'
 export {
   type CloudEvent,
-  type Emit,
   type Event,
-  type EventData,
   type EventLog,
   type EventQuery,
-  type EventSchemas,
-  type EventTypes,
-  type NewEvent,
   type React,
   toCloudEvent,
 } from './events.ts'
 export { deleteExpired, expiryDay } from './expiry.ts'
+export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
-export { newId } from './id.ts'
 export { Manifest } from './manifest.ts'
+export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
 export {
   defineProblems,
   InvalidPart,
@@ -60,15 +54,22 @@ export {
   walkQuery,
 } from './schemas.ts'
 export { byEngine, forUpdate, identifier, join, Sql, type SqlValue, sql } from './sql.ts'
-export { DAY, type Row, timestamp } from './time.ts'
 export {
+  type Answer,
+  answer,
   type Database,
   DatabaseError,
   type DatabaseErrorKind,
   type Emission,
+  type Emit,
+  type EventData,
+  type EventSchemas,
+  type EventTypes,
   firstOf,
+  isAnswer,
   many,
   maybeOne,
+  type NewEvent,
   one,
   run,
   type Statement,

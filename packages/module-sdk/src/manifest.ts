@@ -13,11 +13,11 @@ export const Manifest = Type.Object(
     id: Type.String({
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
       maxLength: 64,
-      description: 'the name the module is installed and configured by',
+      description: 'the id of the module in commands and settings',
     }),
     host: Type.String({
       minLength: 1,
-      description: 'the semver range of hosts it runs on, such as "^1.0.0"',
+      description: 'the semver range of compatible hosts, such as "^1.0.0"',
     }),
     routes: Type.Array(
       Type.String({
@@ -27,7 +27,7 @@ export const Manifest = Type.Object(
       {
         uniqueItems: true,
         description:
-          'every route it registers (HEAD comes with GET); the first segment is no parameter or wildcard',
+          'every route it registers (GET includes HEAD); the first segment must not be a parameter or wildcard',
       },
     ),
     tables: Type.Optional(
@@ -47,17 +47,17 @@ export const Manifest = Type.Object(
     ),
     provides: Type.Optional(
       Type.Record(Type.String({ pattern: ContractName }), Type.String(), {
-        description: 'contracts it offers: name to version',
+        description: 'contracts it provides: name to version',
       }),
     ),
     requires: Type.Optional(
       Type.Record(Type.String({ pattern: ContractName }), Range, {
-        description: 'contracts it cannot do without: name to range',
+        description: 'contracts it requires: name to range',
       }),
     ),
     optional: Type.Optional(
       Type.Record(Type.String({ pattern: ContractName }), Range, {
-        description: 'contracts it uses where they are offered: name to range',
+        description: 'contracts it uses if a module provides them: name to range',
       }),
     ),
     events: Type.Optional(
@@ -69,8 +69,7 @@ export const Manifest = Type.Object(
     listensTo: Type.Optional(
       Type.Array(Type.Union([Type.Literal('*'), Type.String({ pattern: EventType })]), {
         uniqueItems: true,
-        description:
-          'the types of the events it reacts to, of whichever module; "*": of all, and it reads them',
+        description: 'the event types it handles, of any module; "*": all, and it may read the event log',
       }),
     ),
   },

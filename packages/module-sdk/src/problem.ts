@@ -16,10 +16,10 @@ export type InvalidPart = Static<typeof InvalidPart>
 export const ProblemDetails = Type.Object(
   {
     type: Type.String({ description: 'urn:problem-type:<module>:<code>' }),
-    title: Type.String({ description: 'the same for every problem of this code' }),
+    title: Type.String({ description: 'constant for each code' }),
     status: Type.Integer({ description: 'the HTTP status' }),
     code: Type.String(),
-    detail: Type.String({ description: 'what happened this time, and what to do' }),
+    detail: Type.String({ description: 'what happened in this case, and what to do' }),
     requestId: Type.String(),
     errors: Type.Optional(Type.Array(InvalidPart)),
   },

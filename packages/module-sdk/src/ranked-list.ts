@@ -186,7 +186,7 @@ export class RankedList {
         .catch((error) => {
           const level = fails ? 'debug' : 'warn'
           fails = true
-          app.log[level](error, `counts of ${this.#table} could not be folded; totals are right nonetheless`)
+          app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
         })
     }, FOLD_INTERVAL)
     timer.unref()
@@ -291,7 +291,7 @@ export class RankedList {
       before += count
     }
     throw new Error(
-      'the counts of a ranked list do not add up: a row was changed without add(), move() or remove()',
+      'the counts of a ranked list are wrong: a row was changed without add(), move() or remove()',
     )
   }
 

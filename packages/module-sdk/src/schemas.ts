@@ -73,7 +73,7 @@ export const Strict = <Properties extends TProperties>(
 export const List = <Item extends TSchema>(item: Item) =>
   Type.Object({ data: Type.Array(item) }, titled(item, 'List'))
 
-const Total = Type.Integer({ description: 'how many there are on all pages' })
+const Total = Type.Integer({ description: 'the number of rows on all pages' })
 
 /** One page of a list, as `reply.paged` returns it. The title of a page of `Note` is `NotePage`. */
 export const PageOf = <Item extends TSchema>(item: Item) =>
@@ -109,8 +109,13 @@ export const CursorPageOf = <Item extends TSchema>(item: Item) =>
 
 /** The query parameters of a paged list, for `Strict({ ...pageQuery })`. */
 export const pageQuery = {
-  page: Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description: 'which page' }),
-  rpp: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'records per page' }),
+  page: Type.Integer({
+    minimum: 1,
+    maximum: 2_147_483_647,
+    default: 1,
+    description: 'the number of the page',
+  }),
+  rpp: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'rows per page' }),
 }
 
 /**
@@ -119,9 +124,7 @@ export const pageQuery = {
  */
 export const walkQuery = {
   ...pageQuery,
-  until: Type.Optional(
-    Type.String({ description: 'from a link of an earlier page: the list as it stood then' }),
-  ),
+  until: Type.Optional(Type.String({ description: 'from a link of an earlier page: the time of that list' })),
 }
 
 /**
@@ -133,8 +136,8 @@ export const cursorQuery = {
   after: Type.Optional(
     Type.String({
       description:
-        'instead of `page`: the id of the last row that you have, for the rows that follow it, whatever became of it. ' +
-        'Use it when you change rows while you read the list',
+        'instead of `page`: the id of the last row that you have; returns the rows after it, even if that row was deleted. ' +
+        'Use it if you change rows while you read the list',
     }),
   ),
 }

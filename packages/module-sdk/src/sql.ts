@@ -81,7 +81,7 @@ export function join(fragments: readonly Sql[], separator = ', '): Sql {
 
 /** A table or column name as a fragment: lower snake case, at most 63 characters. */
 export function identifier(name: string): Sql {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new TypeError(`"${name}" is no SQL identifier`)
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new TypeError(`"${name}" is not a SQL identifier`)
   return new Sql([name], [])
 }
 
@@ -106,7 +106,7 @@ function assertStorable(value: unknown): asserts value is SqlValue {
   if (typeof value === 'bigint' || value === null || Number.isSafeInteger(value)) return
   if (typeof value === 'string') {
     if (!value.includes('\0')) return
-    throw new TypeError('cannot store text with a NUL: PostgreSQL has none')
+    throw new TypeError('cannot store text with a NUL character, because PostgreSQL cannot')
   }
   throw new TypeError(
     `cannot store ${typeof value} ${String(value)}: bind a string, a safe integer, a bigint or null`,

@@ -1,4 +1,5 @@
-import type { TSchema } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
+import { newId } from './forms.ts'
 import type { Sql } from './sql.ts'
 
 /** A request to the engine: run one statement and return its result, or write an event. */
@@ -59,6 +60,82 @@ export function* one<Row>(query: Sql): Transaction<Row> {
 export function* run(query: Sql): Transaction<number> {
   return yield { query, want: 'changes' }
 }
+
+/**
+ * The event types that modules share: type to data. The package that emits a type adds it by
+ * declaration merging, as with Contracts. The data of any other type is `unknown`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
+export interface EventTypes {}
+
+export type EventData<Type extends string> = Type extends keyof EventTypes ? EventTypes[Type] : unknown
+
+/** The part of an event that the module sets. The host adds the rest. */
+export interface NewEvent<Data> {
+  /** The id of the thing that changed. */
+  readonly subject: string
+  /** The caller id that owns the event and may see it. Without it only `admin` may. */
+  readonly owner?: string | null
+  readonly data: Data
+}
+
+/** The schema of the data, by event type. */
+export type EventSchemas = Readonly<Record<string, TSchema>>
+
+/** The shared data type of an event limits its schema. */
+export type KnownEvents<Types extends EventSchemas> = {
+  readonly [Type in keyof Types]: Type extends keyof EventTypes
+    ? EventTypes[Type] extends Static<Types[Type]>
+      ? Types[Type]
+      : never
+    : Types[Type]
+}
+
+/**
+ * A step of a transaction: the event is written if and only if the transaction commits.
+ * @throws {TypeError} if `data` does not match the schema of the type, or exceeds 256 KiB of JSON
+ */
+export type Emit<Types extends EventSchemas> = <Type extends keyof Types & string>(
+  type: Type,
+  event: NewEvent<Static<Types[Type]>>,
+) => Transaction<void>
+
+/** Returns the function that emits the events of the module `source`. */
+export function defineEvents<Types extends EventSchemas>(source: string, types: Types): Emit<Types> {
+  return function* (type, { subject, owner = null, data }) {
+    const schema = types[type]
+    if (schema === undefined) throw new TypeError(`"${type}" is not an event of ${source}`)
+    yield { event: { id: newId('event'), type, source, subject, owner, data, schema } }
+  }
+}
+
+/** `Symbol.for`, because a host can load several copies of the SDK. */
+const kAnswer = Symbol.for('mortise.answer')
+
+/** The response to a request, decided inside its transaction: see `request.transaction`. */
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Responds with `status` and `body`. The route's response schema for that status serializes the
+ * body.
+ * @param headers lower-case names; write a `location` as a path of the module
+ * (`/cart/item/item_…`): the host adds the base path
+ */
+export function answer(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return Object.assign({ status, body, headers }, { [kAnswer]: true })
+}
+
+/** Whether `answer` made this value, in any copy of the SDK. */
+export const isAnswer = (value: unknown): value is Answer =>
+  typeof value === 'object' && value !== null && kAnswer in value
 
 /** The database for modules, independent of the engine. */
 export interface Database {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressKey } from '../src/address-key.ts'
+import { addressKey } from '../src/forms.ts'
 
 t.test('an IPv4 address stands for itself, however it is written', async (t) => {
   for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '0:0:0:0:0:ffff:192.0.2.7'])
@@ -32,7 +32,7 @@ t.test('the port that a proxy forwards is left out', async (t) => {
   for (const [address, key] of Object.entries(keys)) t.equal(addressKey(address), key, address)
 })
 
-t.test('what is no address is one of all', async (t) => {
+t.test('values that are not an address share one key', async (t) => {
   for (const text of ['', 'unknown', '1.2.3', '1.2.3.4.5', '1.2.3:4', '1.2.3.4:', '[x]:1', 'a'.repeat(5000)])
     t.equal(addressKey(text), 'unknown')
 })

@@ -177,7 +177,7 @@ t.test('selects the columns asked for', async (t) => {
   t.same(list.page(['open'], 1, 20).rows, [{ seq: 1, label: 'task 1' }])
 })
 
-t.test('an empty list has an empty page, and stays empty for who walks it', async (t) => {
+t.test('an empty list has an empty page, and a walk of it stays empty', async (t) => {
   const list = taskList(t)
   const empty = list.page(states, 1, 20)
   t.same(empty, { rows: [], total: 0, until: 0 })
@@ -206,7 +206,7 @@ t.test('a position is not given again after its row left the list', async (t) =>
   t.equal(list.insert('open').seq, 2)
 })
 
-t.test('refuses to take off what was never put on', async (t) => {
+t.test('refuses to remove a row that was never added', async (t) => {
   const list = taskList(t)
   list.insert('open')
   t.throws(

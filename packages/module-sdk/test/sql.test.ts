@@ -20,13 +20,13 @@ t.test('fragments nest, with their values in order', async (t) => {
   t.same(query.values, [1, 'me', 'a', 'b', 20])
 })
 
-t.test('fragments are joined by what is asked for; of none there is nothing to join', async (t) => {
+t.test('join() uses the given separator and needs a fragment', async (t) => {
   const all = join([sql`a = ${1}`, sql`b = ${2}`], ' OR ')
   t.equal(all.strings.join('?'), 'a = ? OR b = ?')
   t.throws(() => join([]), TypeError)
 })
 
-t.test('what not every engine stores is refused where it is written', async (t) => {
+t.test('values that one engine cannot store are refused at the write', async (t) => {
   const wrong = [undefined, true, 1.5, Number.NaN, 2 ** 53, new Date(), {}, [], () => {}, 'a\0']
   for (const value of wrong) {
     t.throws(() => sql`SELECT ${value as never}`, { name: 'TypeError', message: /cannot store/ })
@@ -40,7 +40,7 @@ t.test('only a plain lower-case name is an identifier', async (t) => {
   }
 })
 
-t.test('what differs by engine is a query, or a fragment of any other', async (t) => {
+t.test('byEngine is a query, or a fragment of another one', async (t) => {
   const now = byEngine({ sqlite: sql`unixepoch(${1})`, postgres: sql`extract(epoch FROM now()) + ${2}` })
   t.match(now, { strings: ['unixepoch(', ')'], values: [1], postgres: { values: [2] } })
   const query = sql`SELECT ${'a'}, ${now} FROM ${join([identifier('x'), sql`y`])}`

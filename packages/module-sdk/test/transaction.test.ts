@@ -9,7 +9,7 @@ function drive<Result>(transaction: Transaction<Result>, ...answers: unknown[]):
   return step.value
 }
 
-t.test('steps say what they want and hand back what they get', async (t) => {
+t.test('steps name their result and return it', async (t) => {
   const rows = [{ id: 1 }, { id: 2 }]
   t.same(drive(many(sql`SELECT`), rows), rows)
   t.same(drive(maybeOne(sql`SELECT`), rows), { id: 1 })

@@ -15,7 +15,7 @@ t.test('PostgreSQL is one of them where a server is named', async (t) => {
   t.strictSame(ran, process.env.APP_TEST_DATABASE_URL ? ['sqlite', 'postgres'] : ['sqlite'])
 })
 
-t.test('a test that has `after` is as good as one with `teardown`', async (t) => {
+t.test('the test kit accepts `after` and `teardown`', async (t) => {
   const cleanUps: (() => Promise<void>)[] = []
   const { app } = await createTestHost({ after: (cleanUp) => cleanUps.push(cleanUp) }, { modules: [] })
   t.equal((await app.inject('/health/live')).statusCode, 200)

@@ -23,11 +23,11 @@ export {
   StorageBusyError,
   StorageUnreachableError,
 } from './port/errors.ts'
-export { generatorOf, kindOf } from './port/generator-of.ts'
 export { lasts, now, TOLERANCE } from './port/now.ts'
-export type { Outbox } from './port/outbox.ts'
 export { MOST_ROWS } from './port/read-limit.ts'
 export { RecentRefusals } from './port/recent-refusals.ts'
+export type { Outbox } from './port/steps.ts'
+export { generatorOf, kindOf } from './port/steps.ts'
 export type {
   AppliedMigration,
   DatabaseContents,

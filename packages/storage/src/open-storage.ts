@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { acquireFileLock, createPrivateFile, databaseLockFile } from './files/file-lock.ts'
 import { makeFolder } from './files/make-folder.ts'
 import { syncPath } from './files/sync-path.ts'
 import { isFull, NoDatabaseError, StorageBusyError } from './port/errors.ts'
-import type { Outbox } from './port/outbox.ts'
+import type { Outbox } from './port/steps.ts'
 import type { DatabaseSchema, Storage, StorageObserver } from './port/storage.ts'
 import { parsePostgresUrl } from './postgres/postgres-url.ts'
 import { toDatabaseError } from './sqlite/database-error.ts'
@@ -16,17 +16,15 @@ import { rewriteLog } from './sqlite/rewrite-log.ts'
 import { adoptSchema } from './sqlite/schema.ts'
 import { SqliteStorage } from './sqlite/sqlite-storage.ts'
 
-/**
- * A SQLite file, created with its folder if needed, for its owner only; or a PostgreSQL database.
- */
+/** A SQLite file, created if needed, for its owner only; or a PostgreSQL database. */
 export type DatabaseAddress = { readonly file: string } | { readonly url: string }
 
 export interface OpenOptions {
   /**
-   * Called once when the disk or the file can no longer be trusted. The process must end (exit 70).
-   * SQLite only.
+   * The disk or the file can no longer be trusted: the process must end (exit 70). SQLite only; if
+   * absent, the error is thrown.
    */
-  readonly onFatal: (error: Error) => void
+  readonly onFatal?: (error: Error) => void
   /**
    * Called with the error when checkpoints begin to fail, without one when they succeed again, and
    * with the error of the last one at the end; if absent, that error rejects `close`. SQLite only.
@@ -34,10 +32,7 @@ export interface OpenOptions {
   readonly onCheckpoint?: (failure: Error | undefined) => void
   /** Creates a missing database; true by default. */
   readonly create?: boolean
-  /**
-   * For tests: runs every transaction twice and rolls the first run back, which reveals side
-   * effects beyond statements.
-   */
+  /** For tests: rolls back a first run of every transaction, to reveal other side effects. */
   readonly rehearse?: boolean
   readonly outbox?: Outbox
   readonly observer?: StorageObserver
@@ -46,10 +41,7 @@ export interface OpenOptions {
    * only; if absent, until the disk is full.
    */
   readonly keepFree?: { readonly bytes: number | undefined; readonly read?: () => Promise<Volume> }
-  /**
-   * For a new SQLite database: the initial schema and ledger, as `schema()` of another one returns
-   * them.
-   */
+  /** For a new SQLite database, as `schema()` of another one returns it. */
   readonly schema?: DatabaseSchema
 }
 
@@ -63,7 +55,7 @@ export type StorageOptions = DatabaseAddress & OpenOptions
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const {
-    onFatal,
+    onFatal = rethrow,
     create = true,
     rehearse = false,
     schema,
@@ -78,12 +70,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return openPostgres(parsePostgresUrl(options.url), { create, rehearse, outbox, observer })
   }
   const path = resolve(options.file)
-  if (!create && !existsSync(path)) throw new NoDatabaseError(`there is no file ${path}`)
+  if (!create && !existsSync(path)) throw new NoDatabaseError(`the file ${path} does not exist`)
   await makeFolder(dirname(path), 0o700)
   const lock = acquireFileLock(databaseLockFile(path))
   if (lock === undefined) {
     throw new StorageBusyError(
-      `${path} is in use by another host or "app" command. Stop that one, or give this one a database of its own`,
+      `${path} is in use by another host or "app" command. Stop it, or use another database here`,
     )
   }
   try {
@@ -114,4 +106,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const reason = `${path} cannot be opened: ${(error as Error).message}. Is it a SQLite database, and may this user write to it?`
     throw Object.assign(new Error(reason, { cause: error }), { path })
   }
+}
+
+function rethrow(error: Error): never {
+  throw error
 }

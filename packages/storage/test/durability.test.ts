@@ -28,7 +28,7 @@ async function writtenIds(file: string): Promise<Set<number>> {
   return new Set(rows.map(({ id }) => id))
 }
 
-t.test('what was acknowledged is there after SIGKILL, whenever it strikes', async (t) => {
+t.test('acknowledged writes survive SIGKILL at any moment', async (t) => {
   const storage = await temporaryStorage(t, WRITTEN)
   await storage.close()
   let highest = 0
@@ -47,7 +47,7 @@ t.test('what was acknowledged is there after SIGKILL, whenever it strikes', asyn
   }
 })
 
-t.test('a disk that fails is fatal, and takes nothing that was acknowledged', async (t) => {
+t.test('a failing disk is fatal, and no acknowledged write is lost', async (t) => {
   const storage = await temporaryStorage(t, WRITTEN)
   await storage.close()
   // 500 blocks of 512 bytes (or 1,024, as the shell counts) are less than the log grows to.

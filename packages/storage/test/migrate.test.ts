@@ -49,7 +49,7 @@ testOnEngines('statements prepared before a migration see the schema after it', 
   await t.rejects(insert(), { name: 'DatabaseError', kind: 'unique' })
 })
 
-testOnEngines('one that fails takes the whole call back, and says which and why', async (t, open, engine) => {
+testOnEngines('a failed down migration undoes the whole call and names itself', async (t, open, engine) => {
   const { storage, write, objects } = await temporaryMigrations(t, open, engine)
   const cart = write('cart', CART)
   const cases: [string, RegExp][] = [
@@ -74,7 +74,7 @@ testOnEngines('one that fails takes the whole call back, and says which and why'
       'CREATE TABLE purchase (a TEXT); INSERT INTO purchase SELECT id FROM cart',
     ].map((text): [string, RegExp] => [
       text,
-      /(no such table: (main\.)?cart|"cart" does not exist)\. A migration sees "purchase"/,
+      /(no such table: (main\.)?cart|"cart" does not exist)\. A migration can use only "purchase"/,
     ]),
     ['DROP TABLE mortise_migration', /no such table: mortise_migration|"mortise_migration" does not exist/],
   ]
@@ -94,7 +94,7 @@ testOnEngines('a package that differs from what was applied is refused', async (
   const changed = write('cart', { ...CART, '002-b.sql': `CREATE TABLE cart_b (d INTEGER)` })
   const refusal = {
     name: 'MigrationError',
-    message: /002-b\.sql of cart is not what was applied.*never changes/,
+    message: /002-b\.sql of cart has changed since it was applied.*never change/,
   }
   await t.rejects(storage.migrate([changed]), refusal)
   await t.rejects(storage.pending([changed]), refusal)

@@ -1,5 +1,5 @@
 import { byEngine, type Emission, run, type Step, sql, type Transaction } from '@mortise/module-sdk'
-import type { Outbox } from '../src/port/outbox.ts'
+import type { Outbox } from '../src/port/steps.ts'
 
 /** The table of an outbox, for both engines. */
 export const NOTES = `

@@ -55,7 +55,7 @@ t.test('one file has one host at a time', async (t) => {
   const first = await temporaryStorage(t, SCHEMA)
   const second = () => openStorage({ file: first.file, onFatal: () => {} })
   await t.rejects(second(), StorageBusyError)
-  await t.rejects(second(), { message: /in use by another.*Stop that one/ }, 'an attempt does not free it')
+  await t.rejects(second(), { message: /in use by another.*Stop it/ }, 'an attempt does not free it')
   await first.transaction(() => run(insertItem(1, 'a')))
   await first.close()
   const next = await second()
@@ -63,7 +63,7 @@ t.test('one file has one host at a time', async (t) => {
   await next.close()
 })
 
-t.test('what is no database is refused and left as it is, and the lock is free again', async (t) => {
+t.test('a file that is not a database is refused unchanged, and the lock is released', async (t) => {
   const file = join(t.testdir(), 'notes.txt')
   const content = 'shopping list '.repeat(500)
   writeFileSync(file, content)
@@ -109,7 +109,7 @@ async function leftDatabase(t: Test): Promise<string> {
   return file
 }
 
-t.test('a log that was left is written anew before a host opens the database', async (t) => {
+t.test('a leftover log is rewritten before a host opens the database', async (t) => {
   const file = await leftDatabase(t)
   const storage = await openStorage({ file, onFatal: () => {} })
   t.teardown(() => storage.close())
@@ -117,7 +117,7 @@ t.test('a log that was left is written anew before a host opens the database', a
   t.strictSame(await storage.many(items), [{ id: 1 }])
 })
 
-t.test('so it is where somebody else opens it, who copies the log into it at the end', async (t) => {
+t.test('another process that copies the log at its end changes nothing else', async (t) => {
   const file = await leftDatabase(t)
   const database = openSeparate(file)
   t.teardown(() => database.close())
@@ -157,7 +157,7 @@ t.test('a snapshot shows one moment, and the next one a later', async (t) => {
   t.strictSame(await storage.snapshot(() => one(items)), { id: 1 })
 })
 
-t.test('a snapshot inside a snapshot is an error and does no harm', async (t) => {
+t.test('a nested snapshot is an error without effect', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   let inner: Promise<unknown> | undefined
   const outer = storage.snapshot(function* () {
@@ -173,7 +173,7 @@ t.test('a snapshot inside a snapshot is an error and does no harm', async (t) =>
   })
 })
 
-t.test('a write lock that somebody else holds for a while is waited for', async (t) => {
+t.test('a transaction waits for a write lock of another process', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const other = new SqliteDatabase(storage.file)
   t.teardown(() => other.close())

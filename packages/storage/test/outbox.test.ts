@@ -4,7 +4,7 @@ import { many, sql } from '@mortise/module-sdk'
 import { testOnEngines } from './engines.ts'
 import { leaveNote, NOTES, notes } from './notes.ts'
 
-testOnEngines('a step that is no statement goes to the outbox, with its transaction', async (t, open) => {
+testOnEngines('a step that is not a statement goes to the outbox, with its transaction', async (t, open) => {
   const storage = await open(NOTES, { outbox: notes })
   await storage.transaction(function* () {
     yield* leaveNote('first')
@@ -23,7 +23,7 @@ testOnEngines('a step that is no statement goes to the outbox, with its transact
   ])
 })
 
-testOnEngines('a transaction hears what the outbox refuses, and may go on', async (t, open) => {
+testOnEngines('a transaction can catch an error of the outbox', async (t, open) => {
   const storage = await open(NOTES, { outbox: notes })
   const refused = await storage.transaction(function* () {
     try {
@@ -53,11 +53,11 @@ testOnEngines(
   },
 )
 
-testOnEngines('without an outbox such a step is no step', async (t, open) => {
+testOnEngines('without an outbox such a step is refused', async (t, open) => {
   const storage = await open(NOTES)
   await t.rejects(
     storage.transaction(() => leaveNote('one')),
-    { name: 'TypeError', message: /a query is written with the sql/ },
+    { name: 'TypeError', message: /write it with the sql/ },
   )
   await storage.sequenceOutbox()
   t.strictSame(await storage.snapshot(() => many(sql`SELECT text FROM note`)), [])

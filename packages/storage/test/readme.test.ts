@@ -6,7 +6,7 @@ import t from 'tap'
 
 const page = await readFile(new URL('../README.md', import.meta.url), 'utf8')
 
-t.test('the example does what the page says', async (t) => {
+t.test('the example works as documented', async (t) => {
   const [, example = ''] = /^```ts\n([\s\S]*?)^```/m.exec(page) ?? []
   const [, printed] = /^```text\n([\s\S]*?)^```/m.exec(page) ?? []
   const folder = t.testdir({ 'example.ts': example, 'package.json': '{ "type": "module" }' })
@@ -14,7 +14,7 @@ t.test('the example does what the page says', async (t) => {
   t.equal(stdout, printed)
 })
 
-t.test('every guarantee names tests that are there', async (t) => {
+t.test('every guarantee names tests that exist', async (t) => {
   const [, guarantees = ''] = /^## Guarantees\n([\s\S]*?)^## /m.exec(page) ?? []
   const lines = guarantees.split('\n- ').slice(1)
   t.ok(lines.length > 10)

@@ -113,7 +113,7 @@ testOnEngines('statements that belong to the engine are refused', async (t, open
   }
 })
 
-testOnEngines('what constraints refuse has a kind', async (t, open) => {
+testOnEngines('constraint errors have a kind', async (t, open) => {
   const storage = await open(SCHEMA)
   await storage.transaction(insert(1, 'a'))
   const cases: [string, ReturnType<typeof sql>][] = [
@@ -158,7 +158,7 @@ testOnEngines('each step gets its answer, and the transaction its result', async
   )
 })
 
-testOnEngines('one that fails is undone and rejects alone', async (t, open) => {
+testOnEngines('a failed transaction is undone and rejects alone', async (t, open) => {
   const storage = await open(SCHEMA)
   const mine = new Error('mine')
   await storage.transaction(insert(1))
@@ -216,7 +216,7 @@ testOnEngines('the last statement may fail and be caught', async (t, open) => {
   t.strictSame(await storage.many(items), [{ id: 1 }])
 })
 
-testOnEngines('a finally block may write, and what was thrown comes out and undoes it', async (t, open) => {
+testOnEngines('a finally block may write, and the error still undoes everything', async (t, open) => {
   const storage = await open(SCHEMA)
   const mine = new Error('mine')
   await t.rejects(
@@ -284,7 +284,7 @@ testOnEngines('a rehearsal runs each transaction once more, and keeps the last',
   t.strictSame(await storage.many(items), [{ id: 1 }])
 })
 
-testOnEngines('closing finishes what was begun', async (t, open) => {
+testOnEngines('close() finishes what has begun', async (t, open) => {
   const storage = await open(SCHEMA)
   const begun = [1, 2, 3].map((id) => storage.transaction(insert(id)))
   const read = storage.many(sql`SELECT 1 AS one`)

@@ -61,7 +61,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('one on which a later one rests is not undone alone', async (t, open, engine) => {
+testOnEngines('a migration with later ones is not undone alone', async (t, open, engine) => {
   const { storage, write } = await temporaryMigrations(t, open, engine)
   await storage.migrate([write('cart', FILES)])
   await t.rejects(storage.undo(of('cart', '001-cart', '003-note')), {

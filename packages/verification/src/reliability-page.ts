@@ -19,7 +19,7 @@ has the promise, the command that tries it, and the figures of the last recorded
 
 \`\`\`sh
 npm run verify -- all                              # a slice of each: some minutes
-npm run verify -- twins --minutes 10 --seed 7      # one of them, for longer
+npm run verify -- duplicates --minutes 10 --seed 7 # one of them, for longer
 \`\`\`
 
 The seed decides what a run tries; the moment of a kill or a cut depends on the machine too. A run

@@ -2,6 +2,7 @@ import type { Verification } from './harness/verification.ts'
 import { balance } from './runs/balance/balance.ts'
 import { clock } from './runs/clock/clock.ts'
 import { descriptors } from './runs/descriptors/descriptors.ts'
+import { duplicates } from './runs/duplicates/duplicates.ts'
 import { failingCalls } from './runs/failing-calls/failing-calls.ts'
 import { fullDisk } from './runs/full-disk/full-disk.ts'
 import { hanging } from './runs/hanging/hanging.ts'
@@ -19,7 +20,6 @@ import { shares } from './runs/shares/shares.ts'
 import { soak } from './runs/soak/soak.ts'
 import { streams } from './runs/streams/streams.ts'
 import { temporaryFolder } from './runs/temporary-folder/temporary-folder.ts'
-import { twins } from './runs/twins/twins.ts'
 
 /** By the name that `npm run verify` takes, in the order of docs/reliability.md. */
 export const verifications: Readonly<Record<string, Verification>> = {
@@ -31,7 +31,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   'temporary-folder': temporaryFolder,
   descriptors,
   hanging,
-  twins,
+  duplicates,
   outbox,
   streams,
   linearizability,

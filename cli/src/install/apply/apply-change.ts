@@ -3,8 +3,8 @@ import {
   type AppliedMigration,
   emptyLockFile,
   type Generation,
-  type Lock,
   type LockedPackage,
+  type LockFile,
   readGenerations,
   readLockFile,
   recordGeneration,
@@ -13,8 +13,8 @@ import { removeSnapshot } from '../../application/snapshots.ts'
 import { changeRecord } from '../../changes/audit-record.ts'
 import {
   assertCurrent,
+  currentGeneration,
   generationOf,
-  inForce,
   isSame,
   nextGeneration,
 } from '../../changes/current-generation.ts'
@@ -30,11 +30,11 @@ import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
+import { commit } from './commit.ts'
 import { type Applied, migrate, namesOf } from './migrate.ts'
-import { backOf, leaveLock, takeBack, takenBack } from './take-back.ts'
+import { keepLockFile, revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 import { type Undone, undoMigrations } from './undo-migrations.ts'
-import { commit } from './write-lock-file.ts'
 
 // Every change of the installed modules runs in this order, and survives a kill at any point:
 // journal → snapshot → migrate → lock file (the commit point) → record → the running host switches
@@ -47,20 +47,18 @@ import { commit } from './write-lock-file.ts'
 
 export interface Change {
   readonly directory: string
-  /** The command line, for the history. */
   readonly command: string
-  readonly former: Lock
+  readonly previous: LockFile
   /** The modules to install. Their packages are in the store, checked and probed. */
-  readonly modules: Lock['modules']
+  readonly modules: LockFile['modules']
   /** The host to pin; null for none. If omitted, it stays as before. */
   readonly host?: LockedPackage | null
-  /** The text of app.config.json, if the change is one of settings. */
   readonly config?: Journal['config']
   /** Migrations to undo afterwards. All of them have a down migration. */
   readonly undo?: readonly AppliedMigration[]
   /** The setting, if the change is one of settings. */
   readonly object?: string
-  /** Whether `former` may be an external lock file that was never in force. */
+  /** Whether `previous` may be an external lock file that was never in force. */
   readonly anyLock?: boolean
 }
 
@@ -70,7 +68,6 @@ export interface Switched {
   readonly live: boolean
   /** The applied migrations: `api-cart/001-cart`. */
   readonly migrations: readonly string[]
-  /** The result of undoing migrations. */
   readonly undone?: Undone
 }
 
@@ -78,9 +75,9 @@ export interface Switched {
 export async function applyChange({
   directory,
   command,
-  former,
+  previous,
   modules,
-  host = former.host ?? null,
+  host = previous.host ?? null,
   config,
   undo = [],
   object,
@@ -88,20 +85,17 @@ export async function applyChange({
 }: Change): Promise<Switched> {
   if (!anyLock) await assertCurrent(directory)
   await assertDatabaseThere(directory)
-  const present = await recordUnrecorded(directory, former)
-  const { lockVersion } = former
-  const generation = nextGeneration(former, present)
+  const present = await recordUnrecorded(directory, previous)
+  const { lockVersion } = previous
+  const generation = nextGeneration(previous, present)
   const next = { lockVersion, generation, ...(host && { host }), modules }
-  const record = changeRecord(command, former, next, object)
-  const journal = { command, record, former, next, config, undo }
+  const record = changeRecord(command, previous, next, object)
+  const journal = { command, record, former: previous, next, config, undo }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
 
-/**
- * Changes only the text of app.config.json, with a record. The installed modules stay, and no host
- * switches.
- */
+/** Changes only app.config.json, with a record. No host switches. */
 export async function applyConfig(
   directory: string,
   config: NonNullable<Journal['config']>,
@@ -119,22 +113,22 @@ export async function applyConfig(
  * store, checked and probed.
  * @throws {Failure} like `applyChange`: the previous generation stays in force
  */
-export async function applyExternalChange(directory: string, command: string, next: Lock): Promise<Switched> {
+export async function applyExternalChange(
+  directory: string,
+  command: string,
+  next: LockFile,
+): Promise<Switched> {
   await assertDatabaseThere(directory)
-  const present = (await inForce(directory)) ?? (await recordUnrecorded(directory, emptyLockFile))
-  const { lock: former } = present
+  const present = (await currentGeneration(directory)) ?? (await recordUnrecorded(directory, emptyLockFile))
+  const { lock: previous } = present
   const outside = generationOf(next, present)
-  const record = changeRecord(command, former, next, undefined, outside)
-  const journal = { command, record, former, next, outside, undo: [] }
+  const record = changeRecord(command, previous, next, undefined, outside)
+  const journal = { command, record, former: previous, next, outside, undo: [] }
   await writeJournal(directory, journal)
   return await carryOut(directory, journal)
 }
 
-/**
- * Completes the change that a killed command left.
- * @returns the command line of that command and the archive of what was undone; undefined if there
- * was none
- */
+/** @returns undefined if no killed command left a change */
 export async function completeInterrupted(directory: string): Promise<Completed | undefined> {
   const journal = await readJournal(directory)
   if (journal === undefined) return undefined
@@ -172,8 +166,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const outcome = await activate(directory, { again: !isWritten, config: journal.config })
   if (outcome !== 'served' && outcome !== 'no host') {
     throw isWritten
-      ? await takeBack(directory, journal, migrations, outcome.reason)
-      : await leaveLock(directory, journal, migrations, outcome.reason)
+      ? await revertChange(directory, journal, migrations, outcome.reason)
+      : await keepLockFile(directory, journal, migrations, outcome.reason)
   }
   if (!isWritten) await recordGeneration(directory, command, next, { generation })
   const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
@@ -182,27 +176,24 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   return { generation, live, migrations: namesOf(migrations), undone }
 }
 
-/**
- * The progress of a change: `begun` before its commit, `committed` after it, `past` if
- * modules.lock.json has changed again, by a revert or by hand.
- */
+/** `begun` before the commit, `committed` after it, `past` if modules.lock.json changed again. */
 async function reachedBy(
   directory: string,
   { former, next, outside }: Journal,
-  lock: Lock,
+  lock: LockFile,
 ): Promise<'begun' | 'committed' | 'past'> {
   if (!isDeepStrictEqual(lock, next)) {
     return outside === undefined && isDeepStrictEqual(lock, former) ? 'begun' : 'past'
   }
   if (outside === undefined) return 'committed'
-  return (await inForce(directory))?.generation === outside ? 'committed' : 'begun'
+  return (await currentGeneration(directory))?.generation === outside ? 'committed' : 'begun'
 }
 
-async function endPast(directory: string, journal: Journal, lock: Lock): Promise<Switched> {
+async function endPast(directory: string, journal: Journal, lock: LockFile): Promise<Switched> {
   const { command, next, outside } = journal
-  const back = backOf(journal)
+  const back = revertedLockFile(journal)
   if (outside === undefined && isDeepStrictEqual(lock, back)) {
-    await recordGeneration(directory, takenBack(command), back, { takesBack: next.generation })
+    await recordGeneration(directory, revertEntry(command), back, { takesBack: next.generation })
   }
   const { known: past } = await readGenerations(directory)
   const isRecorded = past.some(({ generation }) => generation === (outside ?? next.generation))
@@ -214,7 +205,7 @@ async function endPast(directory: string, journal: Journal, lock: Lock): Promise
 /** Everything before the commit. On failure the previous generation stays in force. */
 async function prepare(directory: string, { former, next }: Journal): Promise<Applied> {
   const fresh = freshIn(next, former)
-  const present = (await inForce(directory))?.generation ?? former.generation
+  const present = (await currentGeneration(directory))?.generation ?? former.generation
   let isCopied = false
   try {
     isCopied = await takeSnapshot(directory, present, fresh)
@@ -227,17 +218,18 @@ async function prepare(directory: string, { former, next }: Journal): Promise<Ap
 }
 
 /** The modules that this change adds, enables or replaces. */
-function freshIn(next: Lock, former: Lock): Lock['modules'] {
-  const isFresh = ([id, locked]: [string, Lock['modules'][string]]) =>
-    locked.enabled && !(Object.hasOwn(former.modules, id) && isDeepStrictEqual(former.modules[id], locked))
+function freshIn(next: LockFile, previous: LockFile): LockFile['modules'] {
+  const isFresh = ([id, locked]: [string, LockFile['modules'][string]]) =>
+    locked.enabled &&
+    !(Object.hasOwn(previous.modules, id) && isDeepStrictEqual(previous.modules[id], locked))
   return Object.fromEntries(Object.entries(next.modules).filter(isFresh))
 }
 
 /** The first change of an application without history also records its state before. */
-async function recordUnrecorded(directory: string, lock: Lock): Promise<Generation> {
-  const present = await inForce(directory)
+async function recordUnrecorded(directory: string, lock: LockFile): Promise<Generation> {
+  const present = await currentGeneration(directory)
   if (present !== undefined && isSame(present.lock, lock)) return present
   const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
   await recordGeneration(directory, command, lock, { generation: generationOf(lock, present) })
-  return (await inForce(directory)) as Generation
+  return (await currentGeneration(directory)) as Generation
 }

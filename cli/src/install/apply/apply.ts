@@ -7,9 +7,9 @@ import { moveToStore } from '../../store/staging.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { restorePackages } from '../fetch/restore-store.ts'
 import { lockedHost } from '../fetch/stage-host.ts'
-import type { Probed } from '../probe/probe.ts'
+import type { Probed } from '../probe/run-probe.ts'
+import { activateRestored } from './activate-restored.ts'
 import { applyChange, applyExternalChange, type Switched } from './apply-change.ts'
-import { activateRestored } from './take-up-restored.ts'
 
 /** The result of a change; empty after a dry run. */
 export interface Applied extends Probed {
@@ -20,15 +20,11 @@ export interface Applied extends Probed {
   readonly snapshot?: RestoredSnapshot
 }
 
-/** The result of a dry run. */
 export const nothingApplied = { switched: undefined, purged: [] }
 
-/**
- * Moves the fetched packages to the store and switches to them.
- * @throws {Failure} the previous generation stays, or is again, in force
- */
+/** @throws {Failure} the previous generation stays, or is again, in force */
 export async function apply(probed: Probed): Promise<Applied> {
-  const { input, target, arriving, arrivingHost, restored, failures, wayBack } = probed
+  const { input, target, arriving, arrivingHost, restored, failures, rollback } = probed
   const { directory, command, terminal } = input
   await restorePackages(directory, restored)
   if (failures.length > 0) throw failures[0]
@@ -39,8 +35,8 @@ export async function apply(probed: Probed): Promise<Applied> {
     const place = storedModule(directory, lockedHost(arrivingHost))
     await moveToStore(arrivingHost.package.directory, place, arrivingHost.tree)
   }
-  if (wayBack?.snapshot) {
-    const snapshot = await restoreSnapshot(directory, command, target, wayBack.snapshot)
+  if (rollback?.snapshot) {
+    const snapshot = await restoreSnapshot(directory, command, target, rollback.snapshot)
     return { ...probed, ...nothingApplied, generation: snapshot.generation, snapshot }
   }
   const switched = await terminal.during('Switching', () => switchTo(probed))
@@ -54,10 +50,10 @@ export async function apply(probed: Probed): Promise<Applied> {
 }
 
 async function switchTo(probed: Probed): Promise<Switched | undefined> {
-  const { input, former, target, fromOutside, arriving, arrivingHost, leaving, missing, wayBack } = probed
+  const { input, previous, target, fromOutside, arriving, arrivingHost, leaving, missing, rollback } = probed
   const { directory, command } = input
   if (fromOutside) return await applyExternalChange(directory, command, target)
-  if (arriving.length === 0 && !arrivingHost && isSame(target, former)) {
+  if (arriving.length === 0 && !arrivingHost && isSame(target, previous)) {
     const live = await activateRestored(directory, missing)
     return live === undefined ? undefined : { generation: probed.generation, live, migrations: [] }
   }
@@ -66,21 +62,21 @@ async function switchTo(probed: Probed): Promise<Switched | undefined> {
     return locked ? [[id, { ...locked, enabled: false }]] : []
   })
   return await applyChange({
-    ...{ directory, command, former, anyLock: input.kind === 'rollback' },
+    ...{ directory, command, previous, anyLock: input.kind === 'rollback' },
     modules: { ...target.modules, ...Object.fromEntries(off) },
     host: target.host ?? null,
-    undo: wayBack?.migrations ?? [],
+    undo: rollback?.migrations ?? [],
   })
 }
 
 /** A failure that appears only after the removal. */
 function notPurged(removed: readonly string[], error: unknown): Failure {
   const { exitCode, code, message } = asFailure(error)
-  const which = removed.length === 0 ? 'The data' : `${removed.join(', ')} is removed. Its data`
+  const which = removed.length === 0 ? 'The data' : `Removed ${removed.join(', ')}. The data`
   return failureOf({
     exitCode,
     code,
-    message: `${which} is not dropped: ${message}`,
-    hint: 'The tables that are left are as they were. Run the command again after that: it goes on where this one stopped.',
+    message: `${which} were not dropped: ${message}`,
+    hint: 'The other tables did not change. Correct the cause, then run the command again: it continues where this one stopped.',
   })
 }

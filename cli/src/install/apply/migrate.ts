@@ -1,4 +1,4 @@
-import { callApplication, HostRefusedError, type Lock } from '@mortise/host'
+import { callApplication, HostRefusedError, type LockFile } from '@mortise/host'
 import {
   type Failure,
   hostFailedToMigrate,
@@ -7,7 +7,7 @@ import {
 } from '../../failures/index.ts'
 
 /** Applies the migrations of modules, through the running host or, if none runs, directly. */
-export async function migrate(directory: string, modules: Lock['modules']): Promise<Applied> {
+export async function migrate(directory: string, modules: LockFile['modules']): Promise<Applied> {
   if (Object.keys(modules).length === 0) return []
   try {
     return (await callApplication(directory, 'migrate', { modules })).applied

@@ -1,4 +1,4 @@
-import { callApplication, type Lock, makeFolder, readConfig } from '@mortise/host'
+import { callApplication, type LockFile, makeFolder, readConfig } from '@mortise/host'
 import { snapshotFile, snapshotsFolder } from '../../application/snapshots.ts'
 import { assertRoom, sizeOfDatabase } from '../../data/disk-room.ts'
 import { snapshotFailed } from '../../failures/index.ts'
@@ -13,7 +13,7 @@ import { isPending, migrationNames, readLedger } from '../../store/applied-migra
 export async function takeSnapshot(
   directory: string,
   generation: number,
-  modules: Lock['modules'],
+  modules: LockFile['modules'],
 ): Promise<boolean> {
   const names = await migrationNames(directory, modules)
   if ([...names.values()].every(({ size }) => size === 0)) return false

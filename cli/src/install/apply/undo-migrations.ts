@@ -2,8 +2,8 @@ import {
   type AppliedMigration,
   callApplication,
   HostEndedError,
-  type Lock,
-  runAlone,
+  type LockFile,
+  runWithoutHost,
   StillNeededError,
 } from '@mortise/host'
 import { freeArchive } from '../../data/archives.ts'
@@ -17,7 +17,7 @@ import { isOfHost, readLedger } from '../../store/applied-migrations.ts'
 
 export interface Undone {
   /**
-   * The former database, for `app restore`. Relative to the application folder. Absent if nothing
+   * The previous database, for `app restore`. Relative to the application folder. Absent if nothing
    * was left to undo.
    */
   readonly archive?: string
@@ -32,7 +32,7 @@ export interface Undone {
  */
 export async function undoMigrations(
   directory: string,
-  lock: Lock,
+  lock: LockFile,
   migrations: readonly AppliedMigration[],
 ): Promise<Undone> {
   try {
@@ -57,4 +57,4 @@ export async function undoMigrations(
 
 /** A host needs its own tables until it ends, so none may run here. */
 const callFor = (migrations: readonly AppliedMigration[]) =>
-  migrations.some(isOfHost) ? runAlone : callApplication
+  migrations.some(isOfHost) ? runWithoutHost : callApplication

@@ -16,7 +16,7 @@ export async function confirmBreaking(
   const names = namesOfBreaking(plans)
   if (names === '') return
   if (yes || !terminal.interactive)
-    return terminal.note(`Goes on although ${names} breaks what is listed above.`)
-  if (await terminal.confirm(`${names} breaks what is listed above. Install all the same?`)) return
+    return terminal.note(`Installing ${names} in spite of the breaking changes above.`)
+  if (await terminal.confirm(`${names} has the breaking changes above. Install anyway?`)) return
   throw installNotConfirmed()
 }

@@ -24,8 +24,7 @@ export async function confirmSources(
   if (strangers.length === 0) return
   const names = strangers.map(({ from }) => from).join(' and ')
   terminal.note('A module runs with all the rights of the application.')
-  if (await terminal.confirm(`${names} is not an origin of anything installed now. Install from there?`))
-    return
+  if (await terminal.confirm(`${names} is a new source. Install from it?`)) return
   throw installNotConfirmed()
 }
 

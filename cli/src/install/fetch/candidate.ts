@@ -6,16 +6,12 @@ import { isOwnFolder, type Source } from '../resolve/source.ts'
 import { checkContents } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
-/** A staged module. */
 export interface Candidate extends Staged<ModulePackage> {
   /** Whether the module was enabled in the bundle's application. */
   readonly enabled?: boolean
 }
 
-/**
- * Fetches, unpacks and completes a module.
- * @throws {Failure}
- */
+/** Fetches, unpacks and completes a module. */
 export async function stage(source: Source, options: StageOptions): Promise<Candidate> {
   // A folder's manifest is read first, because npm's message about a broken package.json is poor.
   if (source.kind === 'folder') await readManifest(source, source.target)
@@ -33,7 +29,7 @@ async function readManifest(source: Source, directory: string): Promise<ModulePa
     if (!(error instanceof ManifestError)) throw error
     const { message } = error
     const own = isOwnFolder(source)
-    if (message.includes('is no Mortise module')) {
+    if (message.includes('is not a Mortise module')) {
       throw own
         ? noManifestOfYours({ reason: message, cause: error })
         : noManifest({ reason: message, indexed: indexedNames.join(', '), cause: error })

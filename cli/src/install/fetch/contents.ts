@@ -12,7 +12,7 @@ const largestDescription = 1024 * 1024
 const commands = ['app', 'mortise', 'node', 'npm', 'npx', 'corepack']
 
 /** Packages that the host always provides. A copy in the package would never be loaded. */
-const lent = ['@mortise/module-sdk', 'fastify']
+const provided = ['@mortise/module-sdk', 'fastify']
 
 /**
  * Rejects unpacked content that no honest package has, before anything else reads it: a
@@ -35,7 +35,7 @@ export async function checkDescription(directory: string, what: string): Promise
   if (typeof json === 'string') throw unsafePackage({ target: what, reason: json })
   const { name } = json
   if (!isPackageName(name))
-    throw unsafePackage({ target: what, reason: `${JSON.stringify(name)} is no name of an npm package` })
+    throw unsafePackage({ target: what, reason: `${JSON.stringify(name)} is not the name of an npm package` })
   return { ...json, name }
 }
 
@@ -46,14 +46,14 @@ async function reasonAgainst(
   { name, main, bin, mortise }: Description,
 ): Promise<string | undefined> {
   if (typeof main === 'string' && leadsOut(main))
-    return `its main file ${JSON.stringify(main)} lies outside it`
+    return `its main file ${JSON.stringify(main)} is outside the package`
   const command = commandsOf(bin, name).find((own) => commands.includes(own))
-  if (command !== undefined) return `it offers the command "${command}", which would shadow the real one`
+  if (command !== undefined) return `it contains the command "${command}", which would shadow the real one`
   if (existsSync(join(directory, 'node_modules', '.bin'))) {
-    return 'it brings node_modules/.bin, whose commands would shadow the real ones'
+    return 'it contains node_modules/.bin, whose commands would shadow the real ones'
   }
-  const copy = lent.find((peer) => existsSync(join(directory, 'node_modules', peer)))
-  if (copy !== undefined) return `it brings its own ${copy}, which the host lends`
+  const copy = provided.find((peer) => existsSync(join(directory, 'node_modules', peer)))
+  if (copy !== undefined) return `it contains its own ${copy}, which the host provides`
   const config = (mortise as { config?: unknown } | null | undefined)?.config
   if (typeof config !== 'string' || leadsOut(config)) return undefined
   const settings = await readDescription(directory, config)
@@ -64,7 +64,7 @@ async function reasonAgainst(
 async function readDescription(directory: string, file: string): Promise<Record<string, unknown> | string> {
   const path = join(directory, file)
   const found = await stat(path).catch(() => undefined)
-  if (!found?.isFile()) return file === 'package.json' ? 'it holds no package.json' : {}
+  if (!found?.isFile()) return file === 'package.json' ? 'it has no package.json' : {}
   if (found.size > largestDescription) return `its ${file} is larger than 1 MiB`
   const text = await readFile(path, 'utf8')
   if (text.startsWith('\ufeff')) return `its ${file} begins with a byte order mark`
@@ -77,7 +77,7 @@ async function readDescription(directory: string, file: string): Promise<Record<
     return `its ${file} is not JSON: ${(error as Error).message}`
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return `its ${file} holds no object`
+    return `its ${file} is not an object`
   if (key === '__proto__') return `its ${file} has the key "__proto__"`
   if (key !== undefined) return `its ${file} has the key ${JSON.stringify(key)} twice in one object`
   return value as Record<string, unknown>

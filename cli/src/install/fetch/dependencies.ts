@@ -17,7 +17,7 @@ import type { NpmOptions } from './npm-options.ts'
 import { unpack } from './unpack.ts'
 
 // npm's own library chooses the dependency tree, in a separate folder, from names, ranges and the
-// former choice only. In the package's folder it would use a lock file, overrides or an extension
+// previous choice only. In the package's folder it would use a lock file, overrides or an extension
 // script of the package. It does not install the tree: each package is fetched and unpacked like
 // the module itself, with the same limits and checks.
 
@@ -25,7 +25,7 @@ import { unpack } from './unpack.ts'
  * Installs the dependencies of the staged package in `directory` into its node_modules, except
  * bundled ones. It runs no scripts and installs no peers.
  * @param scratch an empty folder on the same file system
- * @param pinned the former choice, to repeat it; without it, the newest versions in range
+ * @param pinned the previous choice, to repeat it; without it, the newest versions in range
  * @returns the choice; undefined if there is nothing to install
  * @throws {Failure} if a dependency cannot be fetched, comes from git or a URL, or is unsafe
  */
@@ -82,10 +82,7 @@ function chosenIn({ meta }: Arborist.Node): PinnedDependencies {
 /** The number of parallel downloads, which are held in memory. */
 const atATime = 5
 
-/**
- * Puts every package of `tree` that fits this platform into its place below `scratch`, parents
- * first. Packages bundled by a parent stay as they are.
- */
+/** Puts every package of `tree` into its place below `scratch`, parents first. */
 async function unpackTree(
   tree: Arborist.Node,
   scratch: string,

@@ -40,7 +40,6 @@ export interface FetchedPackage {
  * Fetches the tarball of a source. A folder is packed as npm would publish it, without running
  * scripts.
  * @param expected the integrity that the tarball must have, if known
- * @throws {Failure}
  */
 export async function fetchPackage(
   source: Source,
@@ -89,7 +88,7 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
       const { manifest, signed } = await publishedManifest(target, options)
       const { name, version } = manifest
       if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
-        throw new Error(`the registry answered ${name}@${version}, which is not in the range ${range}`)
+        throw new Error(`the registry returned ${name}@${version}, which is not in the range ${range}`)
       }
       const deprecated = (manifest as { deprecated?: string }).deprecated
       return { ...(await download(manifest, options, expected)), signed, deprecated }
@@ -103,7 +102,6 @@ const fetchFrom: Readonly<Record<Source['kind'], Fetch>> = {
  * Fetches exactly `name@version` from its registry, or offline from npm's cache.
  * @param expected the integrity that the tarball must have, if known
  * @param what the name of the package in error messages
- * @throws {Failure}
  */
 export async function fetchVersion(
   spec: string,
@@ -133,7 +131,10 @@ async function download(
     .join(' ')
   if (!integrity) throw noIntegrity({ target: spec })
   if (!/^https?:$/.test(new URL(resolved).protocol)) {
-    throw unsafeAnswer({ target: spec, reason: `its registry sends to ${resolved}, which is no web address` })
+    throw unsafeAnswer({
+      target: spec,
+      reason: `its registry redirects to ${resolved}, which is not a web address`,
+    })
   }
   const fetched = await fromCache(spec, options, integrity).catch((error) => {
     if (error.code !== 'ENOTCACHED') throw error
@@ -155,16 +156,10 @@ async function fromCache(spec: string, options: NpmOptions, integrity: string): 
   return { data, integrity: integrityOf(data), from: spec }
 }
 
-/**
- * The time limit of a download, as a multiple of a request's timeout. It stops a server that sends
- * a byte now and then.
- */
+/** As a multiple of a request's timeout: it stops a server that sends a byte now and then. */
 const longestDownload = 5
 
-/**
- * Writes the cache after the download is complete. npm's library would accept data at any speed,
- * and return it only from the cache.
- */
+/** Writes the cache after the download: npm would accept data at any speed into the cache. */
 async function fromRegistry(spec: string, options: NpmOptions, integrity: string): Promise<FetchedPackage> {
   const late = AbortSignal.timeout(longestDownload * (options.timeout as number))
   const stop = new AbortController()
@@ -213,7 +208,6 @@ function tooLarge(what: string): Failure {
   return packageTooLarge({ target: what, most: largestTarball / 1024 / 1024 })
 }
 
-/** Explains an error of npm's library. */
 export function registryFailure(error: Error & { code?: string }, target: string): Failure {
   if (error instanceof Failure) return error
   if (error.code === 'EINTEGRITY') {

@@ -4,8 +4,8 @@ import { holds } from '../../store/staging.ts'
 import type { Resolved } from '../resolve/resolve.ts'
 import type { Source } from '../resolve/source.ts'
 import type { Candidate } from './candidate.ts'
-import { fetchFormer } from './fetch-former.ts'
 import { fetchPackage } from './fetch-package.ts'
+import { fetchPrevious } from './fetch-previous.ts'
 import { type NpmOptions, npmOptions } from './npm-options.ts'
 import { missingInStore, type Restorable, stageLocked } from './restore-store.ts'
 import { stageAll } from './stage-all.ts'
@@ -13,31 +13,25 @@ import type { HostCandidate } from './stage-host.ts'
 
 /** The fetched packages are in staging, unpacked and complete. None of their code has run. */
 export interface Fetched extends Resolved {
-  /** The modules in the sources. */
   readonly modules: readonly Candidate[]
   readonly host?: HostCandidate | undefined
   /** The pinned packages that the store lacks or has damaged. */
   readonly missing: readonly string[]
-  /** The packages of these that were fetched again. */
   readonly restored: readonly Restorable[]
   /** Why the others could not be fetched. Nothing new is fetched then. */
   readonly failures: readonly unknown[]
 }
 
-/** The result if there is nothing to fetch. */
 export const nothingFetched = { modules: [], missing: [], restored: [], failures: [] }
 
-/**
- * Fetches what the store lacks.
- * @throws {Failure}
- */
+/** Fetches what the store lacks. */
 export async function fetch(resolved: Resolved): Promise<Fetched> {
   const { input, target, pinned, sources, fromOutside, staging } = resolved
   const { directory, terminal } = input
   if (fromOutside) await checkLockedBytes(directory, target)
   const missing = await terminal.during('Checking the store', () => missingInStore(directory, target, pinned))
   if (input.kind === 'rollback') {
-    await fetchFormer(resolved, missing)
+    await fetchPrevious(resolved, missing)
     return { ...resolved, ...nothingFetched, missing }
   }
   await checkLockedBytes(directory, target, missing)
@@ -67,10 +61,7 @@ export async function fetch(resolved: Resolved): Promise<Fetched> {
   }
 }
 
-/**
- * The source of the host. Undefined if it has exactly the pinned host and the store has it too;
- * nothing is staged then.
- */
+/** Undefined if the host is exactly the pinned one, and the store has it. */
 async function unlessPinned(
   { input, target: { host }, hostSource }: Resolved,
   npm: NpmOptions,

@@ -12,7 +12,6 @@ export interface Description {
   readonly version: string
 }
 
-/** A tarball in a directory. */
 interface Packed {
   readonly file: string
   readonly json: Description
@@ -101,9 +100,7 @@ async function readPackages(directory: string): Promise<Packed[]> {
   return packages
 }
 
-/**
- * The package.json of a tarball, read without unpacking. Undefined if there is none with a name.
- */
+/** The package.json of a tarball, read without unpacking; undefined if it has no name. */
 export function readDescription(data: Buffer): Description | undefined {
   let text: string | undefined
   let failed = false

@@ -1,4 +1,4 @@
-import { differenceOf, type Lock, type LockedPackage, lockedPackages, storedModule } from '@mortise/host'
+import { differenceOf, type LockedPackage, type LockFile, lockedPackages, storedModule } from '@mortise/host'
 import { lockDiffers, otherTree, otherTreeOfHost } from '../../failures/index.ts'
 import { holds, moveToStore } from '../../store/staging.ts'
 import { lockedSource } from '../resolve/source.ts'
@@ -12,11 +12,10 @@ import type { StageOptions } from './stage-package.ts'
  * each only if it is byte for byte the installed one.
  * @param names the packages to check, as in `lockedPackages`
  * @returns the fetched packages
- * @throws {Failure}
  */
 export async function restoreStore(
   directory: string,
-  lock: Lock,
+  lock: LockFile,
   names: readonly string[],
   npm: NpmOptions,
 ): Promise<string[]> {
@@ -31,14 +30,10 @@ export type Restorable = { readonly name: string; readonly locked: LockedPackage
   | { readonly host: HostCandidate; readonly module?: never }
 )
 
-/**
- * Fetches the packages of `lock` into staging, and accepts each only if it is byte for byte the
- * installed one. Runs none of their code.
- * @throws {Failure}
- */
+/** Fetches packages of `lock` into staging, each byte for byte the installed one. */
 export async function stageLocked(
   directory: string,
-  lock: Lock,
+  lock: LockFile,
   names: readonly string[],
   options: StageOptions,
 ): Promise<Restorable[]> {
@@ -68,7 +63,6 @@ export async function stageLocked(
   return staged
 }
 
-/** Moves fetched packages to their places in the store. */
 export async function restorePackages(directory: string, staged: readonly Restorable[]): Promise<void> {
   for (const { locked, module, host } of staged) {
     const { package: found } = host ?? module
@@ -76,10 +70,9 @@ export async function restorePackages(directory: string, staged: readonly Restor
   }
 }
 
-/** The packages of `names` that the store lacks or has damaged. */
 export async function missingInStore(
   directory: string,
-  lock: Lock,
+  lock: LockFile,
   names: readonly string[],
 ): Promise<string[]> {
   const missing: string[] = []

@@ -8,10 +8,7 @@ import { type StagedSource, stageBundle } from './stage-bundle.ts'
 import { stageHost } from './stage-host.ts'
 import type { StageOptions } from './stage-package.ts'
 
-/**
- * Stages everything that one change installs.
- * @throws {Failure} if one module, or the host, has two sources
- */
+/** @throws {Failure} if one module, or the host, has two sources */
 export async function stageAll(
   sources: readonly Source[],
   hostSource: Source | undefined,
@@ -38,18 +35,14 @@ export async function stageAll(
 /** @throws {Failure} if two packages have the same name */
 function checkSame(
   what: string,
-  former: Pick<Candidate, 'from' | 'integrity'> | undefined,
+  previous: Pick<Candidate, 'from' | 'integrity'> | undefined,
   { from, integrity }: Pick<Candidate, 'from' | 'integrity'>,
 ): void {
-  if (former === undefined || former.integrity === integrity) return
-  throw namedTwice({ what, first: former.from, second: from })
+  if (previous === undefined || previous.integrity === integrity) return
+  throw namedTwice({ what, first: previous.from, second: from })
 }
 
-/**
- * Stages the content of a source: one module, or a bundle.
- * @throws {Failure}
- * @throws {ManifestError}
- */
+/** Stages the content of a source: one module, or a bundle. */
 async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
   if (source.kind === 'tarball') {
     if (await isBundle(source.target)) return await stageBundle(source, options.directory)

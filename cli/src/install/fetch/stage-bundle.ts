@@ -1,6 +1,12 @@
 import { readdir, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, type LockedModule, type LockedPackage, readLockFile, readPackage } from '@mortise/host'
+import {
+  type LockedModule,
+  type LockedPackage,
+  type LockFile,
+  readLockFile,
+  readPackage,
+} from '@mortise/host'
 import { otherFilesInBundle, unsafeBundle } from '../../failures/index.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import { makeStaging, seal } from '../../store/staging.ts'
@@ -15,19 +21,13 @@ import { type UnpackLimits, unpack } from './unpack.ts'
 const largestBundle = 512 * 1024 * 1024
 const bundleLimits: UnpackLimits = { entries: 250_000, unpackedBytes: 2 * 1024 * 1024 * 1024 }
 
-/** The content of a source. */
 export interface StagedSource {
   readonly modules: readonly Candidate[]
   /** The host of the bundle, if one was pinned. */
   readonly host?: HostCandidate | undefined
 }
 
-/**
- * Unpacks a bundle into staging and accepts only what its lock file names. Each module must be byte
- * for byte the bundled one.
- * @throws {Failure}
- * @throws {ManifestError}
- */
+/** Unpacks a bundle into staging. Accepts only the bytes that its lock file names. */
 export async function stageBundle(source: Source, directory: string): Promise<StagedSource> {
   const { target } = source
   if ((await stat(target)).size > largestBundle) {
@@ -49,7 +49,7 @@ export async function stageBundle(source: Source, directory: string): Promise<St
   return { modules, host: await hostPackageOf(lock.host, place, source) }
 }
 
-async function readBundledLock(staging: string, what: string): Promise<Lock> {
+async function readBundledLock(staging: string, what: string): Promise<LockFile> {
   try {
     return await readLockFile(staging)
   } catch (error) {
@@ -60,17 +60,17 @@ async function readBundledLock(staging: string, what: string): Promise<Lock> {
 /**
  * A bundle contains the lock file, the host, and a folder per module. A module id is not a path.
  */
-async function checkNames(staging: string, { host, modules }: Lock, what: string): Promise<void> {
+async function checkNames(staging: string, { host, modules }: LockFile, what: string): Promise<void> {
   const ids = Object.keys(modules)
   const isRight = (present: readonly string[], expected: readonly string[]) =>
     present.toSorted().join('/') === expected.toSorted().join('/')
   const wrong = ids.find((id) => !/^[a-z][a-z0-9-]*$/.test(id))
   if (wrong !== undefined)
-    throw unsafeBundle({ file: what, reason: `${JSON.stringify(wrong)} is no id of a module` })
+    throw unsafeBundle({ file: what, reason: `${JSON.stringify(wrong)} is not a module id` })
   const inside = await readdir(join(staging, 'modules')).catch(() => [])
   const around = ['modules.lock.json', ...(ids.length > 0 ? ['modules'] : []), ...(host ? ['host'] : [])]
   if (isRight(await readdir(staging), around) && isRight(inside, ids)) return
-  throw unsafeBundle({ file: what, reason: 'it holds other packages than its lock names' })
+  throw unsafeBundle({ file: what, reason: 'its packages differ from its lock file' })
 }
 
 async function candidateOf(

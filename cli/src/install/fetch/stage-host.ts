@@ -7,13 +7,9 @@ import type { Source } from '../resolve/source.ts'
 import { checkDescription } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
-/** A staged host. */
 export type HostCandidate = Staged<HostPackage>
 
-/**
- * Fetches, unpacks and completes a host.
- * @throws {Failure}
- */
+/** Fetches, unpacks and completes a host. */
 export async function stageHost(source: Source, options: StageOptions): Promise<HostCandidate> {
   const staged = await stagePackage(source, options, (staging) => readHost(staging, source.target))
   checkHostInside(staged.package, source.target)
@@ -25,7 +21,7 @@ export async function readHost(directory: string, what: string): Promise<HostPac
   await checkDescription(directory, what)
   const { name, version } = await readPackageJson(directory)
   if (name !== hostPackageName) {
-    throw refused(what, `it is ${name}, and hosts are the package ${hostPackageName}`)
+    throw refused(what, `it is ${name}, and a host is the package ${hostPackageName}`)
   }
   // The version becomes part of a path.
   if (valid(version) !== version) throw refused(what, `its version is ${JSON.stringify(version)}`)
@@ -35,15 +31,16 @@ export async function readHost(directory: string, what: string): Promise<HostPac
 /**
  * Modules see the version of the inner host package, so both versions must be equal. They are
  * released together.
- * @throws {Failure}
  */
 export function checkHostInside(host: HostPackage, what: string): void {
   const inside = versionInside(host.directory)
   if (inside === host.version) return
-  throw refused(what, `it is ${host.version}, and the @mortise/host that it brings is ${inside ?? 'missing'}`)
+  throw refused(
+    what,
+    `its version is ${host.version}, and the version of its @mortise/host is ${inside ?? 'missing'}`,
+  )
 }
 
-/** The lock file's entry of a host. */
 export function lockedHost(candidate: HostCandidate): LockedPackage {
   const { package: found, source, integrity, tree, dependencies, signed } = candidate
   return {

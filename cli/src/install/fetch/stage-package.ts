@@ -12,13 +12,9 @@ import type { Signed } from './verify-signature.ts'
 /** A staged package, complete. None of its code has run. */
 export interface Staged<Package> extends FinalizedPackage {
   readonly source: Source
-  /** For people: the source of its bytes. */
   readonly from: string
-  /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /** The verified signature. */
   readonly signed?: Signed | undefined
-  /** The registry's deprecation message, if there is one. */
   readonly deprecated?: string | undefined
   readonly package: Package
   readonly json: PackageJson
@@ -31,14 +27,13 @@ export interface StageOptions {
   readonly npm: NpmOptions
   /** The integrity that the tarball must have, if known. */
   readonly integrity?: string
-  /** The former choice of dependencies, to repeat it. */
+  /** The previous choice of dependencies, to repeat it. */
   readonly dependencies?: PinnedDependencies | undefined
 }
 
 /**
  * Fetches, unpacks and completes a package.
  * @param read checks the package before its dependencies are fetched, and returns its description
- * @throws {Failure}
  */
 export async function stagePackage<Package>(
   source: Source,

@@ -25,7 +25,7 @@ const longest = { component: 255, path: 1024, depth: 64 } // bytes of UTF-8; fol
  * @throws {Failure} `unsafe-package`
  */
 export async function unpack(data: Buffer, directory: string, what: string, most = limits): Promise<number> {
-  if (data[0] !== 0x1f || data[1] !== 0x8b) throw unsafe(what, 'it is no gzipped tarball')
+  if (data[0] !== 0x1f || data[1] !== 0x8b) throw unsafe(what, 'it is not a gzipped tarball')
   const paths = new Paths()
   let entries = 0
   let bytes = 0
@@ -35,7 +35,7 @@ export async function unpack(data: Buffer, directory: string, what: string, most
     bytes += size
     if (entries > most.entries) throw tooMany()
     if (bytes > most.unpackedBytes) {
-      throw unsafe(what, `unpacked it is larger than ${most.unpackedBytes / 1024 / 1024} MiB`)
+      throw unsafe(what, `its unpacked files are larger than ${most.unpackedBytes / 1024 / 1024} MiB`)
     }
   }
 
@@ -83,16 +83,13 @@ export async function unpack(data: Buffer, directory: string, what: string, most
       'ignoredEntry',
       guarded((entry) => {
         const path = printable(entry.path)
-        throw unsafe(
-          what,
-          entry.meta ? `the header "${path}" is too large` : `"${path}" is of an unknown kind`,
-        )
+        throw unsafe(what, entry.meta ? `the header "${path}" is too large` : `"${path}" has an unknown type`)
       }),
     )
     parser.on('meta', (text: string) => {
       try {
         if (!failed) count(Buffer.byteLength(text))
-        if (/\0[^\0]/.test(text)) throw unsafe(what, 'it has a header with NUL in it')
+        if (/\0[^\0]/.test(text)) throw unsafe(what, 'a header contains NUL')
       } catch (error) {
         fail(error as Error)
       }
@@ -165,12 +162,11 @@ class Paths {
     for (let depth = 1; depth <= parts.length; depth++) {
       const path = parts.slice(0, depth).join('/')
       const folded = path.normalize('NFC').toLowerCase()
-      const former = this.#spelled.get(folded)
-      if (former !== undefined && former !== path)
-        return `differs from "${former}" in upper and lower case only`
-      if (this.#files.has(path)) return depth === parts.length ? 'is there twice' : 'lies below a file'
+      const previous = this.#spelled.get(folded)
+      if (previous !== undefined && previous !== path) return `differs from "${previous}" in case only`
+      if (this.#files.has(path)) return depth === parts.length ? 'occurs twice' : 'lies below a file'
       if (depth === parts.length && !folder) {
-        if (former !== undefined) return 'is there twice'
+        if (previous !== undefined) return 'occurs twice'
         this.#files.add(path)
       }
       this.#spelled.set(folded, path)

@@ -3,15 +3,11 @@ import type { manifest as pacoteManifest } from 'pacote'
 import { loadPacote, loadRegistryFetch } from './npm-libraries.ts'
 import type { NpmOptions } from './npm-options.ts'
 
-/** The registry's manifest of one version. */
 export type Manifest = Awaited<ReturnType<typeof pacoteManifest>>
 
-/**
- * The verified facts about a registry package: its signer, and whether its provenance is attested.
- */
+/** The verified signer, and whether the provenance is attested. */
 export type Signed = NonNullable<LockedModule['signed']>
 
-/** A published manifest, with its verified facts. */
 export interface PublishedManifest {
   readonly manifest: Manifest
   /** Undefined if the registry offers no keys, or the package has no signature. */

@@ -1,7 +1,6 @@
 import type { Dependency } from './dependency-list.ts'
 import { sizeOf } from './format-bytes.ts'
 
-/** A dependency, compared with the version before. */
 interface PlannedDependency extends Dependency {
   /** Null if the version before has the same. */
   readonly change: 'added' | 'changed' | null
@@ -15,10 +14,7 @@ export interface PlannedDependencies {
   readonly removedDependencies: readonly Pick<Dependency, 'name' | 'version'>[]
 }
 
-/**
- * @param before the dependencies of the version before: empty if there was none, undefined if
- * unknown
- */
+/** @param before empty if there was no version before, undefined if it is unknown */
 export function dependencyChanges(
   now: readonly Dependency[],
   before: readonly Dependency[] = now,
@@ -30,8 +26,8 @@ export function dependencyChanges(
     if (isIn(before, one)) return { ...one, change: null, replaces: null }
     const at = gone.findIndex(({ name }) => name === one.name)
     if (at < 0) return { ...one, change: 'added', replaces: null }
-    const [former] = gone.splice(at, 1)
-    return { ...one, change: 'changed', replaces: (former as Dependency).version }
+    const [previous] = gone.splice(at, 1)
+    return { ...one, change: 'changed', replaces: (previous as Dependency).version }
   })
   return { dependencies, removedDependencies: gone.map(({ name, version }) => ({ name, version })) }
 }

@@ -2,7 +2,6 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { PinnedDependencies } from '../../store/package-json.ts'
 
-/** One package in a node_modules, described by its files and its registry. */
 export interface Dependency {
   /** The name for `import`. */
   readonly name: string
@@ -23,10 +22,7 @@ export interface Dependency {
 /** What a package.json states about the whole package. */
 export type About = Pick<Dependency, 'license' | 'scripts'>
 
-/**
- * Every package below `directory`, by name, with one entry per name and version.
- * @param chosen npm's choice of dependencies, from the lock file
- */
+/** @param chosen npm's choice of dependencies, from the lock file */
 export async function listDependencies(
   directory: string,
   chosen: PinnedDependencies = {},
@@ -79,7 +75,7 @@ async function readDependency(
     name,
     alias: typeof json.name === 'string' && json.name !== name ? json.name : null,
     version: typeof json.version === 'string' ? json.version : 'without a version',
-    ...aboutOf(json, paths.includes(`${place}/binding.gyp`)),
+    ...aboutPackage(json, paths.includes(`${place}/binding.gyp`)),
     bytes: sizes.reduce((sum, size) => sum + size, 0),
     deprecated: typeof deprecated === 'string' && deprecated !== '' ? deprecated : null,
     integrity,
@@ -99,7 +95,7 @@ async function readDescription(folder: string): Promise<Record<string, unknown>>
 const installScripts = ['preinstall', 'install', 'postinstall']
 
 /** @param hasGyp whether it has a binding.gyp: npm compiles that if no other script is named */
-export function aboutOf(json: object, hasGyp: boolean): About {
+export function aboutPackage(json: object, hasGyp: boolean): About {
   const { license, licenses, scripts } = json as Record<string, unknown>
   const own = typeof scripts === 'object' && scripts !== null ? scripts : {}
   const named = installScripts.filter((name) => Object.hasOwn(own, name))

@@ -1,4 +1,4 @@
-import { type Lock, type ModulePackage, storedModule } from '@mortise/host'
+import { type LockFile, type ModulePackage, storedModule } from '@mortise/host'
 import { hostPackageOf } from '../../store/host-package.ts'
 import { readPackageJson } from '../../store/package-json.ts'
 import type { HostCandidate } from '../fetch/stage-host.ts'
@@ -24,7 +24,7 @@ export interface HostPlan extends PlannedDependencies {
 /** @param active the modules that will serve on it */
 export async function hostPlanOf(
   candidate: HostCandidate,
-  lock: Lock,
+  lock: LockFile,
   directory: string,
   active: readonly ModulePackage[],
 ): Promise<HostPlan> {

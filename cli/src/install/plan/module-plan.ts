@@ -10,7 +10,7 @@ import { manifestChanges } from './breaking/manifest-changes.ts'
 import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
 import { type Peer, peersOf } from './checks/host-range.ts'
 import { dependencyChanges, type PlannedDependencies } from './dependency-changes.ts'
-import { type About, aboutOf, listDependencies } from './dependency-list.ts'
+import { type About, aboutPackage, listDependencies } from './dependency-list.ts'
 import type { PreviousVersion } from './previous-version.ts'
 import { tablesOf } from './tables-of.ts'
 
@@ -30,10 +30,8 @@ export interface Plan extends About, PlannedDependencies {
   readonly tables: string | null
   /** Its tables after all its migrations. */
   readonly schema: readonly Table[]
-  /** The changes of its tables by an upgrade. */
   readonly schemaChanges: readonly TableChange[]
   readonly migrations: readonly { readonly file: string; readonly reversible: boolean }[]
-  /** The names of its settings. */
   readonly settings: readonly string[]
   /** The types of the events that it emits. */
   readonly events: readonly string[]
@@ -54,7 +52,7 @@ export interface Plan extends About, PlannedDependencies {
   readonly tree: string
   /** The registry key whose signature was verified, and whether the provenance was verified. */
   readonly signed: Signed | null
-  /** What users of the former version may have relied on. After the probe it includes the API. */
+  /** What users of the previous version may have relied on. After the probe it includes the API. */
   readonly breaking: readonly BreakingChange[]
 }
 
@@ -65,21 +63,21 @@ type Planned = Pick<
   Partial<Pick<Candidate, 'source' | 'deprecated' | 'dependencies'>>
 
 /** @throws {Failure} if its migrations fail on an empty database */
-export async function planOf(candidate: Planned, former?: PreviousVersion): Promise<Plan> {
+export async function planOf(candidate: Planned, previous?: PreviousVersion): Promise<Plan> {
   const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)
   const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))
-  const known = former?.package
+  const known = previous?.package
   const schemaChanges = known ? await changesSince(known, migrations, schema) : []
   const now = await listDependencies(directory, candidate.dependencies)
-  const before = former && (known ? await listDependencies(known.directory) : undefined)
+  const before = previous && (known ? await listDependencies(known.directory) : undefined)
   return {
     id: manifest.id,
     package: name,
     version,
-    replaces: former?.version ?? null,
+    replaces: previous?.version ?? null,
     replacesContent:
-      former?.version === version && former.integrity !== candidate.integrity ? former.integrity : null,
+      previous?.version === version && previous.integrity !== candidate.integrity ? previous.integrity : null,
     routes: manifest.routes,
     access: null,
     tables: manifest.tables ?? null,
@@ -95,9 +93,9 @@ export async function planOf(candidate: Planned, former?: PreviousVersion): Prom
     requires: manifest.requires ?? {},
     optional: manifest.optional ?? {},
     peers: peersOf(candidate.json),
-    ...aboutOf(candidate.json, existsSync(join(directory, 'binding.gyp'))),
+    ...aboutPackage(candidate.json, existsSync(join(directory, 'binding.gyp'))),
     deprecated: candidate.deprecated ?? null,
-    ...dependencyChanges(now, former ? before : []),
+    ...dependencyChanges(now, previous ? before : []),
     origin: candidate.from,
     files: candidate.files,
     bytes: candidate.bytes,
@@ -112,13 +110,13 @@ export async function planOf(candidate: Planned, former?: PreviousVersion): Prom
 
 /** An older version changes nothing: the schema stays ahead of it. */
 async function changesSince(
-  former: ModulePackage,
+  previous: ModulePackage,
   migrations: readonly string[],
   schema: readonly Table[],
 ): Promise<TableChange[]> {
-  const applied = await migrationFiles(former)
+  const applied = await migrationFiles(previous)
   if (migrations.every((file) => applied.includes(file))) return []
-  const tables = await tablesOf(former).catch(() => undefined)
+  const tables = await tablesOf(previous).catch(() => undefined)
   return tables ? tableChanges(tables, schema) : []
 }
 

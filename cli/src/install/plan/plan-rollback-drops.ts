@@ -21,7 +21,6 @@ export interface Drop {
   readonly rows: number
 }
 
-/** The plan of a rollback. */
 export interface RollbackPlan {
   /** For people: `~ api-cart 1.1.0 → 1.0.0`. */
   readonly changes: readonly string[]
@@ -43,7 +42,7 @@ export async function planUndo(
 ): Promise<Drop[]> {
   if (migrations.length === 0) return []
   const schema = await callApplication(directory, 'schema')
-  const storage = await openStorage({ file: join(folder, 'rehearsal.db'), schema, onFatal: rethrow })
+  const storage = await openStorage({ file: join(folder, 'rehearsal.db'), schema })
   try {
     const before = await readColumns(storage)
     await storage.undo(migrations)
@@ -83,8 +82,4 @@ function dropped(before: Columns, after: Columns): Omit<Drop, 'rows'>[] {
     if (left === undefined) return [{ table, column: null }]
     return [...columns].filter((column) => !left.has(column)).map((column) => ({ table, column }))
   })
-}
-
-function rethrow(error: Error): never {
-  throw error
 }

@@ -8,15 +8,14 @@ import { modulesToDisable } from './checks/leaving.ts'
 import { checkNotRequired } from './checks/not-required.ts'
 import { type HostPlan, hostPlanOf } from './host-plan.ts'
 import { type Plan, planOf } from './module-plan.ts'
+import { planRollback, type Rollback } from './plan-rollback.ts'
 import { previousVersionOf } from './previous-version.ts'
 import { hostPlanText, planText, reportUnknownEvents, restoredHostText } from './print-plan.ts'
-import { planBack, type WayBack } from './way-back.ts'
 
 /** The effect of the change, from files alone. It is printed, and no check rejects it. */
 export interface Planned extends Verified {
   /** The plans of `arriving`, in the same order. */
   readonly plans: readonly Plan[]
-  /** The plans of restored modules. */
   readonly restoredPlans: readonly Plan[]
   readonly hostPlan?: HostPlan | undefined
   /** The ids of modules that the new host cannot run. */
@@ -26,30 +25,27 @@ export interface Planned extends Verified {
   /** The active versions that the arriving ones replace. */
   readonly replaced: readonly ModulePackage[]
   /** The plan of a rollback. */
-  readonly wayBack?: WayBack
+  readonly rollback?: Rollback
   /** The tables to drop. */
   readonly purge: PurgePlan
 }
 
-/**
- * Plans the change and prints the plan.
- * @throws {Failure} if the change is impossible
- */
+/** @throws {Failure} if the change is impossible */
 export async function plan(verified: Verified): Promise<Planned> {
-  const { input, former, target, arriving, arrivingHost, beside, restored, failures } = verified
+  const { input, previous, target, arriving, arrivingHost, beside, restored, failures } = verified
   const { directory, terminal, dryRun } = input
   const nothing = {
     ...{ ...verified, plans: [], restoredPlans: [], leaving: [], others: beside, replaced: [] },
     purge: { modules: [], drops: [] },
   }
-  if (input.kind === 'rollback') return { ...nothing, wayBack: await planBack(verified) }
+  if (input.kind === 'rollback') return { ...nothing, rollback: await planRollback(verified) }
   if (input.kind === 'disable') {
-    await checkNotRequired(directory, former, verified.changed, 'disabled')
+    await checkNotRequired(directory, previous, verified.changed, 'disabled')
     return nothing
   }
   if (input.kind === 'remove') {
     const purge = input.purge ? await planPurge(directory, input.names) : nothing.purge
-    await checkNotRequired(directory, former, verified.changed, 'removed')
+    await checkNotRequired(directory, previous, verified.changed, 'removed')
     return { ...nothing, purge }
   }
 
@@ -64,22 +60,24 @@ export async function plan(verified: Verified): Promise<Planned> {
   if (dryRun && failures.length > 0) throw failures[0]
   if (arriving.length === 0 && !arrivingHost && !verified.fromOutside) return { ...nothing, restoredPlans }
 
-  const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, former, directory, beside))
+  const hostPlan = arrivingHost && (await hostPlanOf(arrivingHost, previous, directory, beside))
   if (hostPlan) terminal.note(hostPlanText(hostPlan))
   const leaving = hostPlan
-    ? await modulesToDisable(hostPlan, former, directory, input.disableIncompatible)
+    ? await modulesToDisable(hostPlan, previous, directory, input.disableIncompatible)
     : []
   const others = beside.filter(({ manifest }) => !leaving.includes(manifest.id))
   // A disabled module is checked and probed when it is enabled.
   const serving = arriving.filter(({ locked }) => locked.enabled)
   const host = arrivingHost ?? restored.find((one) => one.host)?.host
   checkModules(serving, others, await readConfig(directory), host?.package ?? requireHost(target, directory))
-  const formers = await Promise.all(arriving.map(({ id }) => previousVersionOf(id, former, directory)))
-  const replaced = formers.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
+  const previousVersions = await Promise.all(
+    arriving.map(({ id }) => previousVersionOf(id, previous, directory)),
+  )
+  const replaced = previousVersions.flatMap((one) => (one?.enabled && one.package ? [one.package] : []))
   const planned = { ...nothing, restoredPlans, hostPlan, leaving, others, replaced }
   // The module was planned at its installation.
   if (input.kind === 'enable') return { ...planned, replaced: [] }
-  const plans = await Promise.all(arriving.map((one, index) => planOf(one, formers[index])))
+  const plans = await Promise.all(arriving.map((one, index) => planOf(one, previousVersions[index])))
   for (const one of plans) terminal.note(planText(one))
   reportUnknownEvents(plans, beside, terminal)
   if (input.failOnBreaking) refuseBreaking(plans)

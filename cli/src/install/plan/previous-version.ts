@@ -1,15 +1,11 @@
-import { type Lock, type ModulePackage, readPackage, storedModule } from '@mortise/host'
+import { type LockFile, type ModulePackage, readPackage, storedModule } from '@mortise/host'
 import { lockedModule } from '../../store/installed-packages.ts'
 import { holds } from '../../store/staging.ts'
 
-/** The version that an upgrade replaces. */
 export interface PreviousVersion {
   readonly version: string
-  /** SHA-512 of its tarball (SRI). */
   readonly integrity: string
-  /**
-   * Undefined if the package is missing from the store or damaged. That does not block its upgrade.
-   */
+  /** Undefined if the store lacks it or it is damaged, which does not block its upgrade. */
   readonly package: ModulePackage | undefined
   readonly enabled: boolean
 }
@@ -17,7 +13,7 @@ export interface PreviousVersion {
 /** The installed version of a module, or undefined. */
 export async function previousVersionOf(
   id: string,
-  lock: Lock,
+  lock: LockFile,
   directory: string,
 ): Promise<PreviousVersion | undefined> {
   const locked = lockedModule(lock, id)

@@ -9,7 +9,6 @@ import type { HostPlan } from './host-plan.ts'
 import type { Plan } from './module-plan.ts'
 import { dropText, type RollbackPlan } from './plan-rollback-drops.ts'
 
-/** The plan for people. */
 export function planText(plan: Plan): string {
   const contracts = (contracts: Readonly<Record<string, string>>) =>
     Object.entries(contracts).map(([contract, version]) => `${contract} ${version}`)
@@ -20,7 +19,7 @@ export function planText(plan: Plan): string {
       'content',
       plan.replacesContent === null
         ? []
-        : [`not that of the ${plan.version} before (${plan.replacesContent}): raise the version`],
+        : [`differs from the previous ${plan.version} (${plan.replacesContent}): raise the version`],
     ],
     ['routes', access === null ? plan.routes : accessRows(access)],
     ['tables', plan.tables === null ? [] : [`${plan.tables}, ${plan.tables}_*`]],
@@ -36,7 +35,7 @@ export function planText(plan: Plan): string {
     ['provides', contracts(plan.provides)],
     ['requires', contracts(plan.requires)],
     ['uses', contracts(plan.optional)],
-    ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (lent: ${lent ?? 'no'})`)],
+    ['peers', plan.peers.map(({ name, range, lent }) => `${name} ${range} (provided: ${lent ?? 'no'})`)],
     ['license', [[licenseText(plan.license), ...notesOf(plan)].join(', ')]],
     ['depends on', dependencyLines(plan, plan.replaces !== null)],
     ['origin', [plan.origin]],
@@ -51,9 +50,8 @@ export function planText(plan: Plan): string {
   ])
 }
 
-/** The results of the probe, for people. */
 export function probedText({ id, version, access }: Plan, breaking: readonly BreakingChange[]): string {
-  return listed(`${id} ${version} as it has loaded`, [
+  return listed(`${id} ${version} after loading`, [
     ['access', accessRows(access ?? {})],
     ['breaking', breaking.map(({ message }) => message)],
   ])
@@ -72,13 +70,12 @@ function listed(
   return [title, ...lines].join('\n')
 }
 
-/** The plan of another host, for people. */
 export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
   const changed = plan.dependencies.filter(({ change }) => change !== null).length
   return [
     `host ${from} → ${to}`,
     ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
-    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: it needs ${needs}`),
+    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: needs ${needs}`),
     ...dependencyLines(plan, plan.removedDependencies.length + changed > 0, true).map(
       (line, index) => `  ${(index === 0 ? 'depends on' : '').padEnd(11)} ${line}`,
     ),
@@ -103,12 +100,12 @@ export function restoredHostText(
 }
 
 /** The plan of a rollback, for people. */
-export function wayBackText(to: number, { changes, undo, drops }: RollbackPlan): string {
+export function rollbackText(to: number, { changes, undo, drops }: RollbackPlan): string {
   return [
     `Back to generation ${to}: ${changes.join(', ')}`,
     ...undo.map((migration) => `  undoes the migration ${migration}`),
     ...drops.map((drop) => `  drops ${dropText(drop)}`),
-    ...(undo.length > 0 ? ['An archive of the database precedes it.'] : []),
+    ...(undo.length > 0 ? ['The command archives the database first.'] : []),
   ].join('\n')
 }
 
@@ -124,7 +121,7 @@ export function reportUnknownEvents(
     const unknown = listensTo.filter((type) => type !== '*' && !emitted.has(type))
     if (unknown.length === 0) continue
     terminal.note(
-      `${id} listens to ${unknown.join(', ')}, which no module here emits: is one still to come, or is it misspelt?`,
+      `${id} listens to ${unknown.join(', ')}, which no installed module emits. Check the spelling, or install the module that emits it.`,
     )
   }
 }

@@ -1,10 +1,6 @@
 import { ConfigError, ModuleError, probe, readConfig, readLockFile, storedModule } from '@mortise/host'
 
-/**
- * The access to each route of an installed module, found by loading the installed modules in a
- * child process.
- * @returns null if the module is disabled or cannot be loaded, or the configuration is wrong
- */
+/** @returns null if the module is disabled or cannot be loaded, or the configuration is wrong */
 export async function installedAccess(
   directory: string,
   id: string,

@@ -9,8 +9,8 @@ import {
   probe,
 } from '@mortise/host'
 import {
-  breaksFormer,
-  breaksFormerOfYours,
+  breaksPrevious,
+  breaksPreviousOfYours,
   type Failure,
   probeFailed,
   probeOfYoursFailed,
@@ -20,12 +20,11 @@ export interface ProbedChange {
   /** The modules that serve after the change. */
   readonly next: ProbeReport
   /** The modules that serve now; undefined if nothing is replaced, or they cannot be loaded. */
-  readonly former: ProbeReport | undefined
+  readonly previous: ProbeReport | undefined
 }
 
 interface Tried {
   readonly config: Config
-  /** The present schema of the database. */
   readonly schema: DatabaseSchema
 }
 
@@ -36,7 +35,7 @@ interface Tried {
  * rollback. An installed module that also fails without the change does not block it.
  * @param replaced the active versions that the fresh modules replace
  * @param own the ids of fresh modules in a folder of the operator
- * @throws {Failure} `probe-failed`, `breaks-former`
+ * @throws {Failure} `probe-failed`, `breaks-previous`
  */
 export async function probeCandidates(
   config: Config,
@@ -50,7 +49,7 @@ export async function probeCandidates(
   for (;;) {
     const found = await probeAll(tried, [...others, ...fresh], { ask: fresh })
     if (!(found instanceof ModuleError)) {
-      return { next: found, former: await probeFormer(tried, others, replaced, fresh, own) }
+      return { next: found, previous: await probeFormer(tried, others, replaced, fresh, own) }
     }
     const { module, message } = found
     const culprit = fresh.find(({ manifest }) => manifest.id === module)
@@ -75,17 +74,17 @@ async function probeFormer(
   fresh: readonly ModulePackage[],
   own: ReadonlySet<string>,
 ): Promise<ProbeReport | undefined> {
-  let [others, former] = [installed, replaced]
-  while (former.length > 0) {
-    const found = await probeAll(tried, [...others, ...former], { ask: former, upgrades: fresh })
+  let [others, previous] = [installed, replaced]
+  while (previous.length > 0) {
+    const found = await probeAll(tried, [...others, ...previous], { ask: previous, upgrades: fresh })
     if (!(found instanceof ModuleError)) {
-      if (found.unfit) throw formerFails(found.unfit, former, fresh, own)
+      if (found.unfit) throw previousFails(found.unfit, previous, fresh, own)
       return found
     }
-    const [length, { module }] = [others.length + former.length, found]
+    const [length, { module }] = [others.length + previous.length, found]
     others = without(others, module)
-    former = without(former, module)
-    if (others.length + former.length === length) throw found
+    previous = without(previous, module)
+    if (others.length + previous.length === length) throw found
   }
   return undefined
 }
@@ -114,18 +113,18 @@ async function probeAll(
   }
 }
 
-function formerFails(
+function previousFails(
   unfit: ModuleError,
-  former: readonly ModulePackage[],
+  previous: readonly ModulePackage[],
   fresh: readonly ModulePackage[],
   own: ReadonlySet<string>,
 ): Failure {
   const { module, message } = unfit
   const versionIn = (packages: readonly ModulePackage[]) =>
     packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
-  const [old, next] = [versionIn(former), versionIn(fresh)]
-  const values = { module, next, former: old, reason: message, cause: unfit }
-  return own.has(module) ? breaksFormerOfYours(values) : breaksFormer(values)
+  const [old, next] = [versionIn(previous), versionIn(fresh)]
+  const values = { module, next, previous: old, reason: message, cause: unfit }
+  return own.has(module) ? breaksPreviousOfYours(values) : breaksPrevious(values)
 }
 
 function refused(message: string, cause: Error, own = false): Failure {

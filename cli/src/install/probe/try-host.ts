@@ -8,18 +8,13 @@ import type { HostPackage } from '../../store/host-package.ts'
 export interface HostTrial {
   /** The modules that will serve. */
   readonly modules: readonly { readonly id: string; readonly directory: string }[]
-  /** The schema of the application's database. */
   readonly schema: DatabaseSchema
 }
 
 /** The time limit of a trial, in milliseconds: twice that of its probe of the modules. */
 const TIMEOUT = 60_000
 
-/**
- * Runs another host in a separate process, to check that it could run the application with these
- * modules. Its code runs here for the first time.
- * @throws {Failure} `host-refused`
- */
+/** Its code runs here for the first time. @throws {Failure} `host-refused` */
 export async function tryHost(
   host: HostPackage,
   directory: string,
@@ -49,11 +44,11 @@ function ask(host: HostPackage, directory: string, trial: HostTrial): Promise<st
 }
 
 function reasonOf({ killed, code }: { killed?: boolean; code?: unknown }, stdout: string, stderr: string) {
-  if (killed) return `it did not finish trying within ${TIMEOUT / 1000} s`
+  if (killed) return `its probe did not finish within ${TIMEOUT / 1000} s`
   try {
     return JSON.parse(stdout).error.message as string
   } catch {
     const line = stderr.split('\n').find((text) => /^\w*Error\b/.test(text))
-    return `it cannot be started${line ? `: ${line}` : ` (${code})`}`
+    return `it does not start${line ? `: ${line}` : ` (${code})`}`
   }
 }

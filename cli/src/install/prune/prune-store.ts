@@ -1,11 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, lockedPackages, readGenerations, storeDirectory, storedModule } from '@mortise/host'
+import { type LockFile, lockedPackages, readGenerations, storeDirectory, storedModule } from '@mortise/host'
 import { readSnapshots } from '../../application/snapshots.ts'
 import { KEPT } from '../../store/installed-packages.ts'
 
 /** Removes packages and snapshots that no recent generation uses. */
-export async function pruneStore(directory: string, lock: Lock): Promise<void> {
+export async function pruneStore(directory: string, lock: LockFile): Promise<void> {
   for (const path of await unreachable(directory, lock)) await rm(path, { recursive: true, force: true })
 }
 
@@ -13,7 +13,7 @@ export async function pruneStore(directory: string, lock: Lock): Promise<void> {
  * The packages and snapshots that no recent generation uses. Empty if the record of one of these is
  * missing or unreadable, because its packages are unknown.
  */
-export async function unreachable(directory: string, lock: Lock): Promise<string[]> {
+export async function unreachable(directory: string, lock: LockFile): Promise<string[]> {
   const { known } = await readGenerations(directory)
   const newest = Math.max(lock.generation, known.at(-1)?.generation ?? 0)
   const last = known.filter(({ generation }) => generation > newest - KEPT)

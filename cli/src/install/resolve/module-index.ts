@@ -10,7 +10,6 @@ const packages: Readonly<Record<string, string>> = {
   'api-event': '@mortise/api-event',
 }
 
-/** The bare names of the index. */
 export const indexedNames: readonly string[] = Object.keys(packages)
 
 /** The npm package of `name`, a bare name or a package name of the index. */

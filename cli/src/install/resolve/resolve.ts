@@ -1,46 +1,46 @@
 import {
   emptyLockFile,
   type Generation,
-  type Lock,
   type LockedModule,
+  type LockFile,
   lockedPackages,
   readConfig,
   readGenerations,
   readLockFile,
 } from '@mortise/host'
-import { assertCurrent, inForce, isExternalChange, isSame } from '../../changes/current-generation.ts'
+import {
+  assertCurrent,
+  currentGeneration,
+  isExternalChange,
+  isSame,
+} from '../../changes/current-generation.ts'
 import { restoreLostLockFile } from '../../changes/lost-lock-file.ts'
 import { reportUnreadable } from '../../changes/report-unreadable.ts'
 import { installedId, requireInstalled } from '../../store/installed-packages.ts'
 import type { Input } from '../input.ts'
-import { formerGeneration } from './former-generation.ts'
 import { checkFrozen } from './frozen.ts'
+import { previousGeneration } from './previous-generation.ts'
 import { hostSource, resolveSpec, type Source } from './source.ts'
 import { upgradeSource } from './upgrade-source.ts'
 
 /** The request in terms of sources and the lock file. */
 export interface Resolved {
   readonly input: Input
-  /**
-   * The folder whose store has the staging: the application's, or a temporary one for a dry run.
-   */
+  /** The folder whose store has the staging; a temporary one for a dry run. */
   readonly staging: string
   /** The lock file in force before. */
-  readonly former: Lock
+  readonly previous: LockFile
   /** Its generation number. */
   readonly generation: number
   /** The lock file after the change, without the packages to fetch. */
-  readonly target: Lock
+  readonly target: LockFile
   /**
    * For an external `target`, such as after `git pull`, which is already in modules.lock.json: the
    * generation in force.
    */
   readonly fromOutside?: { readonly present: Generation | undefined }
-  /** The generation to return to. */
   readonly back?: Generation
-  /** The sources to fetch. */
   readonly sources: readonly Source[]
-  /** The source of the new host. */
   readonly hostSource?: Source
   /** The packages of `target` that the store must have, byte for byte. */
   readonly pinned: readonly string[]
@@ -52,17 +52,14 @@ export interface Resolved {
   readonly absent: readonly string[]
 }
 
-/**
- * Resolves the arguments of a command, without fetching.
- * @throws {Failure}
- */
+/** Resolves the arguments of a command, without fetching. */
 export async function resolve(input: Input, staging: string): Promise<Resolved> {
   const { directory } = input
   if (input.kind === 'rollback') return await resolveBack(input, staging)
   const lock = await readLockFile(directory)
-  const present = await inForce(directory)
+  const present = await currentGeneration(directory)
   const resolved = {
-    ...{ input, staging, former: lock, generation: present?.generation ?? lock.generation, target: lock },
+    ...{ input, staging, previous: lock, generation: present?.generation ?? lock.generation, target: lock },
     ...{ sources: [], pinned: [], changed: [], unchanged: [], absent: [] },
   }
   switch (input.kind) {
@@ -74,8 +71,8 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       const sources = found.filter((one): one is Source => !('installed' in one))
       const all = [...lockedPackages(lock).keys()]
       if (sources.length === 0 && isExternalChange(lock, present)) {
-        const [former, generation] = [present?.lock ?? emptyLockFile, present?.generation ?? 0]
-        return { ...resolved, former, generation, fromOutside: { present }, pinned: all }
+        const [previous, generation] = [present?.lock ?? emptyLockFile, present?.generation ?? 0]
+        return { ...resolved, previous, generation, fromOutside: { present }, pinned: all }
       }
       await assertCurrent(directory)
       const named = found.flatMap((one) => ('installed' in one ? [one.installed] : []))
@@ -110,21 +107,21 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
   }
 }
 
-/** The modules of a former generation. Their packages are in the store, or are fetched again. */
+/** The modules of a previous generation. Their packages are in the store, or are fetched again. */
 async function resolveBack(input: Input & { kind: 'rollback' }, staging: string): Promise<Resolved> {
   const { directory, terminal, dryRun } = input
   const restored = dryRun ? undefined : await restoreLostLockFile(directory)
   if (restored !== undefined) terminal.note(restored)
-  const former = await readLockFile(directory)
+  const previous = await readLockFile(directory)
   const generations = await readGenerations(directory)
   reportUnreadable(generations, terminal)
   const generation = generations.known.at(-1)?.generation
   // Restoring the lost lock file was the requested rollback.
   const wanted = restored === undefined ? input.generation : (input.generation ?? generation)
-  const back = formerGeneration(generations, former, wanted)
-  const isThere = isSame(back.lock, former)
+  const back = previousGeneration(generations, previous, wanted)
+  const isThere = isSame(back.lock, previous)
   return {
-    ...{ input, staging, former, generation: generation ?? former.generation, target: back.lock, back },
+    ...{ input, staging, previous, generation: generation ?? previous.generation, target: back.lock, back },
     ...{ sources: [], pinned: isThere ? [] : [...lockedPackages(back.lock).keys()] },
     ...{ changed: [], unchanged: [], absent: [] },
   }

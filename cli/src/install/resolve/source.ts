@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { type Lock, type LockedPackage, nearest } from '@mortise/host'
+import { type LockedPackage, type LockFile, nearest } from '@mortise/host'
 import npa from 'npm-package-arg'
 import semver from 'semver'
 import {
@@ -24,7 +24,6 @@ import { indexedNames, indexedPackage, workspaceFolder } from './module-index.ts
 // lock file, in the aliases of the configuration, and in the index that ships with the command. A
 // public registry is never searched, because its package of that name may be another author's.
 
-/** The source of a package. */
 export interface Source {
   readonly kind: 'registry' | 'folder' | 'tarball'
   /** `name@range` for a registry, otherwise an absolute path. */
@@ -45,11 +44,10 @@ export function isOwnFolder({ kind, indexed }: Source): boolean {
 }
 
 export interface Lookup {
-  /** The application folder. */
   readonly directory: string
   /** The base of relative paths on the command line. */
   readonly cwd: string
-  readonly lock: Lock
+  readonly lock: LockFile
   readonly aliases: Readonly<Record<string, string>>
 }
 
@@ -92,9 +90,8 @@ export function lockedSource(locked: LockedPackage, directory: string): Source {
 /**
  * The source of a host.
  * @param text a version, a range or a tag of the registry; a folder or a `.tgz` file
- * @throws {Failure}
  */
-export function hostSource(text: string, directory: string, lock: Lock): Source {
+export function hostSource(text: string, directory: string, lock: LockFile): Source {
   // A host is not a module, so aliases and the index do not apply.
   const lookup = { directory, cwd: process.cwd(), lock: { ...lock, modules: {} }, aliases: {} }
   return resolveSpec(`${hostPackageName}@${text}`, lookup) as Source

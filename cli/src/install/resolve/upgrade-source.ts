@@ -1,23 +1,20 @@
-import { emptyLockFile, type Lock } from '@mortise/host'
+import { emptyLockFile, type LockFile } from '@mortise/host'
 import { valid } from 'semver'
 import { localModule, noVersion } from '../../failures/index.ts'
 import { requireInstalled } from '../../store/installed-packages.ts'
 import { resolveSpec, type Source } from './source.ts'
 
-/**
- * The source for the upgrade of an installed module.
- * @param text an id or a package name, with or without `@version`
- */
+/** @param text an id or a package name, with or without `@version` */
 export function upgradeSource(
   text: string,
-  lock: Lock,
+  lock: LockFile,
   directory: string,
   aliases: Readonly<Record<string, string>>,
 ): Source {
   const at = text.lastIndexOf('@')
   const [name, version] = at > 0 ? [text.slice(0, at), text.slice(at + 1)] : [text, undefined]
   const id = requireInstalled(lock, name)
-  const { spec, package: packageName } = lock.modules[id] as Lock['modules'][string]
+  const { spec, package: packageName } = lock.modules[id] as LockFile['modules'][string]
   const isLocal = spec.startsWith('file:')
   if (version !== undefined && (isLocal || valid(version) === null)) {
     throw isLocal ? localModule({ id, spec }) : noVersion({ text: version })

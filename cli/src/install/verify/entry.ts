@@ -4,10 +4,7 @@ import { entryNotBuilt, entryNotPacked, noEntry } from '../../failures/index.ts'
 import type { Candidate } from '../fetch/candidate.ts'
 import { isOwnFolder } from '../resolve/source.ts'
 
-/**
- * Checks that the package has the file for the host's import. The probe finds what package.json
- * cannot show.
- */
+/** The probe finds what package.json cannot show. */
 export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
   const entry = entryOf(json)
   if (entry === undefined || existsSync(join(directory, entry.file))) return
@@ -23,9 +20,7 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
       : entryNotBuilt({ id: manifest.id, reason: why })
 }
 
-/**
- * The file of a package that Node's `import` resolves to; undefined if that is not a plain file.
- */
+/** The file that Node's `import` of a package resolves to; undefined if it is no plain file. */
 export function entryOf(json: {
   exports?: unknown
   main?: string

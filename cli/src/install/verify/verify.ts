@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Lock, type LockedModule, type ModulePackage, storedModule } from '@mortise/host'
+import { type LockedModule, type LockFile, type ModulePackage, storedModule } from '@mortise/host'
 import { idTaken } from '../../failures/index.ts'
 import { lockedModule, readInstalled } from '../../store/installed-packages.ts'
 import { readPackageJson } from '../../store/package-json.ts'
@@ -30,26 +30,22 @@ export interface Verified extends Fetched {
   readonly beside: readonly ModulePackage[]
 }
 
-/** The result of an input that adds nothing. */
 export const nothingArrives = { arriving: [], beside: [] }
 
-/**
- * Compares the fetched packages with what is and was installed.
- * @throws {Failure}
- */
+/** Compares the fetched packages with what is and was installed. */
 export async function verify(fetched: Fetched): Promise<Verified> {
-  const { input, former, modules, host, restored, fromOutside } = fetched
+  const { input, previous, modules, host, restored, fromOutside } = fetched
   const { directory } = input
   const fresh: Arriving[] = []
   const unchanged: string[] = []
   for (const candidate of modules) {
     const { id } = candidate.package.manifest
-    checkSignatureKept(candidate, lockedModule(former, id))
-    if (await isInstalled(candidate, former, directory)) unchanged.push(id)
-    else fresh.push({ ...candidate, id, locked: entryOf(candidate, former), candidate })
+    checkSignatureKept(candidate, lockedModule(previous, id))
+    if (await isInstalled(candidate, previous, directory)) unchanged.push(id)
+    else fresh.push({ ...candidate, id, locked: entryOf(candidate, previous), candidate })
   }
-  if (host) checkSignatureKept(host, former.host)
-  const arrivingHost = host && (await isPinned(host, former, directory)) ? undefined : host
+  if (host) checkSignatureKept(host, previous.host)
+  const arrivingHost = host && (await isPinned(host, previous, directory)) ? undefined : host
   const staged = [
     ...fresh.flatMap(({ candidate }) => candidate ?? []),
     ...(arrivingHost ? [arrivingHost] : []),
@@ -57,17 +53,18 @@ export async function verify(fetched: Fetched): Promise<Verified> {
   await checkSameBytes(directory, staged.map(bytesOf))
 
   const entries = Object.fromEntries(fresh.map(({ id, locked }) => [id, locked]))
-  const target: Lock = {
+  const target: LockFile = {
     ...fetched.target,
     ...(arrivingHost && { host: lockedHost(arrivingHost) }),
     modules: { ...fetched.target.modules, ...entries },
   }
   const refetched = new Map(restored.flatMap(({ name, module }) => (module ? [[name, module] as const] : [])))
   const enabled = Object.entries(target.modules).filter(([id, locked]) => locked.enabled && !(id in entries))
-  const isNew = ([id, locked]: [string, LockedModule]) => !isDeepStrictEqual(locked, lockedModule(former, id))
+  const isNew = ([id, locked]: [string, LockedModule]) =>
+    !isDeepStrictEqual(locked, lockedModule(previous, id))
   for (const [id, locked] of enabled.filter(isNew)) {
     const candidate = refetched.get(id)
-    if (candidate) checkSignatureKept(candidate, lockedModule(former, id))
+    if (candidate) checkSignatureKept(candidate, lockedModule(previous, id))
     fresh.push({ ...(candidate ?? (await fromStore(id, locked, directory))), id, locked, candidate })
   }
   for (const { candidate } of fresh) if (candidate) checkEntry(candidate)
@@ -83,7 +80,7 @@ export async function verify(fetched: Fetched): Promise<Verified> {
 }
 
 /** Whether exactly this package is installed and undamaged in the store. */
-async function isInstalled(candidate: Candidate, lock: Lock, directory: string): Promise<boolean> {
+async function isInstalled(candidate: Candidate, lock: LockFile, directory: string): Promise<boolean> {
   const { manifest, name, version } = candidate.package
   const locked = lockedModule(lock, manifest.id)
   if (locked === undefined) return false
@@ -94,7 +91,7 @@ async function isInstalled(candidate: Candidate, lock: Lock, directory: string):
   return await holds(storedModule(directory, locked), locked.tree)
 }
 
-async function isPinned(staged: HostCandidate, { host }: Lock, directory: string): Promise<boolean> {
+async function isPinned(staged: HostCandidate, { host }: LockFile, directory: string): Promise<boolean> {
   if (host?.integrity !== staged.integrity || host.tree !== staged.tree) return false
   return await holds(storedModule(directory, host), host.tree)
 }
@@ -105,7 +102,7 @@ const bytesOf = ({ json, ...staged }: Staged<unknown>) => ({
   version: json.version,
 })
 
-function entryOf(candidate: Candidate, lock: Lock): LockedModule {
+function entryOf(candidate: Candidate, lock: LockFile): LockedModule {
   const { name, version, manifest } = candidate.package
   return {
     package: name,

@@ -17,7 +17,7 @@ import { testApplication } from '../../run-app.ts'
 import { get, runningHost } from '../../running-host.ts'
 import { sampleTarball } from '../../sample-module.ts'
 
-t.test('a running host takes up what is installed, replaced and removed at once', async (t) => {
+t.test('a running host applies installations, replacements and removals at once', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   t.equal((await get(running, '/hello')).status, 404)
@@ -31,7 +31,7 @@ t.test('a running host takes up what is installed, replaced and removed at once'
   t.equal((await get(running, '/hello')).status, 404)
 })
 
-t.test('an installed module that fails by itself does not stand in the way of another', async (t) => {
+t.test('a failed module does not block the installation of another', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   const config = JSON.parse(await readFile(join(directory, 'app.config.json'), 'utf8'))
@@ -47,12 +47,12 @@ t.test('an installed module that fails by itself does not stand in the way of an
   })
   t.equal((await get(running, '/b')).status, 200)
   t.match((await run('module-list')).json.modules, [
-    { id: 'hello', state: 'failed', reason: /takes none/ },
+    { id: 'hello', state: 'failed', reason: /has no settings/ },
     { id: 'b', state: 'active' },
   ])
 })
 
-t.test('a host that cannot take up the change leaves the former modules: exit 5', async (t) => {
+t.test('if the host cannot apply a change, the previous modules stay: exit 5', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
@@ -64,7 +64,7 @@ t.test('a host that cannot take up the change leaves the former modules: exit 5'
   const outcome = await run('module-install', await sampleTarball(join(root, 'b.tgz'), { id: 'b', plugin }))
   t.match(outcome, {
     exitCode: 5,
-    json: { error: { code: 'activation-failed', message: /not here.*back and serving/ } },
+    json: { error: { code: 'activation-failed', message: /not here.*previous modules serve again/ } },
   })
   const lock = await readLockFile(directory)
   t.strictSame(lock.modules, former.modules)
@@ -77,7 +77,7 @@ t.test('a host that cannot take up the change leaves the former modules: exit 5'
   ])
 })
 
-t.test('data survives removal and is there when the module is installed again', async (t) => {
+t.test('data survive a removal and are there after the next installation', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const running = await runningHost(t, directory)
   const file = await sampleTarball(join(root, 'note.tgz'), {
@@ -105,7 +105,7 @@ t.test('data survives removal and is there when the module is installed again', 
   t.match(await get(running, '/note'), { body: { data: [{ body: 'kept' }] } })
 })
 
-t.test('a running host takes up what was restored', async (t) => {
+t.test('a running host applies restored packages', async (t) => {
   const { root, directory, run } = await testApplication(t)
   await run('module-install', await sampleTarball(join(root, 'hello.tgz')))
   await rm(join(directory, '.app', 'store'), { recursive: true })
@@ -117,7 +117,7 @@ t.test('a running host takes up what was restored', async (t) => {
 })
 
 t.test(
-  'a version that fails its self-check is taken back, its migrations undone; the old one serves',
+  'a version that fails its self-check is reverted with its migrations, and the old one serves',
   async (t) => {
     const { root, directory, run } = await testApplication(t)
     const running = await runningHost(t, directory)
@@ -153,7 +153,7 @@ t.test(
       json: {
         error: {
           code: 'activation-failed',
-          message: /note: its route GET \/note answers 500 in the self-check/,
+          message: /note: its route GET \/note responds with 500 in the self-check/,
           hint: /app restore \S+\.app\/undone\/1\.tgz/,
         },
       },
@@ -173,14 +173,14 @@ t.test(
   },
 )
 
-t.test('a host that ends while it migrates leaves the former modules, and the command says so', async (t) => {
+t.test('if the host ends during a migration, the previous modules stay, with a message', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   const dying = createServer((socket) => socket.once('data', () => socket.destroy()))
   await once(dying.listen(controlSocket(directory)), 'listening')
   t.match(await run('module-install', file), {
     exitCode: 1,
-    json: { error: { code: 'host-gone', message: /^The running host ended before it had answered/ } },
+    json: { error: { code: 'host-gone', message: /^The running host ended before it answered/ } },
   })
   await new Promise((resolve) => dying.close(resolve))
   t.strictSame((await readLockFile(directory)).modules, {})
@@ -188,7 +188,7 @@ t.test('a host that ends while it migrates leaves the former modules, and the co
   t.match(await run('module-install', file), { exitCode: 0 })
 })
 
-t.test('a change that was killed is completed by the next command, whatever it had reached', async (t) => {
+t.test('the next command completes a killed change from any step', async (t) => {
   for (const reached of ['the journal', 'the lock']) {
     await t.test(reached, async (t) => {
       const { root, directory, run } = await testApplication(t)
@@ -199,7 +199,7 @@ t.test('a change that was killed is completed by the next command, whatever it h
       await writeJournal(directory, interruptedChange('module-install hello', former, next))
       if (reached === 'the journal') await writeLockFile(directory, former)
       const outcome = await run('module-disable', 'hello')
-      t.match(outcome.stderr, /Completed "module-install hello", which had been interrupted/)
+      t.match(outcome.stderr, /Completed "module-install hello", which was interrupted/)
       t.match(outcome, { exitCode: 0, json: { generation: 2 } })
       t.equal(await readJournal(directory), undefined)
     })
@@ -210,7 +210,7 @@ for (const [file, argv] of [
   ['app.config.json', ['config', 'set', 'server.drainSeconds', '2']],
   ['modules.lock.json', ['module-disable', 'hello']],
 ] as const) {
-  t.test(`a change whose ${file} cannot be written is not made, then or later`, async (t) => {
+  t.test(`a change whose ${file} cannot be written never happens`, async (t) => {
     const { root, directory, run } = await testApplication(t)
     t.match(await run('module-install', await sampleTarball(join(root, 'hello.tgz'))), { exitCode: 0 })
     const path = join(directory, file)

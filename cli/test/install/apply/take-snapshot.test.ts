@@ -16,7 +16,7 @@ const snapshotsIn = (directory: string) => {
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
-t.test('a change with migrations copies the database first, a running host does it', async (t) => {
+t.test('a change with migrations copies the database first, through the running host', async (t) => {
   const { root, directory, run, v1, v2 } = await noteVersions(t, undefined)
   const host = await runningHost(t, directory)
   await run('module-install', v1)
@@ -37,7 +37,7 @@ t.test('a change with migrations copies the database first, a running host does 
   t.strictSame(snapshotsIn(directory), ['1.db'], 'only where there is something to migrate')
 })
 
-t.test('an application that has no database yet has nothing to copy', async (t) => {
+t.test('an application without a database has nothing to copy', async (t) => {
   const { directory, run, v1 } = await noteVersions(t, undefined)
   const { exitCode, json } = await run('module-install', v1)
   t.match([exitCode, json.migrations[0], json.migrations.at(-1)], [0, 'host/001-guest', 'note/001-note'])
@@ -46,7 +46,7 @@ t.test('an application that has no database yet has nothing to copy', async (t) 
 
 for (const running of [true, false]) {
   t.test(
-    `where it cannot be copied the change is refused, ${running ? 'with' : 'without'} a host`,
+    `a change is refused if the database cannot be copied, ${running ? 'with' : 'without'} a host`,
     async (t) => {
       const { directory, run, v1, v2 } = await noteVersions(t, undefined)
       await run('module-install', v1)
@@ -55,7 +55,7 @@ for (const running of [true, false]) {
       const host = running ? await runningHost(t, directory) : undefined
       t.match(await run('module-install', v2), {
         exitCode: 4,
-        json: { error: { code: 'snapshot-failed', hint: /Nothing was changed.*room/ } },
+        json: { error: { code: 'snapshot-failed', hint: /Nothing was changed.*disk space/ } },
       })
       t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
       t.equal(await readJournal(directory), undefined)
@@ -67,12 +67,12 @@ for (const running of [true, false]) {
   )
 }
 
-t.test('a disk that has no room for it is not filled', async (t) => {
+t.test('a snapshot is refused if the disk has no space', async (t) => {
   await assertRoom(t.testdir(), 1)
   await t.rejects(assertRoom(t.testdir(), 2 ** 62), /it needs \d+ bytes, and \d+ are free/)
 })
 
-t.test('a migration that is refused leaves no snapshot', async (t) => {
+t.test('a refused migration leaves no snapshot', async (t) => {
   const { root, directory, run, v1 } = await noteVersions(t, undefined)
   await run('module-install', v1)
   const host = await runningHost(t, directory)
@@ -97,7 +97,7 @@ for (const [moment, left] of [
   ['before the snapshot has its name', join('.app', 'snapshots', '1.db')],
   ['between migrating and the lock', 'modules.lock.json'],
 ] as const) {
-  t.test(`killed ${moment}, the next command completes the change`, async (t) => {
+  t.test(`after a kill ${moment}, the next command completes the change`, async (t) => {
     const { directory, run, v1, v2 } = await noteVersions(t, undefined)
     await run('module-install', v1)
     const host = await Application.start({ directory, port: 0, environment: { APP_LOG_LEVEL: 'silent' } })

@@ -15,13 +15,13 @@ async function installAt(answer: string, ...argv: string[]) {
   return { exitCode, said: String(streams.stderr.read()) }
 }
 
-t.test('an origin that was not seen before is asked about; anything but yes installs nothing', async (t) => {
+t.test('on a terminal it asks about a new source; only yes installs', async (t) => {
   const { root, directory } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   for (const answer of ['n', '', 'yesterday']) {
     const { exitCode, said } = await installAt(answer, file, '--dir', directory)
     t.equal(exitCode, 4, answer)
-    t.match(said, /GET \/hello[\s\S]*hello\.tgz is not an origin of anything installed now.*\[y\/N\]/)
+    t.match(said, /GET \/hello[\s\S]*hello\.tgz is a new source.*\[y\/N\]/)
     t.equal((await readLockFile(directory)).generation, 0)
   }
   t.equal((await installAt('y', file, '--dir', directory)).exitCode, 0)
@@ -31,16 +31,16 @@ t.test('an origin that was not seen before is asked about; anything but yes inst
   t.notMatch(said, /\[y\/N\]/)
 })
 
-t.test('--yes answers, and the index is not asked about', async (t) => {
+t.test('--yes skips the question, and there is none for the index', async (t) => {
   const { root, directory } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'))
   t.equal((await installAt('n', file, '--yes', '--dir', directory)).exitCode, 0)
   t.equal((await installAt('n', 'api-cart', '--dir', directory)).exitCode, 0)
 })
 
-t.test('piped, nobody is asked; the help says so', async (t) => {
+t.test('without a terminal there is no question, and the help says so', async (t) => {
   const { root, run } = await testApplication(t)
   t.equal((await run('module-install', await sampleTarball(join(root, 'hello.tgz')))).exitCode, 0)
   const { stdout } = await runApp('module-install', '--help')
-  t.match(stdout.replace(/\s+/g, ' '), /--yes .*on a terminal only, never when piped/)
+  t.match(stdout.replace(/\s+/g, ' '), /--yes .*on a terminal only/)
 })

@@ -27,7 +27,7 @@ async function installIn(
 const json = (more: object) => JSON.stringify({ name: 'module', version: '1.0.0', ...more })
 const one = published({ name: 'one', version: '1.0.0' }, { 'index.js': 'registry' })
 
-t.test('without dependencies nothing is fetched and nothing is made', async (t) => {
+t.test('without dependencies nothing is downloaded or created', async (t) => {
   const { directory, requests } = await installIn(t, [], {
     'package.json': json({ devDependencies: { x: '1' }, peerDependencies: { fastify: '5' } }),
   })
@@ -35,7 +35,7 @@ t.test('without dependencies nothing is fetched and nothing is made', async (t) 
   t.strictSame(await readdir(directory), ['package.json'])
 })
 
-t.test('bundled dependencies stay as they are, others come beside them', async (t) => {
+t.test('bundled dependencies stay, and others are added', async (t) => {
   const bundled = { 'package.json': '{"name":"kept","version":"9.0.0"}', 'index.js': 'bundled' }
   const { directory, requests } = await installIn(t, [one], {
     'package.json': json({ dependencies: { one: '^1.0.0', kept: '^1.0.0' }, bundleDependencies: ['kept'] }),
@@ -46,7 +46,7 @@ t.test('bundled dependencies stay as they are, others come beside them', async (
   t.notOk(requests.includes('/kept'))
 })
 
-t.test("a lock file, a hidden one or an extension script of the package's own has no say", async (t) => {
+t.test('lock files and extension scripts of the package are ignored', async (t) => {
   const elsewhere = { version: '6.6.6', resolved: 'http://127.0.0.1:1/evil.tgz' }
   const lock = JSON.stringify({ lockfileVersion: 3, packages: { '': {}, 'node_modules/one': elsewhere } })
   const { directory } = await installIn(t, [one], {
@@ -59,7 +59,7 @@ t.test("a lock file, a hidden one or an extension script of the package's own ha
   t.strictSame(await readdir(join(directory, 'node_modules')), ['one'])
 })
 
-t.test('what was chosen once is chosen again, whatever has been published since', async (t) => {
+t.test('the chosen versions stay, whatever is published later', async (t) => {
   const two = published(
     { name: 'two', version: '1.0.0', dependencies: { one: '^1.0.0' } },
     { 'index.js': '' },
@@ -86,7 +86,7 @@ t.test('what was chosen once is chosen again, whatever has been published since'
   })
 })
 
-t.test('a dependency that is not there, or not what was published, is told apart', async (t) => {
+t.test('a missing dependency and an altered one are different failures', async (t) => {
   await t.rejects(installIn(t, [], { 'package.json': json({ dependencies: { one: '1' } }) }), {
     exitCode: 3,
     code: 'unreachable',
@@ -108,7 +108,7 @@ t.test('a git dependency of a dependency is refused', async (t) => {
   })
 })
 
-t.test('a dependency has the limits of a module, before it is on the disk', async (t) => {
+t.test('a dependency has the limits of a module, checked before it is on the disk', async (t) => {
   const files = { 'package.json': json({ dependencies: { evil: '1' } }) }
   const json1 = { name: 'evil', version: '1.0.0' }
   const bomb = tarball([{ path: 'package/zeros', body: Buffer.alloc(limits.unpackedBytes + 1) }])
@@ -141,7 +141,7 @@ t.test('a dependency without a SHA-512 cannot be verified, and is refused', asyn
   })
 })
 
-t.test('a dependency goes where its name says, under another name too, with what it bundles', async (t) => {
+t.test('a dependency is placed under its name or alias, with its bundled packages', async (t) => {
   const bundling = published(
     { name: 'bundling', version: '1.0.0', bundleDependencies: ['one'], dependencies: { one: '9' } },
     { 'node_modules/one/index.js': 'bundled' },

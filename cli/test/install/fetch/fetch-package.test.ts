@@ -27,13 +27,13 @@ async function options(t: Test, packages: readonly Published[] = [], directory =
 const x = published({ name: '@acme/x', version: '1.0.0' })
 const sha512 = (data: Buffer) => `sha512-${createHash('sha512').update(data).digest('base64')}`
 
-t.test('the tarball of a registry comes with the integrity that was published', async (t) => {
+t.test('a tarball from a registry has its published integrity', async (t) => {
   const fetched = await fetchPackage(from('@acme/x@^1'), await options(t, [x]))
   t.ok(fetched.data.equals(x.tarball))
   t.equal(fetched.integrity, sha512(x.tarball))
 })
 
-t.test('the newest version in the range is taken', async (t) => {
+t.test('the newest version in the range is chosen', async (t) => {
   const npm = await options(t, [
     x,
     published({ name: '@acme/x', version: '1.5.0' }),
@@ -43,12 +43,12 @@ t.test('the newest version in the range is taken', async (t) => {
   t.match((await fetchPackage(from('@acme/x'), npm)).from, '2.0.0')
 })
 
-t.test('a tarball that is not what was published is refused', async (t) => {
+t.test('a tarball that differs from the published one is refused', async (t) => {
   const npm = await options(t, [{ ...x, integrity: sha512(Buffer.from('other')) }])
   await t.rejects(fetchPackage(from('@acme/x'), npm), { exitCode: 4, code: 'integrity' })
 })
 
-t.test('a registry that publishes no SHA-512 is not trusted', async (t) => {
+t.test('a registry without SHA-512 is refused', async (t) => {
   const npm = await options(t, [{ ...x, integrity: null }])
   await t.rejects(fetchPackage(from('@acme/x'), npm), {
     exitCode: 4,
@@ -57,25 +57,25 @@ t.test('a registry that publishes no SHA-512 is not trusted', async (t) => {
   })
 })
 
-t.test('a package whose published integrity is no longer that of the lock is refused', async (t) => {
+t.test('a package whose published integrity differs from the lock file is refused', async (t) => {
   const npm = await options(t, [x])
   const expected = sha512(Buffer.from('as installed'))
   await t.rejects(fetchPackage(from('@acme/x@1.0.0'), npm, expected), { exitCode: 4, code: 'integrity' })
 })
 
-t.test('a package or a version that is not there is not found', async (t) => {
+t.test('a missing package or version is not found', async (t) => {
   const npm = await options(t, [x])
   const notFound = { exitCode: 3, code: 'no-such-version' }
   await t.rejects(fetchPackage(from('@acme/none'), npm), notFound)
   await t.rejects(fetchPackage(from('@acme/x@^9'), npm), notFound)
 })
 
-t.test('a registry that cannot be reached is said to be so', async (t) => {
+t.test('an unreachable registry is reported', async (t) => {
   const npm = { ...(await options(t)), registry: 'http://127.0.0.1:1/' }
   await t.rejects(fetchPackage(from('@acme/x'), npm), { exitCode: 3, code: 'unreachable' })
 })
 
-t.test('a folder is packed as npm would publish it, the same bytes each time', async (t) => {
+t.test('a folder is packed like npm publishes it, with the same bytes each time', async (t) => {
   const root = t.testdir({})
   const folder = await sampleFolder(join(root, 'module'), {
     json: { scripts: { prepare: 'touch ran', prepack: 'touch ran' } },
@@ -98,7 +98,7 @@ t.test('scripts do not run while a folder is packed', async (t) => {
   await t.resolves(fetchPackage(from(folder, 'folder'), await options(t, [], root)))
 })
 
-t.test('a tarball that is too large is refused unread', async (t) => {
+t.test('a too large tarball is refused without reading it', async (t) => {
   const root = t.testdir({})
   const file = join(root, 'large.tgz')
   await writeFile(file, '')

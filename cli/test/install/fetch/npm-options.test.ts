@@ -40,7 +40,7 @@ t.test("the user's .npmrc, then the application's, then the environment", async 
   })
 })
 
-t.test('what would weaken an installation is not taken from .npmrc', async (t) => {
+t.test('unsafe settings in .npmrc are ignored', async (t) => {
   const directory = t.testdir({ '.npmrc': 'ignore-scripts=false\nallow-git=all\nscript-shell=/bin/evil\n' })
   const options = await npmOptions(directory, { npm_config_userconfig: '/nowhere' })
   t.match(options, { ignoreScripts: true, allowGit: 'none' })
@@ -48,7 +48,7 @@ t.test('what would weaken an installation is not taken from .npmrc', async (t) =
 })
 
 t.test(
-  'a registry that fails at first is tried again after a while, without a warning of Node',
+  'a request to a registry that fails at first is retried after a delay, without a warning of Node',
   async (t) => {
     const asked: number[] = []
     const server = createServer((_, response) => {
@@ -79,7 +79,7 @@ t.test(
 )
 
 t.test(
-  'how often and how late a request is tried again comes from .npmrc, and is never nothing',
+  '.npmrc sets the number of retries and the delay between them, and neither of them is ever zero',
   async (t) => {
     const number = ['fetchRetries', 'fetchRetryFactor', 'fetchRetryMintimeout', 'fetchRetryMaxtimeout']
     const left = await npmOptions(t.testdir({}), { npm_config_userconfig: '/nowhere' })
@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test("npm's cache lies in the store where the configured one cannot be written", async (t) => {
+t.test("npm's cache is in the store if the configured one is not writable", async (t) => {
   const directory = t.testdir({ file: '' })
   const environment = {
     npm_config_userconfig: '/nowhere',

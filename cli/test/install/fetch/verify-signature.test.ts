@@ -40,7 +40,7 @@ t.test('a signature is verified and recorded', async (t) => {
   t.strictSame(hello?.signed, { keyid: 'SHA256:of-the-registry', provenance: false })
 })
 
-t.test('what somebody else, nobody known, or an expired key signed is refused', async (t) => {
+t.test('a signature with another, an unknown or an expired key is refused', async (t) => {
   const expired = signer('SHA256:old', '2001-01-01T00:00:00.000Z')
   const rows: Record<string, [Published, key: object, message: RegExp]> = {
     'another key of the same name': [stranger.signed(sample('1.0.0')), npm.key, /invalid registry signature/],
@@ -80,14 +80,14 @@ t.test('a forged provenance is refused', async (t) => {
   t.ok(requests.includes('/-/attestations'), 'asked of the registry itself, whatever it names')
 })
 
-t.test('without published keys nothing is claimed', async (t) => {
+t.test('without published keys no signature is recorded', async (t) => {
   const { directory, run } = await testApplication(t)
   process.env.npm_config_registry = (await fakeRegistry(t, [npm.signed(sample('1.0.0'))])).registry
   t.equal((await run('module-install', '@acme/hello')).exitCode, 0)
   t.notOk((await readLockFile(directory)).modules.hello?.signed)
 })
 
-t.test('a version that lost the signature, or the provenance, of the former is refused', async (t) => {
+t.test('a version without the signature or provenance of the previous one is refused', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const versions = [npm.signed(sample('1.0.0')), sample('1.1.0'), npm.signed(sample('1.2.0'))]
   process.env.npm_config_registry = (await fakeRegistry(t, versions, [npm.key])).registry
@@ -95,7 +95,7 @@ t.test('a version that lost the signature, or the provenance, of the former is r
   const lock = await readFile(join(directory, 'modules.lock.json'), 'utf8')
   const lost = await run('module-install', '@acme/hello@1.1.0')
   t.match(lost, refused)
-  t.match(lost.json.error.message, /no signature, and 1\.0\.0/)
+  t.match(lost.json.error.message, /no signature, and the installed 1\.0\.0/)
   t.equal(await readFile(join(directory, 'modules.lock.json'), 'utf8'), lock)
 
   // As if the former had been attested, in the lock and on record.

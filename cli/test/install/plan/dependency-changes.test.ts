@@ -14,7 +14,7 @@ const dependency = (name: string, version = '1.0.0', more: Partial<Dependency> =
   ...more,
 })
 
-t.test('what is added, removed or in another version is told against the version before', async (t) => {
+t.test('added, removed and changed dependencies are listed against the previous version', async (t) => {
   const before = [dependency('same'), dependency('newer'), dependency('gone'), dependency('twice', '2.0.0')]
   const now = [
     dependency('same'),
@@ -47,7 +47,7 @@ t.test('what is added, removed or in another version is told against the version
   t.strictSame(dependencyLines(changes, true, true).length, 5, 'in brief, what is the same is left out')
 })
 
-t.test('without a version before all is added; where that is not known nothing is said of it', async (t) => {
+t.test('without a previous version all dependencies are new; if unknown, none is', async (t) => {
   const one = dependency('one', '1.0.0', {
     alias: 'other',
     license: null,

@@ -7,7 +7,7 @@ t.test('a package without dependencies lists none', async (t) => {
   t.strictSame(await listDependencies(t.testdir({ 'package.json': json('module') })), [])
 })
 
-t.test('each name and version is one entry, with its own bytes, those of all copies', async (t) => {
+t.test('each name and version is one entry, with the bytes of all copies', async (t) => {
   const a = () => ({ 'package.json': json('a'), lib: { 'index.js': '1234567890' } })
   const size = (text: string) => Buffer.byteLength(text)
   const directory = t.testdir({
@@ -37,7 +37,7 @@ t.test('each name and version is one entry, with its own bytes, those of all cop
   )
 })
 
-t.test('license, scripts that do not run, deprecation and integrity are told', async (t) => {
+t.test('the list has license, skipped scripts, deprecation and integrity', async (t) => {
   const directory = t.testdir({
     'package.json': json('module'),
     node_modules: {

@@ -10,7 +10,7 @@ const word = (version: string, more: object = {}) =>
 const old = published({ name: 'old', version: '0.9.0', deprecated: 'use word', scripts: { install: 'x' } })
 
 t.test(
-  'the plan tells whose code comes in, and what an upgrade changes of it; so does module-info',
+  'the plan and module-info list all packages of a module, and the differences that an upgrade makes',
   async (t) => {
     const { root, directory, run } = await testApplication(t)
     const { registry } = await fakeRegistry(t, [old, word('1.0.0'), word('2.0.0')])
@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('a module that its registry has deprecated is planned as such', async (t) => {
+t.test('the plan shows a deprecated module', async (t) => {
   const { run } = await testApplication(t)
   const { 'package.json': json = '', ...files } = sampleFiles()
   const deprecated = published({ ...JSON.parse(json), deprecated: 'use hallo' }, files)

@@ -34,7 +34,7 @@ async function at(answer: string, ...argv: string[]) {
 }
 
 t.test(
-  'what a lock brings is planned before it is in the store, and a dry run leaves it at that',
+  'the packages of a lock file are planned before they are in the store, and a dry run ends there',
   async (t) => {
     const { directory, run } = await cloned(t)
     const lock = JSON.parse(await readFile(join(directory, 'modules.lock.json'), 'utf8'))
@@ -57,11 +57,11 @@ t.test(
   },
 )
 
-t.test('on a terminal an origin that is new to this folder is asked about; --yes answers', async (t) => {
+t.test('on a terminal it asks about a new source; --yes skips the question', async (t) => {
   const { root, directory } = await cloned(t)
   const declined = await at('n', 'module-install', '--dir', directory)
   t.equal(declined.exitCode, 4)
-  t.match(declined.said, /GET \/hello[\s\S]*hello\.tgz is not an origin of anything installed now.*\[y\/N\]/)
+  t.match(declined.said, /GET \/hello[\s\S]*hello\.tgz is a new source.*\[y\/N\]/)
   t.strictSame(await storeOf(directory), [])
   const other = join(root, 'other')
   await cp(directory, other, { recursive: true })
@@ -70,7 +70,7 @@ t.test('on a terminal an origin that is new to this folder is asked about; --yes
   t.equal((await storeOf(directory)).length, 1)
 })
 
-t.test('what was installed here before is not asked about again', async (t) => {
+t.test('there is no question about a known source', async (t) => {
   const { directory } = await withHello(t)
   const [name = ''] = await storeOf(directory)
   await writeFile(join(directory, '.app', 'store', name, 'index.js'), 'damaged')

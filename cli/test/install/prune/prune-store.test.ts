@@ -4,7 +4,7 @@ import t from 'tap'
 import { testApplication } from '../../run-app.ts'
 import { sampleTarball } from '../../sample-module.ts'
 
-t.test('a generation that cannot be read is left out by name, and nothing is pruned meanwhile', async (t) => {
+t.test('an unreadable generation is skipped with a note, and nothing is pruned then', async (t) => {
   const { root, directory, run } = await testApplication(t)
   const install = async (version: string) => {
     const file = await sampleTarball(join(root, `hello-${version}.tgz`), { json: { version } })
@@ -21,7 +21,7 @@ t.test('a generation that cannot be read is left out by name, and nothing is pru
     history.json.generations.map(({ generation }: { generation: number }) => generation),
     [0, 2],
   )
-  t.match(history.stderr, `Generation 1 is left out: ${file}`)
+  t.match(history.stderr, `Skipped generation 1: ${file}`)
   t.match(await run('module-rollback', '1'), {
     exitCode: 3,
     json: { error: { code: 'generation-unreadable', message: file } },

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { indexedNames, indexedPackage, workspaceFolder } from '../../../src/install/resolve/module-index.ts'
 
-t.test('bare names and package names of the index mean packages, nothing else does', async (t) => {
+t.test('only names in the index resolve to its packages', async (t) => {
   for (const name of indexedNames) {
     const packageName = indexedPackage(name) as string
     t.match(packageName, /^@mortise\//, 'the scope is our own')
@@ -12,7 +12,7 @@ t.test('bare names and package names of the index mean packages, nothing else do
   t.equal(indexedPackage('@acme/api-cart'), undefined)
 })
 
-t.test('in a checkout a package is the workspace folder of its name', async (t) => {
+t.test('in a checkout a package resolves to its workspace folder', async (t) => {
   const checkout = t.testdir({
     'package.json': '{"workspaces":["packages/a","packages/b"]}',
     packages: { a: { 'package.json': '{"name":"@x/a"}' }, b: { 'package.json': '{"name":"@x/b"}' } },

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Lock, LockedModule } from '@mortise/host'
+import type { LockedModule, LockFile } from '@mortise/host'
 import t, { type Test } from 'tap'
 import { lockedSource, resolveSpec, type Source } from '../../../src/install/resolve/source.ts'
 import { installedId } from '../../../src/store/installed-packages.ts'
@@ -14,7 +14,7 @@ const locked = (name: string, version: string, spec: string): LockedModule => ({
   enabled: true,
 })
 
-async function lookupIn(t: Test, modules: Lock['modules'] = {}, aliases: Record<string, string> = {}) {
+async function lookupIn(t: Test, modules: LockFile['modules'] = {}, aliases: Record<string, string> = {}) {
   const root = await realpath(
     t.testdir({
       app: {},
@@ -26,7 +26,7 @@ async function lookupIn(t: Test, modules: Lock['modules'] = {}, aliases: Record<
       },
     }),
   )
-  const lock: Lock = { lockVersion: 1, generation: 1, modules }
+  const lock: LockFile = { lockVersion: 1, generation: 1, modules }
   return { root, lookup: { directory: join(root, 'app'), cwd: join(root, 'here'), lock, aliases } }
 }
 /** Why `resolveSpec` throws. */
@@ -40,7 +40,7 @@ function failureOf(...call: Parameters<typeof resolveSpec>): unknown {
 const source = (found: ReturnType<typeof resolveSpec>) => found as Source
 
 t.test(
-  'paths are relative to where the command was called, and recorded relative to the application',
+  'paths are relative to the working directory, and are recorded relative to the application',
   async (t) => {
     const { root, lookup } = await lookupIn(t)
     const folder = source(resolveSpec('./mine', lookup))
@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('a path that is not there, and a folder that is no package, are not found', async (t) => {
+t.test('a missing path and a folder without a package are not found', async (t) => {
   const { lookup } = await lookupIn(t)
   for (const text of ['./nothing', './nothing.tgz', './empty']) {
     t.throws(() => resolveSpec(text, lookup), { exitCode: 3, code: 'no-such-file' }, text)
@@ -93,20 +93,20 @@ t.test('git, URLs and other names for a package are refused', async (t) => {
   }
 })
 
-t.test('a path without ./ that looks like a repository is refused with the way to write it', async (t) => {
+t.test('a path without ./ that looks like a repository is refused with a hint', async (t) => {
   const { root, lookup } = await lookupIn(t)
   await mkdir(join(root, 'here', 'packages', 'mine'), { recursive: true })
   t.match(failureOf('packages/mine', lookup), { exitCode: 4, hint: /\.\/packages\/mine/ })
 })
 
-t.test('what is no spec at all is wrong usage', async (t) => {
+t.test('an invalid spec is wrong usage', async (t) => {
   const { lookup } = await lookupIn(t)
   for (const text of ['', ' ', 'x y', 'npm:', '@', 'x@ftp://y', 'Ünnamed Module']) {
     t.throws(() => resolveSpec(text, lookup), { exitCode: 2, code: 'invalid-spec' }, text)
   }
 })
 
-t.test('a bare name is the installed module, an alias, or of the index, in this order', async (t) => {
+t.test('a bare name is an installed module, an alias or a name in the index, in this order', async (t) => {
   const aliases = { 'api-cart': './mine', other: '@acme/other@^2' }
   const { lookup, root } = await lookupIn(t, {}, aliases)
   t.match(resolveSpec('api-purchase', lookup), {
@@ -129,7 +129,7 @@ t.test('a folder of the same name does not change what a bare name means', async
   t.match(resolveSpec('api-cart', lookup), { package: '@mortise/api-cart', indexed: true })
 })
 
-t.test('an installed module is meant by id or package name, and by a range that it is in', async (t) => {
+t.test('an installed module can be named by id, package name, or a range that has its version', async (t) => {
   const modules = { review: locked('@acme/api-review', '1.4.0', '@acme/api-review@^1') }
   const { lookup } = await lookupIn(t, modules)
   for (const text of ['review', 'review@^1.2', '@acme/api-review']) {
@@ -140,13 +140,13 @@ t.test('an installed module is meant by id or package name, and by a range that 
   t.equal(installedId(lookup.lock, 'toString'), undefined)
 })
 
-t.test('an unknown name is answered with the nearest ones', async (t) => {
+t.test('an unknown name is reported with the nearest ones', async (t) => {
   const { lookup } = await lookupIn(t)
   t.match(failureOf('api-crat', lookup), { hint: /api-cart/ })
   t.match(failureOf('weather', lookup), { hint: /npm:weather/ })
 })
 
-t.test('an installed module is fetched again in exactly its version', async (t) => {
+t.test('an installed module is downloaded again in exactly its version', async (t) => {
   const { lookup } = await lookupIn(t)
   const { directory } = lookup
   t.match(lockedSource(locked('@acme/x', '1.4.0', '@acme/x@^1'), directory), { target: '@acme/x@1.4.0' })

@@ -22,7 +22,7 @@ for (const [json, file] of entries) {
 
 const unbuilt = { json: { exports: './dist/index.js', files: ['dist'] } }
 
-t.test('a folder that is not built is refused before anything of it runs, with what to do', async (t) => {
+t.test('a folder without a build is refused before its code runs, with a hint', async (t) => {
   const { root, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'), unbuilt)
   const refused = await run('module-install', folder)
@@ -30,14 +30,14 @@ t.test('a folder that is not built is refused before anything of it runs, with w
   t.match(refused.json.error, {
     code: 'no-entry',
     message: /"exports" in package.json names \.\/dist\/index\.js, which is not in the package/,
-    hint: /^Build it first, and check "files"/,
+    hint: /^Build the module first, and check "files"/,
   })
   await mkdir(join(folder, 'dist'))
   await cp(join(folder, 'index.js'), join(folder, 'dist', 'index.js'))
   t.equal((await run('module-install', folder)).exitCode, 0)
 })
 
-t.test('what is built but not packed is to be named in "files"', async (t) => {
+t.test('for a built but not packed entry, the hint names "files"', async (t) => {
   const { root, run } = await testApplication(t)
   const folder = await sampleFolder(join(root, 'hello'), {
     json: { files: ['README.md'], exports: './index.js' },
@@ -46,7 +46,7 @@ t.test('what is built but not packed is to be named in "files"', async (t) => {
   t.match((await run('module-install', folder)).json.error, { code: 'no-entry', hint: /not packed.*"files"/ })
 })
 
-t.test('of a package from elsewhere the author is told', async (t) => {
+t.test('for a package of others, the hint names its author', async (t) => {
   const { root, run } = await testApplication(t)
   const file = await sampleTarball(join(root, 'hello.tgz'), unbuilt)
   t.match((await run('module-install', file)).json.error, { code: 'no-entry', hint: /author/ })

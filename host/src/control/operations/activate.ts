@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { hostOperation } from '../operation.ts'
-import { byAllAwake } from '../pool.ts'
+import { byAllResponsive } from '../pool.ts'
 
 /** Serves the current modules.lock.json. */
 export const activate = hostOperation({
@@ -12,7 +12,7 @@ export const activate = hostOperation({
   }),
   // Code of a module may block the event loop while it loads.
   holdsLoop: 30_000,
-  inPool: byAllAwake,
+  inPool: byAllResponsive,
   async run(host, { again, config }) {
     const generation = await host.installed.activate({ probed: true, again, config })
     await host.tellHosts()

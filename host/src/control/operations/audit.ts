@@ -2,10 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { readAudit } from '../../events/read-audit.ts'
 import { databaseOperation } from '../operation.ts'
 
-/**
- * Imports the pending records of the application folder into the audit trail, and returns the
- * newest records.
- */
+/** Imports the pending records of the application folder, and returns the newest records. */
 export const audit = databaseOperation({
   input: Type.Object({ limit: Type.Integer(), before: Type.Optional(Type.Integer()) }),
   run: async ({ config, storage }, query) => ({ records: await readAudit(config.directory, storage, query) }),

@@ -2,7 +2,7 @@ import { copyDatabase } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import { IdentityError } from '../../config/identity.ts'
 import { whileOpen } from '../open-application.ts'
-import { isDatabaseStillToCome } from '../open-application-storage.ts'
+import { isDatabaseMissing } from '../open-application-storage.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Writes a copy of the database, as of one moment, to an absolute path. */
@@ -16,7 +16,7 @@ export const backup = databaseOperation({
   /** Does not lock a SQLite file against hosts and other commands. */
   async alone(config, { file }) {
     const { databaseFile } = config
-    if (databaseFile === undefined || (await isDatabaseStillToCome(config))) {
+    if (databaseFile === undefined || (await isDatabaseMissing(config))) {
       await whileOpen(config, ({ storage }) => storage.copyTo(file))
       return {}
     }

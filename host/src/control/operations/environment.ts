@@ -1,9 +1,6 @@
 import { hostOperation } from '../operation.ts'
 
-/**
- * The environment variables with which a command uses the same database and secret. For the owner
- * of the control socket only.
- */
+/** With these a command uses the same database and secret. */
 export interface HostEnvironment {
   readonly APP_DATABASE: string
   readonly APP_SECRET?: string

@@ -1,10 +1,9 @@
-import { createTokenVerifier } from '../../callers/tokens.ts'
+import { createTokenVerifier } from '../../callers/token-verifier.ts'
 import { type Config, tokenIssuers } from '../../config/config.ts'
 import { InstalledModules } from '../../generations/installed-modules.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { databaseOperation } from '../operation.ts'
 
-/** The OpenAPI document of the installed modules. */
 export const openapi = databaseOperation({
   reads: true,
   async run({ config, storage, installed }): Promise<unknown> {

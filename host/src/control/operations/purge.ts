@@ -5,10 +5,7 @@ import { deleteSubscription } from '../../events/failed-event-queries.ts'
 import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation } from '../operation.ts'
 
-/**
- * Drops the data of a module that is not installed, and records that: its event cursor and its
- * tables.
- */
+/** Drops a module's event cursor and tables, and records that. The module is not installed. */
 export const purge = databaseOperation({
   input: Type.Object({ module: Type.String(), record: OperatorRecord }),
   migrates: true,

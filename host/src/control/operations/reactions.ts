@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { hasFailedEventTable } from '../../events/dead-reactions.ts'
+import { hasFailedEventTable } from '../../events/dead-letters.ts'
 import { type EventHandlerState, readFailedEvents } from '../../events/failed-event-queries.ts'
 import { databaseOperation } from '../operation.ts'
 

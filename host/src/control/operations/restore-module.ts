@@ -3,10 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { insertion, OperatorRecord } from '../../events/audit-trail.ts'
 import { databaseOperation } from '../operation.ts'
 
-/**
- * Restores a module from a file of `extractModule`, and records that. `sets` are the migrations of
- * all available packages.
- */
+/** `sets` are the migrations of all available packages. */
 export const restoreModule = databaseOperation({
   needs: 'no host',
   input: Type.Object({

@@ -4,10 +4,7 @@ import { assertMigrationsUnused } from '../open-application.ts'
 import { databaseOperation, RefusedError } from '../operation.ts'
 import { byAll } from '../pool.ts'
 
-/**
- * How long a previous generation may continue to serve while a caller waits for its end, in
- * milliseconds.
- */
+/** How long a caller waits for the end of a previous generation, in milliseconds. */
 const TIMEOUT = 10_000
 
 /**
@@ -22,7 +19,7 @@ export const retired = databaseOperation({
     const retired = application.installed?.retired() ?? Promise.resolve()
     if (!(await settlesWithin(TIMEOUT, retired))) {
       throw new RefusedError(
-        `requests that began before the change are still not answered after ${TIMEOUT / 1000} s`,
+        `requests from before the change are still in progress after ${TIMEOUT / 1000} s`,
       )
     }
     await assertMigrationsUnused(application, modules)

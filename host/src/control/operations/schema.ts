@@ -1,6 +1,5 @@
 import { databaseOperation } from '../operation.ts'
 
-/** The schema and the ledger of the database. */
 export const schema = databaseOperation({
   reads: true,
   run: ({ storage }) => storage.schema(),

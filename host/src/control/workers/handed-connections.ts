@@ -4,10 +4,7 @@ interface Handle {
   close(): void
 }
 
-/**
- * The message with which node:cluster hands a worker a connection, and the reply that accepts it or
- * not.
- */
+/** The message with which node:cluster hands a worker a connection, and its reply. */
 interface Handed {
   readonly act?: string
   readonly seq?: number
@@ -33,10 +30,7 @@ export class HandedConnections {
     process.on('internalMessage', ({ ack }: Handed) => void (ack !== undefined && this.#waiting.delete(ack)))
   }
 
-  /**
-   * The worker has ended: tells node:cluster that it did not accept them, so that other workers get
-   * them.
-   */
+  /** Tells node:cluster that the ended worker did not accept them: other workers get them. */
   passOn(): void {
     for (const ack of [...this.#waiting.keys()])
       this.#process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })

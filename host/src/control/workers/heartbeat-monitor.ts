@@ -2,20 +2,14 @@ import type { Readable } from 'node:stream'
 
 /** A process without a heartbeat for this many seconds is stopped. */
 const STOPPED = 10
-/**
- * An event loop blocked for this many seconds hangs: longer than a worker takes to revert a change
- * that hangs, and to end itself.
- */
+/** Longer than a worker takes to revert a change that hangs, and to end itself. */
 const HUNG = 40
 /** The limit for a worker that was told to end. */
 const HUNG_AT_END = 10
 /** Seconds until a worker's first heartbeat. */
 const FIRST = 60
 
-/**
- * Reads a worker's heartbeats, see `sendHeartbeat`. `tick` counts the seconds in which this process
- * runs.
- */
+/** Reads a worker's heartbeats. `tick` counts the seconds in which this process runs. */
 export class HeartbeatMonitor {
   #isKnown = false
   #sinceSign = 0
@@ -36,17 +30,14 @@ export class HeartbeatMonitor {
     return this.#isKnown ? this.#sinceTurn : 0
   }
 
-  /**
-   * Called once per second.
-   * @returns the reason to replace the worker, if any
-   */
+  /** Called once per second. Returns the reason to replace the worker, if any. */
   tick(phase: 'starts' | 'serves' | 'ends'): string | undefined {
     this.#sinceSign += 1
     this.#sinceTurn += 1
     // A worker of an older version sends no heartbeat.
     if (!this.#isKnown && (phase !== 'starts' || this.#sinceSign < FIRST)) return undefined
-    if (this.#sinceSign >= STOPPED) return `gave no sign of life for ${this.#sinceSign} s`
+    if (this.#sinceSign >= STOPPED) return `sent no heartbeat for ${this.#sinceSign} s`
     const limit = phase === 'ends' ? HUNG_AT_END : HUNG
-    return this.#sinceTurn >= limit ? `held its event loop for ${this.#sinceTurn} s` : undefined
+    return this.#sinceTurn >= limit ? `blocked its event loop for ${this.#sinceTurn} s` : undefined
   }
 }

@@ -2,10 +2,7 @@ import { url as debuggerUrl } from 'node:inspector'
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
-/**
- * The variable with the descriptor for a worker's heartbeats. An older parent may not listen to
- * any.
- */
+/** Names the descriptor of the heartbeats. An older parent may not listen to any. */
 export const HEARTBEAT_FD = 'MORTISE_PULSE'
 
 /**

@@ -13,10 +13,7 @@ interface Worker {
   stop(why: string, drainSeconds?: number): Promise<void>
 }
 
-/**
- * Handles the parent's messages once `application` serves. The process ends soon after its parent,
- * however that ends.
- */
+/** Call it once `application` serves. The process ends soon after its parent. */
 export async function serveParent(application: Worker): Promise<void> {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(application, message)

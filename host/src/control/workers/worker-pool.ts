@@ -18,23 +18,16 @@ import { type WorkerEndedError, WorkerProcess, workerStdio } from './worker-proc
  */
 const SILENT = 2
 const SILENT_IN_CHANGE = 12
-/**
- * The end of a worker that has served this long, in milliseconds, is unrelated to the previous one.
- */
+/** A worker that has served this long, in milliseconds, does not end for the previous reason. */
 const STEADY_AFTER = 30_000
-/**
- * The pause before a worker is replaced: the first one, and the longest after several ends in a
- * row, in milliseconds.
- */
+/** The pauses before a worker is replaced, in milliseconds: the first, and the longest. */
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
 /** This many ends in a row without a serving worker end the parent. */
 const MOST_ENDS = 6
 
 interface WorkerPoolOptions {
-  /** The application folder. */
   readonly directory: string
-  /** Number of processes. */
   readonly count: number
   /** The program that each of them runs. */
   readonly program: string
@@ -193,7 +186,7 @@ export class WorkerPool {
   /** Resolves once a worker is silent for this many seconds. */
   async #silence(worker: WorkerProcess, limit: number, signal: AbortSignal): Promise<ControlResponse> {
     while (worker.silentFor < limit) await pause(250, undefined, { signal })
-    const reason = `process ${worker.pid} has not answered for ${worker.silentFor} s`
+    const reason = `process ${worker.pid} has not responded for ${worker.silentFor} s`
     return { status: 504, body: { reason, pid: worker.pid } }
   }
 
@@ -206,27 +199,23 @@ export class WorkerPool {
   }
 
   /**
-   * Replaces all processes one after the other: the next one serves before the previous one
-   * releases its clients.
-   * @returns their number
+   * Each next one serves before the previous one releases its clients.
    * @throws {RefusedError} if a new one does not serve like the previous ones; the rest continue
    */
   async restart(): Promise<number> {
-    if (this.#restarting) throw new RefusedError('its processes are being replaced already')
+    if (this.#restarting) throw new RefusedError('a restart is already in progress')
     this.#restarting = true
     try {
-      const former = (await this.#serving()).filter((worker) => !worker.isDismissed)
+      const previous = (await this.#serving()).filter((worker) => !worker.isDismissed)
       // A worker that has ended meanwhile has a successor already.
-      for (const worker of former) if (this.#workers.has(worker)) await this.#replace(worker)
-      return former.length
+      for (const worker of previous) if (this.#workers.has(worker)) await this.#replace(worker)
+      return previous.length
     } finally {
       this.#restarting = false
     }
   }
 
-  /**
-   * All accept requests for a while, and finish their requests in progress; see `Application.stop`.
-   */
+  /** All accept requests for a while, then finish those in progress. */
   stop(why: string): Promise<void> {
     this.#stopping ??= this.#drain(why)
     return this.#stopping
@@ -304,7 +293,7 @@ export class WorkerPool {
         return
       }
       const wait = Math.min(FIRST_PAUSE * 2 ** (this.#ends - 1), LONGEST_PAUSE)
-      this.#log.error(`${end.message}; another one takes its place in ${wait} ms`)
+      this.#log.error(`${end.message}; a new process starts in ${wait} ms`)
       await pause(wait, undefined, { signal: this.#abandoned.signal }).catch(() => {})
     }
     if (this.#stopping === undefined && this.#workers.size < this.#count) this.#fork()
@@ -319,23 +308,20 @@ export class WorkerPool {
       assertAsGood(before, await this.#ask(next, stateRequest, SILENT_IN_CHANGE))
     } catch (error) {
       await next.stop()
-      throw new RefusedError(`the process that was to take over does not serve: ${(error as Error).message}`)
+      throw new RefusedError(`the new process does not serve: ${(error as Error).message}`)
     }
-    this.#log.info(`process ${next.pid} takes over from ${worker.pid}`)
+    this.#log.info(`process ${next.pid} replaces ${worker.pid}`)
     await worker.leave()
   }
 }
 
 const stateRequest = { method: 'GET', path: '/state' } as const
 
-/**
- * A module that works in the previous worker must work in the next one: it may not run on a newer
- * host, for example.
- */
+/** A module may work in the previous worker but not in the next, with a newer host. */
 function assertAsGood(before: ControlResponse | undefined, after: ControlResponse | undefined): void {
   // A silent worker reports no modules.
   if (before?.status !== 200) return
-  if (after?.status !== 200) throw new Error('it does not answer')
+  if (after?.status !== 200) throw new Error('it does not respond')
   const { modules } = before.body as ApplicationState
   const works = new Set(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
   for (const { id, state, reason } of (after.body as ApplicationState).modules) {

@@ -50,7 +50,7 @@ export class WorkerProcess {
     this.#pulse = new HeartbeatMonitor(this.#worker.process.stdio[PULSE_DESCRIPTOR] as Readable)
     this.#serving.promise.catch(() => {})
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
-    this.#worker.on('error', (error) => this.#end(`could not be told: ${error.message}`))
+    this.#worker.on('error', (error) => this.#end(`could not be reached: ${error.message}`))
     this.#worker.on('exit', (code, signal) => {
       const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
       const end = () => this.#end(this.wasSilent ? `${this.#replacedFor}, and ${how}` : how)
@@ -64,10 +64,7 @@ export class WorkerProcess {
     return this.#worker.process.pid
   }
 
-  /**
-   * Resolves to its URL when it accepts requests.
-   * @throws {WorkerEndedError} if it ends before
-   */
+  /** Its URL, once it accepts requests. @throws {WorkerEndedError} if it ends before */
   get serving(): Promise<string> {
     return this.#serving.promise
   }
@@ -130,10 +127,7 @@ export class WorkerProcess {
     return this.#dismiss({ type: 'leave' }, LEAVE_TIMEOUT)
   }
 
-  /**
-   * Ends it.
-   * @param why the signal, after which it accepts requests for `drainSeconds`
-   */
+  /** With `why`, a signal, it accepts requests for `drainSeconds`. */
   stop(why?: string, drainSeconds = 0): Promise<void> {
     // A worker that does not serve yet reads no messages.
     if (this.#servesSince === undefined) this.#worker.process.kill('SIGTERM')

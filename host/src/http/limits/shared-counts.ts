@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { type Database, many, run, sql } from '@mortise/module-sdk'
 import { now } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
-import { type LimitName, type RateLimits, type Unsynced, WINDOW, type WindowCounter } from './rate-limits.ts'
+import {
+  type LimitName,
+  type RateLimits,
+  type Unsynced,
+  WINDOW,
+  type WindowCounter,
+} from './window-counter.ts'
 
 /** How often the hosts of a database exchange counts, in milliseconds. */
 const INTERVAL = 2_000
@@ -38,7 +44,7 @@ export class SharedCounts {
   /** Exchanges the counts. A failed exchange is repeated the next time. */
   share(): Promise<void> {
     this.#sharing ??= this.#share()
-      .catch((error) => this.#log.debug(error, 'the counts of rate limits were not shared'))
+      .catch((error) => this.#log.debug(error, 'cannot share the counts of rate limits with the other hosts'))
       .finally(() => {
         this.#sharing = undefined
       })

@@ -17,23 +17,23 @@ function watched() {
   return { pulse, go }
 }
 
-t.test('a worker that shows nothing for 10 s is stopped', async (t) => {
+t.test('a worker without a heartbeat for 10 s counts as stopped', async (t) => {
   const { pulse, go } = watched()
   t.equal(go(100, '+'), undefined)
-  t.same(go(100, ''), [9, 'gave no sign of life for 10 s'])
+  t.same(go(100, ''), [9, 'sent no heartbeat for 10 s'])
   t.equal(pulse.silentFor, 10)
 })
 
-t.test('an event loop that does not turn for 40 s hangs, and for 10 s where it is to end', async (t) => {
+t.test('an event loop that is blocked for 40 s hangs, or for 10 s at the end', async (t) => {
   const { go } = watched()
   t.equal(go(1, '+'), undefined)
-  t.same(go(100, '-'), [39, 'held its event loop for 40 s'])
+  t.same(go(100, '-'), [39, 'blocked its event loop for 40 s'])
   const other = watched()
   t.equal(other.go(1, '+'), undefined)
-  t.same(other.go(100, '-', 'ends'), [9, 'held its event loop for 10 s'])
+  t.same(other.go(100, '-', 'ends'), [9, 'blocked its event loop for 10 s'])
 })
 
-t.test('a pause of the event loop is forgotten when it turns', async (t) => {
+t.test('a blocked event loop is forgotten once it runs again', async (t) => {
   const { pulse, go } = watched()
   t.equal(go(30, '-'), undefined)
   t.equal(go(1, '+'), undefined)
@@ -41,7 +41,7 @@ t.test('a pause of the event loop is forgotten when it turns', async (t) => {
   t.equal(go(30, '-'), undefined)
 })
 
-t.test('a worker of an older version shows nothing, and one that starts has a minute to', async (t) => {
+t.test('a worker without heartbeats is an older version, and a starting worker has a minute', async (t) => {
   t.equal(watched().go(1_000, ''), undefined)
-  t.same(watched().go(1_000, '', 'starts'), [60, 'gave no sign of life for 60 s'])
+  t.same(watched().go(1_000, '', 'starts'), [60, 'sent no heartbeat for 60 s'])
 })

@@ -1,7 +1,7 @@
 import { run, sql } from '@mortise/module-sdk'
 import { test } from 'tap'
-import { RateLimits, WINDOW } from '../../../src/http/limits/rate-limits.ts'
 import { SharedCounts } from '../../../src/http/limits/shared-counts.ts'
+import { RateLimits, WINDOW } from '../../../src/http/limits/window-counter.ts'
 import { migrateHost } from '../../../src/modules/migrate-host.ts'
 import { createLogger } from '../../../src/telemetry/logger.ts'
 import { testOnPostgres } from '../../engines.ts'

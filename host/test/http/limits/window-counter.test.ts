@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { WINDOW, WindowCounter } from '../../../src/http/limits/rate-limits.ts'
+import { WINDOW, WindowCounter } from '../../../src/http/limits/window-counter.ts'
 
 /** The beginning of some minute. */
 const START = 29_000_000 * WINDOW
@@ -8,7 +8,7 @@ const START = 29_000_000 * WINDOW
 const takeMany = (counter: WindowCounter, count: number, now: number) =>
   Array.from({ length: count }, () => counter.take('key', now)).filter(({ isSpent }) => !isSpent).length
 
-t.test('as many are allowed as the limit is, and each key has its own', async (t) => {
+t.test('each key may use exactly its limit', async (t) => {
   const counter = new WindowCounter(3)
   t.strictSame(counter.take('key', START), { isSpent: false, remaining: 2, seconds: 60 })
   t.equal(takeMany(counter, 5, START + 30_000), 2)
@@ -16,7 +16,7 @@ t.test('as many are allowed as the limit is, and each key has its own', async (t
   t.equal(counter.take('other', START + 30_000).remaining, 2)
 })
 
-t.test('what was used in one minute fades in the course of the next', async (t) => {
+t.test('the usage of a minute fades during the next one', async (t) => {
   const counter = new WindowCounter(100)
   t.equal(takeMany(counter, 200, START + 59_000), 100)
   t.equal(takeMany(counter, 200, START + WINDOW), 0, 'nothing is new at the turn of the minute')
@@ -25,7 +25,7 @@ t.test('what was used in one minute fades in the course of the next', async (t) 
   t.equal(takeMany(counter, 200, START + 3 * WINDOW), 100)
 })
 
-t.test('after the seconds that a refusal names, as much more is allowed, and not before', async (t) => {
+t.test('a refused caller is accepted exactly after Retry-After', async (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 300 }),
@@ -50,7 +50,7 @@ t.test('after the seconds that a refusal names, as much more is allowed, and not
   )
 })
 
-t.test('an amount is taken as a whole or not at all', async (t) => {
+t.test('an amount counts completely or not at all', async (t) => {
   const counter = new WindowCounter(100)
   t.strictSame(counter.take('key', START, 60), { isSpent: false, remaining: 40, seconds: 60 })
   t.match(counter.take('key', START, 41), { isSpent: true, remaining: 40 })
@@ -64,7 +64,7 @@ t.test('an amount is taken as a whole or not at all', async (t) => {
   )
 })
 
-t.test('what did not happen is given back', async (t) => {
+t.test('refused requests are not counted', async (t) => {
   const counter = new WindowCounter(2)
   t.equal(takeMany(counter, 2, START), 2)
   counter.giveBack('key', START)
@@ -73,7 +73,7 @@ t.test('what did not happen is given back', async (t) => {
   t.equal(counter.take('nobody', START).remaining, 1, 'nobody gets more than there is')
 })
 
-t.test('a tenth of the limit is worth telling, and is told once', async (t) => {
+t.test('a count is shared from a tenth of the limit on, once', async (t) => {
   const counter = new WindowCounter(100)
   takeMany(counter, 9, START)
   t.same(counter.untold(START, 10), [])
@@ -86,7 +86,7 @@ t.test('a tenth of the limit is worth telling, and is told once', async (t) => {
   t.same(counter.untold(START + WINDOW, 10), [], 'a minute that is over is not told')
 })
 
-t.test('keys that are told make room for others', async (t) => {
+t.test('shared counts free memory for other keys', async (t) => {
   const counter = new WindowCounter(1)
   for (const key of ['a', 'b', 'c']) counter.take(key, START)
   const first = counter.untold(START, 2)
@@ -101,7 +101,7 @@ t.test('keys that are told make room for others', async (t) => {
   )
 })
 
-t.test('of any number of keys, 50,000 are remembered: who goes on is', async (t) => {
+t.test('at most 50,000 keys are remembered, and active ones stay', async (t) => {
   const counter = new WindowCounter(1)
   counter.take('attacker', START)
   for (let index = 0; index < 60_000; index += 1) {

@@ -7,10 +7,7 @@ interface Range {
 
 const NONE: Range = { quality: 0, precision: -1 }
 
-/**
- * Whether an `Accept` header prefers Server-Sent Events to JSON: by quality value, then by
- * precision. JSON is the default.
- */
+/** By quality value, then by precision. JSON is the default. */
 export function acceptsStream(accept: string | undefined): boolean {
   if (accept === undefined || !/event-stream|text\/\*/i.test(accept)) return false
   const ranges = accept.toLowerCase().split(',')

@@ -5,15 +5,9 @@ import type { Follower, LiveEvents } from './live-events.ts'
 import { type Selection, selects } from './selection.ts'
 import { SerializedEvent } from './serialized-event.ts'
 
-/**
- * The most events that a stream reads at a time, and so the most that a slow reader keeps in
- * memory.
- */
+/** The most events that a slow reader keeps in memory. */
 const BATCH = 16
-/**
- * A reader reconnects after this time, plus a random part of up to the same length. In
- * milliseconds.
- */
+/** A reader reconnects after this many milliseconds, up to twice as many at random. */
 const RETRY = 2_000
 
 const HEARTBEAT = Buffer.from(':\n\n')
@@ -32,10 +26,7 @@ export interface EventStreamOptions {
   readonly isEntitled: () => Promise<boolean>
 }
 
-/**
- * The events of one selection from a position on, as Server-Sent Events, in order of position. It
- * reads nothing while its reader takes nothing.
- */
+/** In order of position. It reads nothing while its reader takes nothing. */
 export class EventStream extends Readable implements Follower {
   readonly #options: EventStreamOptions
   readonly #timer: NodeJS.Timeout

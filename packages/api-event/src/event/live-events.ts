@@ -34,10 +34,7 @@ export class LiveEvents {
     events.onMore(() => this.wake())
   }
 
-  /**
-   * Starts with the newest event, unless already started.
-   * @returns the position of the newest event read
-   */
+  /** Unless it has started. Resolves to the position of the newest event read. */
   async start(): Promise<number> {
     if (this.#position === undefined) {
       const last = await this.#events.last()
@@ -99,7 +96,7 @@ export class LiveEvents {
       const isLoggedElsewhere = error instanceof DatabaseError && error.kind === 'unavailable'
       this.#log[isLoggedElsewhere ? 'debug' : 'warn'](
         error,
-        'new events could not be read for streams; they are looked for again',
+        'cannot read new events for streams; the host tries again',
       )
     } finally {
       this.#reading = false

@@ -14,7 +14,7 @@ export function eventRoutes(app: ModuleInstance, events: EventLog, streams: Even
     {
       config: { access: 'caller' },
       schema: {
-        summary: 'What happened, oldest first, or what happens from now on',
+        summary: 'List past events, oldest first, or stream new ones',
         querystring: EventQuery,
         headers: EventHeaders,
         response: {

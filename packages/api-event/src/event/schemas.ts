@@ -9,17 +9,17 @@ const filter = {
     Type.String({
       pattern: `^${oneType}(,${oneType})*$`,
       maxLength: 2048,
-      description: 'one or several types of events, comma-separated',
+      description: 'one or more event types, comma-separated',
       examples: ['purchase.created,purchase.status-changed'],
     }),
   ),
   subject: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'the id of what they happened to' }),
+    Type.String({ minLength: 1, maxLength: 255, description: 'the id of the resource that changed' }),
   ),
   owner: Type.Optional(
     Type.String({
       minLength: 1,
-      description: "the id of the caller whose they are, or * for everyone's: with event:read",
+      description: 'the id of the caller who owns the events, or * for all callers: with event:read',
     }),
   ),
 }
@@ -36,10 +36,10 @@ export const EventQuery = Strict({
       minLength: 1,
       maxLength: 255,
       description:
-        'the id of the event to go on after, or `start`. Without it a list begins with the oldest event there is, a stream with what happens from now on',
+        'the id of the last event that you have, or `start`. Without it a list begins with the oldest event, and a stream with the next new event',
     }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'events at most; of a list' }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'events at most, in a list' }),
 })
 export type EventQuery = Static<typeof EventQuery>
 
@@ -49,50 +49,47 @@ const CloudEvent = Type.Object(
     specversion: Type.Literal('1.0'),
     id: Id('event'),
     type: Type.String({ examples: ['purchase.created'] }),
-    source: Type.String({ description: 'the module that has emitted it', examples: ['/api-purchase'] }),
-    subject: Type.String({ description: 'the id of what it happened to' }),
+    source: Type.String({ description: 'the module that emitted it', examples: ['/api-purchase'] }),
+    subject: Type.String({ description: 'the id of the resource that changed' }),
     time: Timestamp,
     datacontenttype: Type.Literal('application/json'),
-    data: Type.Unknown({ description: 'as the module describes it for this type' }),
-    owner: Type.Optional(Type.String({ description: 'the id of the caller whose it is' })),
-    traceparent: Type.Optional(
-      Type.String({ description: 'the trace that it happened in (W3C Trace Context)' }),
-    ),
+    data: Type.Unknown({ description: 'in the schema of this event type' }),
+    owner: Type.Optional(Type.String({ description: 'the id of the caller who owns it' })),
+    traceparent: Type.Optional(Type.String({ description: 'the trace of the change (W3C Trace Context)' })),
   },
-  { title: 'CloudEvent', description: 'something that has happened: CloudEvents 1.0, JSON format' },
+  { title: 'CloudEvent', description: 'an event: CloudEvents 1.0, JSON format' },
 )
 
 export const EventPage = Type.Object(
   {
     data: Type.Array(CloudEvent),
     next: Type.String({
-      description: 'the path of what comes after these, whenever there is something',
+      description: 'the path of the next page; it also works later, for new events',
       examples: ['/event?after=event_01kahr3v8ze5x9g2w0m4c7t6ys&limit=50'],
     }),
-    more: Type.Boolean({ description: 'whether there is something already' }),
+    more: Type.Boolean({ description: 'whether the next page has events already' }),
   },
   { title: 'EventPage' },
 )
 export type EventPage = Static<typeof EventPage>
 
 export const EventHeaders = Type.Object({
-  'last-event-id': Type.Optional(Type.String({ description: 'as `after`, of a stream; it wins' })),
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'like `after`, for a stream; it overrides `after`' }),
+  ),
 })
 
-/**
- * A separate type, so that generated clients tell the stream from the page. OpenAPI before 3.2
- * cannot describe the parts of a stream.
- */
+/** A type of its own: generated clients tell the stream from the page. */
 const EventStreamText = Type.String({
   title: 'EventStream',
   contentMediaType: 'text/event-stream',
   description:
-    'Server-Sent Events that go on: `id` is the id of the event, `event` its type, `data` a CloudEvent as JSON on one line. A block with an `id` alone says where to go on from; a line that begins with a colon is a sign of life.',
+    'Server-Sent Events without end: `id` is the id of the event, `event` its type, `data` a CloudEvent as JSON on one line. A block with only an `id` is a newer position to reconnect from; a line that begins with a colon is a heartbeat.',
 })
 
 /** Fastify serializes JSON with the schema, and sends a stream as it is. */
 export const EventResponse = Type.Unsafe<EventPage>({
-  description: 'a page of events; with `Accept: text/event-stream` a stream of them, which goes on',
+  description: 'a page of events; with `Accept: text/event-stream` a stream of events',
   content: {
     'application/json': { schema: EventPage },
     'text/event-stream': {

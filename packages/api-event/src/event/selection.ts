@@ -11,7 +11,7 @@ export interface Selection {
 /** The caller's own events. With the scope `event:read`: everyone's, or those of `owner`. */
 export function selectionOf(caller: Caller, { types, subject, owner }: EventFilter): Selection {
   const seesAll = caller.has('event:read')
-  if (owner !== undefined && !seesAll) throw insufficientScope('event:read', "see others' events")
+  if (owner !== undefined && !seesAll) throw insufficientScope('event:read', "see other callers' events")
   return { types: types?.split(','), subject, owner: seesAll ? only(owner) : caller.id }
 }
 

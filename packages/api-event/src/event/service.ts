@@ -43,10 +43,7 @@ export async function beginningOf(
   return newest ? { cursor: newest.id, position: newest.position } : { cursor: START, position: 0 }
 }
 
-/**
- * Another caller's event is as unknown as one that never existed.
- * @param name the parameter or header with the cursor
- */
+/** Another caller's event is as unknown as one that never existed. `name` has the cursor. */
 async function goOnAfter(events: EventLog, caller: Caller, cursor: string, name: string): Promise<Beginning> {
   if (cursor === START) return { cursor, position: 0 }
   const position = await events.find(cursor, caller.has('event:read') ? undefined : caller.id)

@@ -42,13 +42,13 @@ export class StreamLimits {
   #assertRoom(caller: string, address: string, isGuest: boolean): void {
     const { streams, streamsPerAddress, streamsPerCaller } = this.#limits
     const own = this.#openOf(`caller ${caller}`)
-    if (own >= streamsPerCaller) throw refused('too-many-streams', `You have ${own} streams open here`)
+    if (own >= streamsPerCaller) throw refused('too-many-streams', `You have ${own} open streams`)
     const there = this.#openOf(isGuest ? `address ${address}` : `users of ${address}`)
     if (there >= streamsPerAddress)
-      throw refused('too-many-streams-per-address', `Your address has ${there} streams open here`)
-    if (this.#openOf('all') >= streams) throw refused('streams-exhausted', 'No more streams can be open here')
+      throw refused('too-many-streams-per-address', `Your address has ${there} open streams`)
+    if (this.#openOf('all') >= streams) throw refused('streams-exhausted', 'The server has no more streams')
     if (isGuest && this.#openOf('guests') >= streams - Math.floor(streams / 5))
-      throw refused('guest-streams-exhausted', 'The other streams are for signed-in users')
+      throw refused('guest-streams-exhausted', 'The remaining streams are for signed-in users')
   }
 
   #openOf(counter: string): number {
@@ -57,6 +57,6 @@ export class StreamLimits {
 }
 
 function refused(code: Parameters<typeof problem>[0], what: string) {
-  const detail = `${what}. Close one, try again in ${RETRY_AFTER} s, or read the list, which takes no stream.`
+  const detail = `${what}. Close one, try again in ${RETRY_AFTER} s, or read the list instead.`
   return problem(code, detail, { headers: { 'retry-after': RETRY_AFTER } })
 }

@@ -52,10 +52,7 @@ export interface BacklogOptions {
   readonly mostPending: number
 }
 
-/**
- * Creates the missed deliveries of webhooks that are behind. Any number of processes may do this on
- * one database.
- */
+/** Any number of processes may do this on one database. */
 export class Backlog {
   readonly #options: BacklogOptions
 
@@ -104,10 +101,7 @@ export class Backlog {
     return true
   }
 
-  /**
-   * Returns the next events of a webhook, the position up to which it has no others, and the time
-   * before which retention deleted some.
-   */
+  /** The next events, the position up to which there are no others, and the oldest time kept. */
   async #read(
     { owner, everyone, types, filledTo }: Behind,
     limit: number,

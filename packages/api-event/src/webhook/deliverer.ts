@@ -14,7 +14,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { count } from '../count.ts'
 import type { Backlog } from './backlog.ts'
 import type { Clock } from './clock.ts'
-import { type Claimed, endAttempt, isDue, leaseDue, makeDue, type State } from './deliveries.ts'
+import { endAttempt, isDue, type LeasedDelivery, leaseDue, makeDue, type State } from './deliveries.ts'
 import type { Destinations } from './destinations.ts'
 import { type Outcome, post } from './post.ts'
 import { clearFailing, disable, setFailing } from './repository.ts'
@@ -31,7 +31,7 @@ const AT_ONCE = 64
 const PER_WEBHOOK = 4
 const PER_OWNER = 16
 /** The term of a lease, in milliseconds. */
-const CLAIM = 60_000
+const LEASE = 60_000
 /**
  * The characters to keep of the response to a successful delivery. Few, because there may be very
  * many.
@@ -84,10 +84,7 @@ export class Deliverer {
     return this.#running
   }
 
-  /**
-   * Starts nothing more and waits briefly for attempts in progress. It then aborts them, and
-   * another process sends them again.
-   */
+  /** Waits briefly for attempts in progress, then aborts them: another process sends them again. */
   async close(): Promise<void> {
     this.#closing = true
     const timer = setTimeout(() => this.#ended.abort(), this.#options.patience ?? PATIENCE)
@@ -103,10 +100,10 @@ export class Deliverer {
       const looked = new Promise<void>((resolve) => {
         this.#look = resolve
       })
-      const claimedAt = performance.now()
-      const claimed = this.#closing ? [] : await this.#claim(AT_ONCE - sending.size)
-      for (const delivery of claimed) {
-        const sent = this.#deliver(delivery, claimedAt).finally(() => {
+      const leasedAt = performance.now()
+      const leased = this.#closing ? [] : await this.#lease(AT_ONCE - sending.size)
+      for (const delivery of leased) {
+        const sent = this.#deliver(delivery, leasedAt).finally(() => {
           sending.delete(sent)
           ended += 1
         })
@@ -119,7 +116,7 @@ export class Deliverer {
     }
   }
 
-  async #claim(limit: number): Promise<Claimed[]> {
+  async #lease(limit: number): Promise<LeasedDelivery[]> {
     if (limit === 0) return []
     const { database, clock, log } = this.#options
     const counts = { underWay: new Map(this.#underWay), underWayOf: new Map(this.#underWayOf) }
@@ -134,35 +131,33 @@ export class Deliverer {
       else if (!due) return []
       return await database.transaction(function* () {
         const now = yield* clock()
-        return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + CLAIM })
+        return yield* leaseDue({ claim, ...limits, ...counts, now, until: now + LEASE })
       })
     } catch (error) {
       this.#clock = new ClockWatch()
-      log[levelOf(error)](error, 'deliveries of webhooks could not be looked for')
+      log[levelOf(error)](error, 'cannot look for deliveries of webhooks')
       return []
     }
   }
 
-  /**
-   * Leases from before the start of this process are due at once. Later ones may be in progress.
-   */
+  /** Leases from before the start of this process are due. Later ones may be in progress. */
   async #makeDue(): Promise<void> {
     const { database, clock } = this.#options
-    const rest = this.#isFirst ? 0 : CLAIM
+    const rest = this.#isFirst ? 0 : LEASE
     await database.transaction(function* () {
       const now = yield* clock()
-      yield* makeDue(now, CLAIM, now + rest)
+      yield* makeDue(now, LEASE, now + rest)
     })
     this.#isFirst = false
   }
 
-  async #deliver(delivery: Claimed, claimedAt: number): Promise<void> {
+  async #deliver(delivery: LeasedDelivery, leasedAt: number): Promise<void> {
     const { webhook, owner } = delivery
     count(this.#underWay, webhook, 1)
     count(this.#underWayOf, owner, 1)
     try {
       // The process stood still for so long that another may be about to send this delivery.
-      if (performance.now() - claimedAt > CLAIM / 2) return
+      if (performance.now() - leasedAt > LEASE / 2) return
       const { database, backlog } = this.#options
       const body = await this.#bodyOf(delivery)
       const outcome = body === undefined ? expired : await this.#send(delivery, body)
@@ -173,7 +168,7 @@ export class Deliverer {
       const { log } = this.#options
       log[levelOf(error)](
         error,
-        `the delivery of ${delivery.id} to ${webhook} could not be read or written; it is looked at again in a minute`,
+        `cannot read or write the delivery of ${delivery.id} to ${webhook}; the host tries again in a minute`,
       )
     } finally {
       count(this.#underWay, webhook, -1)
@@ -182,13 +177,13 @@ export class Deliverer {
   }
 
   /** The body is the same in every attempt. Undefined if retention deleted the event. */
-  async #bodyOf({ id, position, body }: Claimed): Promise<string | undefined> {
+  async #bodyOf({ id, position, body }: LeasedDelivery): Promise<string | undefined> {
     if (body !== null) return body
     const [event] = await this.#options.events.read({ after: position - 1, limit: 1 })
     return event?.id === id ? JSON.stringify(toCloudEvent(event)) : undefined
   }
 
-  #send({ url, secrets, id }: Claimed, body: string): Promise<Outcome> {
+  #send({ url, secrets, id }: LeasedDelivery, body: string): Promise<Outcome> {
     const headers = {
       ...signedHeaders(secrets, id, new Date(), body),
       'content-type': 'application/cloudevents+json',
@@ -199,7 +194,7 @@ export class Deliverer {
     })
   }
 
-  *#end(delivery: Claimed, outcome: Outcome, { state, pause }: Verdict): Transaction<void> {
+  *#end(delivery: LeasedDelivery, outcome: Outcome, { state, pause }: Verdict): Transaction<void> {
     const { clock, audit } = this.#options
     const { webhook, type } = delivery
     const now = yield* clock()
@@ -221,7 +216,7 @@ const levelOf = (error: unknown) =>
 
 const expired: Outcome = {
   status: null,
-  error: 'not sent: the event is no longer kept (events.retentionDays)',
+  error: 'not sent: the event was deleted (events.retentionDays)',
   response: null,
 }
 
@@ -236,7 +231,7 @@ function shown(outcome: Outcome, { state }: Verdict): Outcome {
   return { ...outcome, response: outcome.response?.slice(0, SUCCESS_SHOWN) ?? null }
 }
 
-function verdictOf({ type, attempts }: Claimed, outcome: Outcome): Verdict {
+function verdictOf({ type, attempts }: LeasedDelivery, outcome: Outcome): Verdict {
   if (outcome === expired) return { state: 'failed' }
   const { status, retryAfter } = outcome
   if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }

@@ -35,10 +35,7 @@ const columns = sql`id, type, subject, state, attempts, due_at AS "dueAt", claim
   attempted_at AS "attemptedAt", status, error, response, created_at AS "createdAt", ended_at AS "endedAt",
   of_others AS "ofOthers"`
 
-/**
- * Adds a delivery to the end of its subject's queue, unless the webhook already has it.
- * @param body the body of an event that is not in the log
- */
+/** At the end of its subject's queue. `body` is that of an event that is not in the log. */
 export function* insertDelivery(
   { id, type, subject, position, owner }: Pick<Event, 'id' | 'type' | 'subject' | 'position' | 'owner'>,
   webhook: Pick<WebhookRow, 'id' | 'owner'>,
@@ -88,7 +85,7 @@ export function listDeliveries(
 }
 
 /** A delivery that this process must send. */
-export interface Claimed {
+export interface LeasedDelivery {
   readonly id: string
   readonly claim: string
   readonly webhook: string
@@ -106,7 +103,7 @@ export interface Claimed {
 }
 
 interface DueRow
-  extends Omit<Claimed, 'secrets' | 'claim'>,
+  extends Omit<LeasedDelivery, 'secrets' | 'claim'>,
     Pick<WebhookRow, 'enabled' | 'everyone' | 'provenUntil' | 'failingSince'> {
   readonly secrets: string
   readonly ofOthers: number
@@ -126,21 +123,18 @@ export interface LeaseQuery {
   readonly until: number
 }
 
-/**
- * The most pending deliveries of a disabled webhook to cancel at once, and the most of others'
- * events to withdraw.
- */
+/** Deliveries to cancel at once: of a disabled webhook, and of others' events. */
 const GIVEN_UP_AT_ONCE = 500
 const WITHDRAWN_AT_ONCE = 100
 
 /** Leases due deliveries, in the order in which they became due. */
-export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
+export function* leaseDue(query: LeaseQuery): Transaction<LeasedDelivery[]> {
   const { claim, limit, perWebhook, perOwner, now, until } = query
   const underWay = new Map(query.underWay)
   const underWayOf = new Map(query.underWayOf)
-  const claimed: Claimed[] = []
+  const leased: LeasedDelivery[] = []
   let withdrawn = 0
-  for (let more = true; more && claimed.length < limit; ) {
+  for (let more = true; more && leased.length < limit; ) {
     const full = keysFrom(underWay, perWebhook)
     const fullOwners = keysFrom(underWayOf, perOwner)
     const rows = yield* many<DueRow>(sql`
@@ -150,7 +144,7 @@ export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
       FROM webhook_delivery AS delivery JOIN webhook ON webhook.id = delivery.webhook
       WHERE delivery.due_at <= ${now} ${full.length === 0 ? sql`` : sql`AND delivery.webhook NOT IN (${join(full)})`}
         ${fullOwners.length === 0 ? sql`` : sql`AND webhook.owner NOT IN (${join(fullOwners)})`}
-      ORDER BY delivery.due_at LIMIT ${limit - claimed.length}`)
+      ORDER BY delivery.due_at LIMIT ${limit - leased.length}`)
     more = false
     for (const { secrets, enabled, everyone, provenUntil, failingSince, ofOthers, ...row } of rows) {
       const count = underWay.get(row.webhook) ?? 0
@@ -165,7 +159,7 @@ export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
       } else if (ofOthers > everyone) {
         yield* withdraw(row, now)
         withdrawn += 1
-        if (withdrawn === WITHDRAWN_AT_ONCE) return claimed
+        if (withdrawn === WITHDRAWN_AT_ONCE) return leased
         more = true
       } else if (own >= perOwner) {
         more = true
@@ -175,11 +169,11 @@ export function* leaseDue(query: LeaseQuery): Transaction<Claimed[]> {
         )
         underWay.set(row.webhook, count + 1)
         underWayOf.set(row.owner, own + 1)
-        claimed.push({ ...row, claim, secrets: validAt(JSON.parse(secrets), now) })
+        leased.push({ ...row, claim, secrets: validAt(JSON.parse(secrets), now) })
       }
     }
   }
-  return claimed
+  return leased
 }
 
 const keysFrom = (counts: ReadonlyMap<string, number>, least: number) =>
@@ -187,7 +181,7 @@ const keysFrom = (counts: ReadonlyMap<string, number>, least: number) =>
 
 /** Cancels the delivery of another owner's event, for a webhook that no longer gets these. */
 function* withdraw(
-  { webhook, id, subject }: Pick<Claimed, 'webhook' | 'id' | 'subject'>,
+  { webhook, id, subject }: Pick<LeasedDelivery, 'webhook' | 'id' | 'subject'>,
   now: number,
 ): Transaction<void> {
   yield* run(sql`
@@ -198,10 +192,7 @@ function* withdraw(
   yield* letNext(webhook, subject, now)
 }
 
-/**
- * Cancels the pending deliveries of a disabled webhook. The waiting ones go first, so that each
- * queue keeps its first delivery.
- */
+/** The waiting ones go first, so that each queue keeps its first delivery. */
 function* giveUp(webhook: string, now: number): Transaction<void> {
   for (const turn of [sql`due_at IS NULL`, sql`(claim IS NULL OR due_at <= ${now})`]) {
     const given = yield* run(sql`
@@ -237,12 +228,9 @@ export function* makeDue(now: number, term: number, claimsDue: number): Transact
     UPDATE webhook_delivery SET due_at = ${claimsDue} WHERE due_at > ${ahead + term} AND claim IS NOT NULL`)
 }
 
-/**
- * Records an attempt; `dueAt` is the time of the next one. False if the lease is lost: another
- * process sends the delivery.
- */
+/** False if the lease is lost: another process sends the delivery. */
 export function* endAttempt(
-  { id, claim, webhook, subject, attempts }: Claimed,
+  { id, claim, webhook, subject, attempts }: LeasedDelivery,
   { status, error, response }: Outcome,
   state: State,
   dueAt: number | null,
@@ -265,10 +253,7 @@ function* letNext(webhook: string, subject: string, now: number): Transaction<vo
       ORDER BY position LIMIT 1)`)
 }
 
-/**
- * Queues a delivered or failed delivery again. Makes the first of a queue due at once. Earlier
- * attempts stay on record.
- */
+/** Makes the first of a queue due at once. Earlier attempts stay on record. */
 export function* replayDelivery(
   webhook: string,
   { id, state, subject }: DeliveryRow,
@@ -290,10 +275,7 @@ export function* replayDelivery(
     WHERE webhook = ${webhook} AND id = ${id}`)
 }
 
-/**
- * Deletes the oldest deliveries that ended before `before`, and those of deleted webhooks. Returns
- * their number.
- */
+/** Also those of deleted webhooks. Returns their number. */
 export function* deleteOldDeliveries(before: number, limit: number): Transaction<number> {
   const old = yield* run(sql`
     DELETE FROM webhook_delivery WHERE (webhook, id) IN (

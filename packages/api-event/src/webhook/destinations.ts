@@ -13,10 +13,7 @@ export interface DestinationOptions {
   readonly resolve?: Resolve | undefined
 }
 
-/**
- * The IPv4 addresses that are not public: IANA's registry of special-purpose addresses, multicast,
- * and the Azure host's address.
- */
+/** Not public: IANA's special-purpose addresses, multicast, and the Azure host's address. */
 const special = new AddressList([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -35,10 +32,7 @@ const special = new AddressList([
   '224.0.0.0/4',
   '240.0.0.0/4',
 ])
-/**
- * Public IPv6 addresses are in the first list and not in the second, whose addresses lead to IPv4
- * or nowhere.
- */
+/** Public IPv6 is in the first list, and not in the second, which leads to IPv4 or nowhere. */
 const unicast = new AddressList(['2000::/3'])
 const unicastSpecial = new AddressList(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 /** Names that always mean this machine (RFC 6761, 6.3). */
@@ -67,25 +61,19 @@ export class Destinations {
     this.#resolve = resolve ?? ((hostname) => resolveName(hostname, { all: true }))
   }
 
-  /**
-   * The reason not to send to this URL. Undefined if it is allowed, as far as that is known without
-   * resolving a name.
-   */
+  /** Undefined if the URL is allowed, as far as that is known without resolving its name. */
   refusal({ protocol, hostname, username, password, hash }: URL): string | undefined {
     if (protocol !== 'https:' && !(protocol === 'http:' && this.#plainHttp)) {
       return this.#plainHttp ? 'must begin with https: or http:' : 'must begin with https:'
     }
-    if (username !== '' || password !== '' || hash !== '') return 'has no user, password or fragment'
+    if (username !== '' || password !== '' || hash !== '') return 'must not have a user, password or fragment'
     // The URL parser has normalized every form of an IPv4 address.
     const address = hostname.replace(/^\[(.+)\]$/, '$1')
     const addresses = isLocalhost.test(hostname) ? ['127.0.0.1', '::1'] : isIP(address) === 0 ? [] : [address]
     return addresses.length > 0 && !addresses.some((one) => this.#allows(one)) ? refused : undefined
   }
 
-  /**
-   * The `lookup` of a connection. It returns only allowed addresses; for other names it never calls
-   * back.
-   */
+  /** Returns only allowed addresses; for other names it never calls back. */
   readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     this.#resolve(hostname).then(
       (found) => {
@@ -107,10 +95,10 @@ export class Destinations {
 
 /** The error of a name without an allowed address. */
 export const unreachable =
-  'not sent: the name does not resolve to a public address (or to one that the setting webhookNetworks allows)'
+  'not sent: the name does not resolve to a public address (or to one in the setting webhookNetworks)'
 
 const refused =
-  'leads to an address that is not public: whoever runs the application may allow it by the setting webhookNetworks'
+  'resolves to an address that is not public: the operator can allow it with the setting webhookNetworks'
 
 function isPublic(address: string): boolean {
   if (isIP(address) === 4 || mapped.has(address)) return !special.has(address)

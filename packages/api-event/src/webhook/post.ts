@@ -2,7 +2,6 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type Destinations, unreachable } from './destinations.ts'
 
-/** The outcome of an attempt. */
 export interface Outcome {
   /** The status of the response; null without a response. */
   readonly status: number | null
@@ -64,17 +63,17 @@ export function post(
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (answered) return
       const reason = ended?.aborted
-        ? 'cut off: the application has ended'
+        ? 'cut off: the application stopped'
         : deadline.aborted
           ? isLookingUp
             ? unreachable
-            : `no answer within ${timeLimit / 1000} s`
+            : `no response within ${timeLimit / 1000} s`
           : error.message || error.code
       resolve(unanswered(printable(reason ?? 'unknown')))
     })
     // Also for a response that asks for another protocol.
     request.on('close', () => {
-      if (!answered) resolve(unanswered('the connection ended without an answer'))
+      if (!answered) resolve(unanswered('the connection ended without a response'))
     })
     request.end(body)
   })

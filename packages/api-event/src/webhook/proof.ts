@@ -10,19 +10,13 @@ import { disabledFor, updateWebhook, type WebhookRow } from './repository.ts'
 /** The most webhooks to stop in one transaction. */
 const STOPPED_AT_ONCE = 100
 
-/**
- * Whether a webhook may send. An earlier version left null, which is valid until `disableUnproven`
- * replaces it.
- */
+/** Null is from an earlier version, and valid until `disableUnproven` replaces it. */
 export const isProven = (
   { everyone, provenUntil }: Pick<WebhookRow, 'everyone' | 'provenUntil'>,
   now: number,
 ): boolean => everyone === 0 || provenUntil === null || provenUntil > now
 
-/**
- * The webhook as it is now: without a valid proof it has stopped, even before `disableUnproven`
- * records that.
- */
+/** Without a valid proof it has stopped, even before `disableUnproven` records that. */
 export function disabledIfUnproven(webhook: WebhookRow, now: number): WebhookRow {
   const { enabled, provenUntil, version, updatedAt } = webhook
   if (enabled === 0 || isProven(webhook, now)) return webhook

@@ -1,4 +1,14 @@
-import { type Event, many, maybeOne, one, run, type Sql, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  type Event,
+  many,
+  maybeOne,
+  one,
+  PagedList,
+  run,
+  type Sql,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
 import type { Secret } from './signatures.ts'
 
 /**
@@ -18,10 +28,7 @@ export interface WebhookRow {
   readonly enabled: number
   readonly disabledReason: string | null
   readonly failingSince: number | null
-  /**
-   * The end of the proof for everyone's events; then the webhook stops. Null if an earlier version
-   * made the webhook.
-   */
+  /** The end of the proof for everyone's events. Null is from an earlier version. */
   readonly provenUntil: number | null
   readonly behindSince: number | null
   readonly missedUntil: number | null
@@ -40,8 +47,10 @@ const columns = sql`id, owner, everyone, url, types, description, enabled, disab
   failing_since AS "failingSince", proven_until AS "provenUntil", behind_since AS "behindSince",
   missed_until AS "missedUntil", version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
+export const webhooks = new PagedList<WebhookRow>('webhook', { columns })
+
 /** `owner` may be EVERYONE, here and below. */
-const ownedBy = (owner: string) =>
+export const ownedBy = (owner: string) =>
   owner === EVERYONE ? sql`deleted_at IS NULL` : sql`deleted_at IS NULL AND owner = ${owner}`
 
 export function findWebhook(id: string, owner: string): Transaction<WebhookRow | undefined> {
@@ -53,18 +62,6 @@ export function* countWebhooks(owner: string): Transaction<number> {
     sql`SELECT count(*) AS total FROM webhook WHERE ${ownedBy(owner)}`,
   )
   return total
-}
-
-/** Newest first. */
-export function listWebhooks(owner: string, page: number, rpp: number): Transaction<WebhookRow[]> {
-  return many<WebhookRow>(sql`
-    SELECT ${columns} FROM webhook WHERE ${ownedBy(owner)} ORDER BY id DESC LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
-}
-
-/** At most `limit` webhooks after an id in that order. The webhook of that id may be gone. */
-export function listWebhooksAfter(owner: string, id: string, limit: number): Transaction<WebhookRow[]> {
-  return many<WebhookRow>(sql`
-    SELECT ${columns} FROM webhook WHERE ${ownedBy(owner)} AND id < ${id} ORDER BY id DESC LIMIT ${limit}`)
 }
 
 export function* insertWebhook(row: WebhookRow, secrets: readonly Secret[]): Transaction<void> {
@@ -102,7 +99,6 @@ export function* updateSecrets(id: string, secrets: readonly Secret[]): Transact
   yield* run(sql`UPDATE webhook SET secrets = ${JSON.stringify(secrets)} WHERE id = ${id}`)
 }
 
-/** A webhook that matches an event. */
 export interface Match extends Pick<WebhookRow, 'id' | 'owner' | 'everyone' | 'provenUntil'> {
   /** See backlog.ts. Null if the webhook is not behind. */
   readonly filledTo: number | null
@@ -138,10 +134,7 @@ export const notBehind = sql`filled_to = NULL, skipped_to = NULL, behind_since =
 export const disabledFor = (reason: string, at: number | Sql) => sql`
   enabled = 0, disabled_reason = ${reason}, version = version + 1, updated_at = ${at}, ${notBehind}`
 
-/**
- * Disables an enabled webhook that has been failing since `since` or earlier. Returns whether it
- * did.
- */
+/** If it has been failing since `since` or earlier. Returns whether it did. */
 export function* disable(webhook: string, reason: string, since: number, now: number): Transaction<boolean> {
   const disabled = yield* run(sql`
     UPDATE webhook SET ${disabledFor(reason, now)}

@@ -2,10 +2,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/**
- * The delay after each failed attempt, in milliseconds. The values are those of Standard Webhooks,
- * three days in all.
- */
+/** After each failed attempt, in milliseconds: those of Standard Webhooks, three days in all. */
 export const retryDelays = [
   5 * SECOND,
   5 * MINUTE,

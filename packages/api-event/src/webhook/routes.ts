@@ -1,13 +1,11 @@
 import {
   answer,
   type Caller,
-  type CursorPage,
   CursorPageOf,
   type Database,
   Deleted,
   IdParams,
   type ModuleInstance,
-  type Page,
 } from '@mortise/module-sdk'
 import { responses } from '../module.ts'
 import type { Clock } from './clock.ts'
@@ -28,7 +26,6 @@ import {
   createWebhook,
   listDeliveries,
   listWebhooks,
-  listWebhooksAfter,
   removeWebhook,
   replayDelivery,
   rotateSecret,
@@ -43,7 +40,6 @@ export interface WebhookRoutesOptions extends WebhookRules {
   readonly clock: Clock
 }
 
-/** The routes of webhooks and their deliveries. */
 export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions): void {
   const { database, clock } = options
   const config = { access: 'caller' } as const
@@ -64,7 +60,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'A page of webhooks, newest first',
+        summary: 'List webhooks, newest first',
         querystring: WebhookQuery,
         response: {
           200: CursorPageOf(Webhook),
@@ -72,17 +68,12 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         },
       },
     },
-    async ({ caller, query }, reply) => {
-      const { after } = query
-      return reply.paged(
-        await database.snapshot<Page<Webhook> | CursorPage<Webhook>>(function* () {
-          const now = yield* clock()
-          return yield* after === undefined
-            ? listWebhooks(caller, query, now)
-            : listWebhooksAfter(caller, after, query, now)
+    async ({ caller, query }, reply) =>
+      reply.paged(
+        await database.snapshot(function* () {
+          return yield* listWebhooks(caller, query, yield* clock())
         }),
-      )
-    },
+      ),
   )
 
   app.post(
@@ -90,7 +81,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'Have events sent to a URL',
+        summary: 'Create a webhook',
         security,
         body: NewWebhook,
         response: {
@@ -112,7 +103,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'One webhook',
+        summary: 'Get a webhook',
         security,
         params: IdParams,
         response: { 200: Webhook, ...responses('webhook-not-found') },
@@ -134,7 +125,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
         summary: 'Change a webhook, or enable it again',
         security,
         description:
-          "For a webhook of everyone's events, `url`, `enabled: true`, `everyone: true` and further types take `event:read`; less of anything takes no scope. With `event:read`, any change proves the right again.",
+          'For a webhook with the events of all callers, `url`, `enabled: true`, `everyone: true` and more types need `event:read`; a change to less needs no scope. Every change with `event:read` proves the right again.',
         params: IdParams,
         body: WebhookChange,
         response: {
@@ -172,7 +163,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config: changes,
       schema: {
-        summary: 'Make a new secret; the former one signs for another day',
+        summary: 'Rotate the secret; the previous one also signs for another day',
         security,
         params: IdParams,
         response: {
@@ -195,7 +186,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
       schema: {
         summary: 'Send a test event, once',
         security,
-        description: 'Its delivery, under `Location`, soon shows what was answered.',
+        description: 'Its delivery, under `Location`, soon shows the response.',
         params: IdParams,
         response: {
           202: Delivery,
@@ -216,9 +207,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'A page of the deliveries of a webhook, newest first',
+        summary: 'List the deliveries of a webhook, newest first',
         security,
-        description: "With `event:read`, where they are of others' events.",
+        description: "Deliveries of other callers' events need `event:read`.",
         params: IdParams,
         querystring: DeliveryQuery,
         response: { 200: DeliveryList, ...responses('insufficient-scope', 'webhook-not-found') },
@@ -238,9 +229,9 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'One delivery',
+        summary: 'Get a delivery',
         security,
-        description: "With `event:read`, where it is of another's event.",
+        description: "A delivery of another caller's event needs `event:read`.",
         params: DeliveryParams,
         response: {
           200: Delivery,
@@ -259,7 +250,7 @@ export function webhookRoutes(app: ModuleInstance, options: WebhookRoutesOptions
     {
       config,
       schema: {
-        summary: 'Send a delivery again, under the id that it had',
+        summary: 'Replay a delivery, with the same id',
         security,
         params: DeliveryParams,
         response: {

@@ -6,7 +6,7 @@ const url = Type.String({
   minLength: 1,
   maxLength: 2048,
   pattern: '^https?://[^\\s#]+$',
-  description: 'https; a public address, without user and fragment',
+  description: 'an https URL with a public address, without user and fragment',
   examples: ['https://shop.example/hooks/mortise'],
 })
 const types = Type.Array(
@@ -15,12 +15,12 @@ const types = Type.Array(
     minItems: 1,
     maxItems: 50,
     uniqueItems: true,
-    description: 'the types of the events that it gets, of those that installed modules emit; `*`: all',
+    description: 'the event types that it gets, from the installed modules; `*`: all',
     examples: [['purchase.created']],
   },
 )
 const everyone = Type.Boolean({
-  description: "whether it gets everyone's events, and not its owner's alone: with event:read",
+  description: "whether it gets the events of all callers, not only its owner's: with event:read",
 })
 const description = Type.String({
   maxLength: 200,
@@ -39,43 +39,43 @@ const webhook = {
   disabledReason: Nullable(
     Type.String({
       description:
-        "`gone`: the receiver has answered 410; `failing`: 5 days without a success; `unproven`: nobody has shown `event:read` for everyone's events until `provenUntil`; null: none of these",
+        '`gone`: the receiver answered 410; `failing`: 5 days without a success; `unproven`: the owner did not use `event:read` before `provenUntil`; null: none of these',
     }),
   ),
   failingSince: Nullable(
-    Type.String({ format: 'date-time', description: 'since when no attempt has succeeded' }),
+    Type.String({ format: 'date-time', description: 'the time since which all attempts have failed' }),
   ),
   provenUntil: Nullable(
     Type.String({
       format: 'date-time',
       description:
-        "when it stops, unless its owner changes or uses it before with event:read; null for one of its owner's events alone",
+        "when it stops, unless its owner changes or uses it with event:read before; null if it gets only its owner's events",
     }),
   ),
   behindSince: Nullable(
     Type.String({
       format: 'date-time',
       description:
-        'since when it has as many pending deliveries as allowed: it gets later events when there is room, from where it stopped',
+        'the time since which it has the maximum of pending deliveries: it gets later events once some have ended',
     }),
   ),
   missedUntil: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'while it was behind, events before this time were deleted; null: it has missed none',
+      description: 'events before this time were deleted while it was behind; null: it has missed none',
     }),
   ),
-  version: Type.Integer({ description: 'rises with every change' }),
+  version: Type.Integer({ description: 'increases with every change' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  owner: Type.Optional(Type.String({ description: 'who made it: for admin' })),
+  owner: Type.Optional(Type.String({ description: 'the id of the caller who created it: for admin' })),
 }
 
 export const Webhook = Type.Object(webhook, { title: 'Webhook' })
 export type Webhook = Static<typeof Webhook>
 
 const secret = Type.String({
-  description: 'what receivers verify signatures with, shown this once',
+  description: 'verifies signatures; shown only in this response',
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5JqMOyVmhNs='],
 })
 
@@ -109,7 +109,7 @@ export const WebhookQuery = Strict({
   ...pageQuery,
   ...cursorQuery,
   owner: Type.Optional(
-    Type.String({ minLength: 1, description: "a caller's id, or * for everyone's: with admin" }),
+    Type.String({ minLength: 1, description: 'the id of a caller, or * for all callers: with admin' }),
   ),
 })
 export type WebhookQuery = Static<typeof WebhookQuery>
@@ -119,7 +119,7 @@ export const RotatedSecret = Type.Object(
     secret,
     formerUntil: Type.String({
       format: 'date-time',
-      description: 'until when deliveries bear the signature of the former one too',
+      description: 'until when deliveries also have a signature with the previous secret',
     }),
   },
   { title: 'RotatedSecret' },
@@ -134,20 +134,20 @@ export const Delivery = Type.Object(
     type: Type.String(),
     subject: Type.String(),
     state: State,
-    attempts: Type.Integer({ description: 'how many there were; a replay counts anew' }),
+    attempts: Type.Integer({ description: 'the number of attempts; a replay resets it' }),
     nextAttemptAt: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'null while it is sent, waits for an earlier one of its subject, or has ended',
+        description: 'null while it is sent, waits for an earlier delivery of its subject, or has ended',
       }),
     ),
     lastAttemptAt: Nullable(Timestamp),
-    status: Nullable(Type.Integer({ description: 'of the last answer' })),
-    error: Nullable(Type.String({ description: 'why there was none' })),
+    status: Nullable(Type.Integer({ description: 'the status of the last response' })),
+    error: Nullable(Type.String({ description: 'why the last attempt had no response' })),
     response: Nullable(
       Type.String({
         description:
-          'the first 4 KiB of the last answer, 256 characters where it was a success; what is not printable is replaced',
+          'the first 4 KiB of the last response, 256 characters after a success; unprintable characters are replaced',
       }),
     ),
     createdAt: Timestamp,
@@ -158,8 +158,10 @@ export const Delivery = Type.Object(
 export type Delivery = Static<typeof Delivery>
 
 export const DeliveryQuery = Strict({
-  state: Type.Optional({ ...State, description: 'those in this state alone' } as typeof State),
-  before: Type.Optional(Type.String({ description: 'the id of a delivery: those of earlier events' })),
+  state: Type.Optional({ ...State, description: 'only deliveries in this state' } as typeof State),
+  before: Type.Optional(
+    Type.String({ description: 'the id of a delivery: returns deliveries of earlier events' }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'deliveries at most' }),
 })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
@@ -167,11 +169,11 @@ export type DeliveryQuery = Static<typeof DeliveryQuery>
 export const DeliveryList = Type.Object(
   {
     data: Type.Array(Delivery),
-    next: Nullable(Type.String({ description: 'the path of the next page; null where there is none' })),
+    next: Nullable(Type.String({ description: 'the path of the next page; null on the last page' })),
   },
   { title: 'DeliveryList' },
 )
 export const DeliveryParams = Type.Object({
   id: Type.String({ description: 'the id of the webhook' }),
-  delivery: Type.String({ description: 'the id of the delivery, which is that of its event' }),
+  delivery: Type.String({ description: 'the id of the delivery: the id of its event' }),
 })

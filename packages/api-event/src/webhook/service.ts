@@ -51,8 +51,6 @@ export interface WebhookRules {
 /** The most secrets that sign at the same time. One more rotation within a day drops the oldest. */
 const SECRETS = 5
 
-const webhookId = /^webhook_[0-7][0-9a-hjkmnp-tv-z]{25}$/
-
 export function* createWebhook(
   caller: Caller,
   { url, types = [repository.ALL_TYPES], everyone = false, description = '' }: NewWebhook,
@@ -61,13 +59,13 @@ export function* createWebhook(
   now: number,
 ): Transaction<CreatedWebhook> {
   if (caller.kind !== 'user') {
-    throw problem('sign-in-needed', 'A guest has no webhooks: sign in, and use the token.')
+    throw problem('sign-in-needed', 'A guest cannot have webhooks: sign in and send the token.')
   }
   if (everyone) assertReader(caller)
   const address = checkedUrl(url, destinations)
   assertKnown(types, eventTypes)
   if ((yield* repository.countWebhooks(caller.id)) >= perCaller) {
-    throw problem('webhook-limit', `You have ${perCaller} webhooks, which are the most: delete one.`)
+    throw problem('webhook-limit', `You have ${perCaller} webhooks, the maximum: delete one.`)
   }
   const row: repository.WebhookRow = {
     id: newId('webhook'),
@@ -97,38 +95,20 @@ export function* showWebhook(caller: Caller, id: string, now: number): Transacti
 }
 
 /** The caller's webhooks, or with `admin` those of `query.owner`. Read it in a snapshot. */
-export function* listWebhooks(caller: Caller, query: WebhookQuery, now: number): Transaction<Page<Webhook>> {
-  const { page, rpp } = query
-  const owner = ownerOf(caller, query)
-  const rows = yield* repository.listWebhooks(owner, page, rpp)
-  const total = yield* repository.countWebhooks(owner)
-  return { data: toWebhooks(rows, caller, now), page, rpp, total }
-}
-
-/**
- * The webhooks after the id `after` in that list, even if that webhook has changed or gone. The id
- * alone gives the position, so another caller's id behaves like one that never existed. Read it in
- * a snapshot.
- */
-export function* listWebhooksAfter(
+export function* listWebhooks(
   caller: Caller,
-  after: string,
   query: WebhookQuery,
   now: number,
-): Transaction<CursorPage<Webhook>> {
-  const owner = ownerOf(caller, query)
-  if (!webhookId.test(after)) {
-    const detail = 'must be the id of a webhook that this list had: leave it out to begin a new walk'
-    throw invalidRequest({ parameter: 'after', detail })
-  }
-  const { rpp } = query
-  const rows = yield* repository.listWebhooksAfter(owner, after, rpp + 1)
-  return { data: toWebhooks(rows.slice(0, rpp), caller, now), rpp, more: rows.length > rpp }
+): Transaction<Page<Webhook> | CursorPage<Webhook>> {
+  const where = repository.ownedBy(ownerOf(caller, query))
+  return yield* repository.webhooks.read(query, { where }, (row) =>
+    toWebhook(disabledIfUnproven(row, now), caller),
+  )
 }
 
-/** The owner of the listed webhooks. */
 function ownerOf(caller: Caller, { owner = caller.id }: WebhookQuery): string {
-  if (owner !== caller.id && !caller.has('admin')) throw insufficientScope('admin', "list others' webhooks")
+  if (owner !== caller.id && !caller.has('admin'))
+    throw insufficientScope('admin', "list other callers' webhooks")
   return owner
 }
 
@@ -143,9 +123,9 @@ export function* changeWebhook(
   const row = yield* stop(yield* find(caller, id), audit, now)
   const everyone = change.everyone ?? row.everyone === 1
   const enabled = change.enabled ?? row.enabled === 1
-  const former: string[] = JSON.parse(row.types)
+  const previous: string[] = JSON.parse(row.types)
   // A webhook keeps a type even if the module that emits it is gone.
-  if (change.types) assertKnown(change.types, eventTypes, former)
+  if (change.types) assertKnown(change.types, eventTypes, previous)
   const asked: repository.WebhookRow = {
     ...row,
     everyone: Number(everyone),
@@ -158,7 +138,7 @@ export function* changeWebhook(
     asked.everyone > row.everyone ||
     asked.enabled > row.enabled ||
     asked.url !== row.url ||
-    (change.types !== undefined && !isWithin(change.types, former))
+    (change.types !== undefined && !isWithin(change.types, previous))
   if (everyone && widens) assertReader(caller)
   const saysSo = widens || change.everyone || change.enabled
   const proven = everyone && proves(caller, row, saysSo) ? provenUntil(now, proofDays) : row.provenUntil
@@ -204,12 +184,12 @@ export function* rotateSecret(
   yield* stop(yield* find(caller, id), audit, now)
   const row = yield* findToUse(caller, id, proofDays, now)
   const until = now + DAY
-  const former = validAt(yield* repository.secretsOf(id), now).map((secret) => ({
+  const previous = validAt(yield* repository.secretsOf(id), now).map((secret) => ({
     ...secret,
     until: secret.until ?? until,
   }))
   const secret = newSecret()
-  yield* repository.updateSecrets(id, [secret, ...former].slice(0, SECRETS))
+  yield* repository.updateSecrets(id, [secret, ...previous].slice(0, SECRETS))
   yield* repository.updateWebhook({ ...row, version: row.version + 1, updatedAt: now })
   yield* audit({ action: 'webhook.secret-rotated', object: id })
   return { secret: secret.secret, formerUntil: timestamp(until) }
@@ -264,7 +244,7 @@ export function* testWebhook(
 function* find(caller: Caller, id: string): Transaction<repository.WebhookRow> {
   const webhook = yield* repository.findWebhook(id, caller.has('admin') ? repository.EVERYONE : caller.id)
   if (webhook) return webhook
-  throw problem('webhook-not-found', 'You have no webhook with this id: GET /webhook lists those you have.')
+  throw problem('webhook-not-found', 'You have no webhook with this id: GET /webhook lists your webhooks.')
 }
 
 /** Finds a webhook for reading its deliveries. */
@@ -294,7 +274,7 @@ function* findDelivery(caller: Caller, webhook: string, id: string): Transaction
   if (delivery && (delivery.ofOthers === 0 || caller.has(READ))) return delivery
   throw problem(
     'delivery-not-found',
-    'This webhook has no delivery with this id, or none any more: GET /webhook/:id/delivery lists those it has.',
+    'This webhook has no delivery with this id: GET /webhook/:id/delivery lists its deliveries. Old ones are deleted.',
   )
 }
 
@@ -302,27 +282,24 @@ function* findDelivery(caller: Caller, webhook: string, id: string): Transaction
 const READ = 'event:read'
 
 function assertReader(caller: Caller): void {
-  if (!caller.has(READ)) throw insufficientScope(READ, "see everyone's events or have them sent")
+  if (!caller.has(READ)) throw insufficientScope(READ, 'see or receive the events of all callers')
 }
 
-/**
- * Whether the caller proves the webhook's right to everyone's events: the caller is its owner, or
- * an admin who states it.
- */
+/** The owner proves it with the scope, and so does an admin who states it. */
 function proves(caller: Caller, { owner }: repository.WebhookRow, saysSo = false): boolean {
   return caller.has(READ) && (caller.id === owner || saysSo)
 }
 
-const isWithin = (types: readonly string[], former: readonly string[]) =>
-  former.includes(repository.ALL_TYPES) || types.every((type) => former.includes(type))
+const isWithin = (types: readonly string[], previous: readonly string[]) =>
+  previous.includes(repository.ALL_TYPES) || types.every((type) => previous.includes(type))
 
 function assertKnown(
   types: readonly string[],
   known: WebhookRules['eventTypes'],
-  former: readonly string[] = [],
+  previous: readonly string[] = [],
 ): void {
   const unknown = types.flatMap((type, index) =>
-    type === repository.ALL_TYPES || known.has(type) || former.includes(type)
+    type === repository.ALL_TYPES || known.has(type) || previous.includes(type)
       ? []
       : [{ pointer: `/types/${index}`, detail: 'no installed module emits events of this type' }],
   )
@@ -333,30 +310,24 @@ function* assertRoom(webhook: string, mostPending: number): Transaction<void> {
   if ((yield* deliveries.countPending(webhook, mostPending)) < mostPending) return
   throw problem(
     'webhook-full',
-    `This webhook has ${mostPending} pending deliveries, which are the most: mend the receiver, and try again once some have ended.`,
+    `This webhook has ${mostPending} pending deliveries, the maximum: repair the receiver, and try again once some have ended.`,
   )
 }
 
 function assertEnabled({ enabled }: repository.WebhookRow): void {
   if (enabled === 1) return
-  throw problem(
-    'webhook-disabled',
-    'This webhook is disabled, and nothing is sent: enable it with PATCH { "enabled": true }.',
-  )
+  throw problem('webhook-disabled', 'This webhook is disabled: enable it with PATCH { "enabled": true }.')
 }
 
 /** Checks that a URL may be sent to, and normalizes it. */
 function checkedUrl(text: string, destinations: Destinations): string {
   const url = URL.parse(text)
-  const refusal = url === null ? 'is no URL' : destinations.refusal(url)
+  const refusal = url === null ? 'is not a URL' : destinations.refusal(url)
   if (url === null || refusal !== undefined) {
-    throw invalidRequest({ pointer: '/url', detail: refusal ?? 'is no URL' })
+    throw invalidRequest({ pointer: '/url', detail: refusal ?? 'is not a URL' })
   }
   return url.href
 }
-
-const toWebhooks = (rows: readonly repository.WebhookRow[], caller: Caller, now: number) =>
-  rows.map((row) => toWebhook(disabledIfUnproven(row, now), caller))
 
 function toWebhook(row: repository.WebhookRow, caller: Caller): Webhook {
   return {

@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
-/** A secret that signs deliveries. */
 export interface Secret {
   /** `whsec_` and 32 bytes in base64. */
   readonly secret: string
@@ -18,10 +17,7 @@ export const newSecret = (): Secret => ({
 export const validAt = (secrets: readonly Secret[], now: number) =>
   secrets.filter(({ until }) => until === null || until > now)
 
-/**
- * The headers of Standard Webhooks 1.0, with one signature per secret. Uses Node's HMAC: the
- * published library computes it in JavaScript, which blocks for milliseconds on a large event.
- */
+/** Node's HMAC: the published library blocks for milliseconds on a large event. */
 export function signedHeaders(secrets: readonly Secret[], id: string, at: Date, body: string) {
   const seconds = Math.floor(at.getTime() / 1000)
   const signatures = secrets.map(({ secret }) => {

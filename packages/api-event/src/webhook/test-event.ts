@@ -5,10 +5,7 @@ import type { WebhookRow } from './repository.ts'
 /** The type of the test event. It is sent once, without retries. */
 export const TEST_TYPE = 'webhook.test'
 
-/**
- * Creates a delivery of a test event.
- * @returns the id of the delivery
- */
+/** @returns the id of the delivery */
 export function* insertTest(webhook: WebhookRow, now: number): Transaction<string> {
   const id = newId('event')
   const event: CloudEvent = {

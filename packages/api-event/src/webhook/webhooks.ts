@@ -25,10 +25,7 @@ export interface WebhookOptions {
   readonly mostPending?: number
 }
 
-/**
- * Registers webhooks: the routes, the event handler that creates deliveries, and the deliverer,
- * which runs while the module serves.
- */
+/** The deliverer runs while the module serves. */
 export function webhooks(
   app: ModuleInstance,
   context: ModuleContext<Settings>,
@@ -49,7 +46,7 @@ export function webhooks(
   const timers = [
     setInterval(() => deliverer.deliverDue(), lookEvery),
     setInterval(() => {
-      backlog.fillAll().catch((error) => log.debug(error, 'webhooks that are behind could not be looked for'))
+      backlog.fillAll().catch((error) => log.debug(error, 'cannot look for webhooks that are behind'))
     }, FILL_INTERVAL),
   ]
   for (const timer of timers) timer.unref()

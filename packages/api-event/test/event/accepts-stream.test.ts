@@ -1,7 +1,7 @@
 import t from 'tap'
 import { acceptsStream } from '../../src/event/accepts-stream.ts'
 
-t.test('a stream is for who prefers it to JSON, a list for everybody else', async (t) => {
+t.test('Accept decides between a stream and a list', async (t) => {
   const streams = [
     'text/event-stream',
     'Text/Event-Stream',

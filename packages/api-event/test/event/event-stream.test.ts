@@ -4,7 +4,7 @@ import t from 'tap'
 import { EventStream } from '../../src/event/event-stream.ts'
 import type { LiveEvents } from '../../src/event/live-events.ts'
 
-t.test('a reader that keeps up with a long past lets everybody else have turns', async (t) => {
+t.test('a reader of many old events leaves turns to others', async (t) => {
   const all = 100_000
   let reads = 0
   const events: Partial<EventLog> = {

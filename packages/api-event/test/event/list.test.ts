@@ -53,7 +53,7 @@ testOnEngines('a caller sees their own events, and who has the scope everyone’
   }
 })
 
-testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for', async (t) => {
+testOnEngines('an event is a CloudEvent, and `next` keeps the filters', async (t) => {
   const { hang, ring, user } = await eventHost(t, { config: { basePath: '/api' } })
   await ring(7, idOf('ann'))
   await hang('bell?', idOf('ann'))
@@ -91,7 +91,7 @@ testOnEngines('an event is a CloudEvent, and the way on keeps what was asked for
   t.same(none, { data: [], next: '/api/event?after=start', more: false })
 })
 
-testOnEngines('an event that is not there to go on from is gone', async (t) => {
+testOnEngines('an unknown event as cursor is 410', async (t) => {
   const { database, ring, user } = await eventHost(t)
   await ring(2, idOf('ann'))
   const ann = user('ann')
@@ -112,7 +112,7 @@ testOnEngines('an event that is not there to go on from is gone', async (t) => {
   t.equal((await walk(ann, '/event?after=start')).length, 1)
 })
 
-testOnEngines('to go on after an event that is another caller’s is as after an unknown one', async (t) => {
+testOnEngines("another caller's event as cursor is like an unknown one", async (t) => {
   const { ring, user } = await eventHost(t)
   await ring(1, idOf('ann'))
   await ring(1)
@@ -138,7 +138,7 @@ testOnEngines('to go on after an event that is another caller’s is as after an
       t.equal((await root.get(`/event?after=${id}${query}`)).statusCode, 200)
 })
 
-testOnEngines('a user goes on after an event of a guest whom they have claimed', async (t) => {
+testOnEngines('a user can continue after an event of a claimed guest', async (t) => {
   const { app, database, events, ring, user } = await eventHost(t)
   const { token } = (await app.inject({ method: 'POST', url: '/guest' })).json()
   const { id } = await database.one<{ id: string }>(sql`SELECT id FROM mortise_guest`)
@@ -161,7 +161,7 @@ testOnEngines('a user goes on after an event of a guest whom they have claimed',
   t.equal(stream.statusCode, 200)
 })
 
-testOnEngines('what is no such query is refused', async (t) => {
+testOnEngines('a query without the sql tag is refused', async (t) => {
   const { user } = await eventHost(t)
   for (const query of [
     'limit=0',

@@ -44,7 +44,7 @@ function tailOf(log: EventLog) {
   return { tail, told, failures, follower: { tell } }
 }
 
-t.test('what comes while it begins is read', async (t) => {
+t.test('events during the start are read', async (t) => {
   const { log, add } = scriptedLog()
   const { tail } = tailOf(log)
   add(1)
@@ -55,7 +55,7 @@ t.test('what comes while it begins is read', async (t) => {
   t.match(tail.since(1), [{ event: { position: 2 } }])
 })
 
-t.test('what could not be read is read later, and told once', async (t) => {
+t.test('a failed read is repeated, and reported once', async (t) => {
   const { log, add, fail } = scriptedLog()
   const { tail, told, failures, follower } = tailOf(log)
   await tail.start()
@@ -75,7 +75,7 @@ t.test('what could not be read is read later, and told once', async (t) => {
   t.same(told, [1, 2])
 })
 
-t.test('only what is known to be without a gap is handed out', async (t) => {
+t.test('only positions without a gap are delivered', async (t) => {
   const { log, add } = scriptedLog()
   const { tail } = tailOf(log)
   const since = (position: number) => tail.since(position)?.map(({ event }) => event.position)

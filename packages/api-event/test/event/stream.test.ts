@@ -31,7 +31,7 @@ const settings = (own: object) => ({ config: { modules: { 'api-event': own } } }
 
 const numbers = (messages: readonly Message[]) => messages.map(({ data }) => (data.data as { n: number }).n)
 
-testOnEngines('a stream shows what happens from now on, as Server-Sent Events', async (t) => {
+testOnEngines('a stream sends new events as Server-Sent Events', async (t) => {
   const { open, ring, user } = await streamingHost(t)
   await ring(2, idOf('ann'))
   const reader = await open(user('ann'))
@@ -54,7 +54,7 @@ testOnEngines('a stream shows what happens from now on, as Server-Sent Events', 
   t.equal(reader.lastEventId, listed[4]?.id)
 })
 
-testOnEngines('who comes back misses nothing, even before the first event', async (t) => {
+testOnEngines('a reader that reconnects misses nothing, even before the first event', async (t) => {
   const { open, ring, user } = await streamingHost(t)
   const ann = user('ann')
   const comeBack = async (reader: StreamReader, query?: string) => {
@@ -101,7 +101,7 @@ testOnEngines('a stream shows its caller’s own events, or what a reader of all
   t.equal((await open(user('ann'), `?owner=${idOf('ben')}`)).response.statusCode, 403)
 })
 
-testOnEngines('readers that come and go while much happens see all of it once, in order', async (t) => {
+testOnEngines('readers that reconnect during many events see each once, in order', async (t) => {
   const { open, ring, user } = await streamingHost(t)
   const total = 900
   const root = user('root', 'admin')
@@ -154,7 +154,7 @@ testOnEngines('many streams cost one read of what happens', async (t) => {
   for (const reader of readers) t.same(numbers(reader.messages), [1, 2])
 })
 
-testOnEngines('when the generation retires its streams end in good order', async (t) => {
+testOnEngines('streams end cleanly when their generation retires', async (t) => {
   const { app, open, ring, user } = await streamingHost(t)
   const reader = await open(user('root', 'admin'))
   await ring(2)
@@ -167,7 +167,7 @@ testOnEngines('when the generation retires its streams end in good order', async
   t.ok(reader.retry >= 2_000 && reader.retry <= 4_000)
 })
 
-test('a stream gives signs of life, and ends once its caller is nobody any more', async (t) => {
+test('a stream sends heartbeats, and ends with the credentials of its caller', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { app, open, guest, user } = await streamingHost(t, settings({ heartbeatSeconds: 7 }))
@@ -189,7 +189,7 @@ test('a stream gives signs of life, and ends once its caller is nobody any more'
   await ann.until(() => ann.heartbeats === 4)
 })
 
-test('of a reader that takes nothing little is read', async (t) => {
+test('a reader that stalls causes few reads', async (t) => {
   let read = 0
   const watch = (log: EventLog): EventLog => ({
     last: () => log.last(),
@@ -283,7 +283,7 @@ async function refused(t: Test, { response, text }: StreamReader, status: number
   t.match(await text(), `"code":"${code}"`)
 }
 
-test('somebody new gets no stream, and HEAD only says what GET would answer', async (t) => {
+test('a new caller gets no stream, and HEAD has the status of GET', async (t) => {
   const { guest, ring, user } = await eventHost(t)
   const accept = 'text/event-stream'
   await ring()

@@ -118,7 +118,7 @@ test('the published library verifies deliveries before, during and after a rotat
   t.same(await verified(webhook.secret, second, third), [false, false, true])
 })
 
-test('what fails is sent again over days under the same id, then given up', async (t) => {
+test('a failed delivery is repeated for days under the same id, then it ends', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await receiver(t, (response) => {
     response.writeHead(500).end('out of order')
@@ -152,7 +152,7 @@ test('what fails is sent again over days under the same id, then given up', asyn
   t.same([...new Set(received.map(({ body }) => body))].length, 1)
 })
 
-test('a receiver that asks for time gets it; one that is reached again has not failed', async (t) => {
+test('Retry-After of a receiver is honoured; a success resets its failures', async (t) => {
   const host = await webhookHost(t)
   const statuses = [503, 200]
   const { url } = await receiver(t, (response) => {
@@ -173,7 +173,7 @@ test('a receiver that asks for time gets it; one that is reached again has not f
   t.match(await webhook.show(), { failingSince: null, enabled: true, version: 1 })
 })
 
-testOnEngines('410 disables a webhook at once, and what is pending is given up', async (t) => {
+testOnEngines('410 disables a webhook at once and ends its pending deliveries', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 410, 200)
   const webhook = await webhookOf(host, url)
@@ -244,7 +244,7 @@ testOnEngines(
   },
 )
 
-testOnEngines('any number of workers send each delivery once, a few at a time', async (t) => {
+testOnEngines('several workers send each delivery once, a few at a time', async (t) => {
   const host = await webhookHost(t)
   let now = 0
   let most = 0
@@ -271,7 +271,7 @@ testOnEngines('any number of workers send each delivery once, a few at a time', 
   }
 })
 
-testOnEngines('what a dead worker has claimed is taken over, and is no longer its to end', async (t) => {
+testOnEngines('deliveries of a dead worker are taken over, and it cannot end them', async (t) => {
   const host = await webhookHost(t)
   const hanging: (() => void)[] = []
   const { url, received } = await receiver(t, (response) => {
@@ -296,7 +296,7 @@ testOnEngines('what a dead worker has claimed is taken over, and is no longer it
   t.match(await webhook.show(), { failingSince: null })
 })
 
-test('a receiver that hangs does not keep a worker from ending', async (t) => {
+test('a hanging receiver does not keep a worker from ending', async (t) => {
   const host = await webhookHost(t)
   let hangs = () => {}
   const hanging = new Promise<void>((resolve) => {
@@ -312,7 +312,7 @@ test('a receiver that hangs does not keep a worker from ending', async (t) => {
   await deliverer.close()
   await done
   t.match(await webhook.deliveries(), [
-    { state: 'pending', attempts: 1, error: /the application has ended/, nextAttemptAt: String },
+    { state: 'pending', attempts: 1, error: /the application stopped/, nextAttemptAt: String },
     { state: 'pending', attempts: 1 },
   ])
   await host.happen('purchase_c')
@@ -336,7 +336,7 @@ test('the answer to a delivery is kept in full where it has failed', async (t) =
   t.match(await webhook.deliveries(), [{ state: 'delivered', response: 'x'.repeat(256) }])
 })
 
-test('a test event is sent once, and counts for nothing', async (t) => {
+test('a test event is sent once and affects no counters', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 410, 200)
   const webhook = await webhookOf(host, url)
@@ -421,7 +421,7 @@ testOnEngines('the log is read page by page, by state, newest first', async (t) 
   t.same(await walk('state=failed'), [[]])
 })
 
-testOnEngines('after a clock that was ahead is put right, deliveries go on at once', async (t) => {
+testOnEngines('after the correction of a clock that was ahead, deliveries continue at once', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 500, 200)
   const webhook = await webhookOf(host, url)
@@ -457,7 +457,7 @@ testOnEngines('after a clock that was ahead is put right, deliveries go on at on
   ])
 })
 
-testOnEngines('what a killed host has claimed ahead of time is due when another begins', async (t) => {
+testOnEngines('deliveries leased by a killed host are due when another one starts', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await answering(t, 200)
   await webhookOf(host, url)
@@ -469,7 +469,7 @@ testOnEngines('what a killed host has claimed ahead of time is due when another 
   t.equal(received.length, 1)
 })
 
-testOnEngines('a claim takes a few of each webhook, and does not stay at one that has many', async (t) => {
+testOnEngines('a lease takes a few deliveries of each webhook', async (t) => {
   const host = await webhookHost(t)
   const busy = await webhookOf(host, 'http://127.0.0.1:1/')
   for (let n = 0; n < 20; n++) await host.happen(`purchase_${n}`)
@@ -500,7 +500,7 @@ testOnEngines('a claim takes a few of each webhook, and does not stay at one tha
   t.equal((await claim([])).length, 1)
 })
 
-testOnEngines("one owner's webhooks leave room to those of others", async (t) => {
+testOnEngines('the webhooks of one owner leave room for those of others', async (t) => {
   const host = await webhookHost(t)
   const ben = host.user('ben')
   const bens = 'user:mortise-testkit:ben'

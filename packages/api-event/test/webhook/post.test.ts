@@ -7,7 +7,7 @@ const destinations = new Destinations({ plainHttp: true, networks: ['127.0.0.0/8
 const send = (url: string, timeLimit?: number, to = destinations) =>
   post(new URL(url), { 'webhook-id': 'a' }, Buffer.from('{"ä":1}'), to, { timeLimit })
 
-t.test('what is sent arrives, and what is answered is shown as far as it is printable', async (t) => {
+t.test('a delivery arrives, and its response is shown in printable form', async (t) => {
   const { url, received } = await receiver(t, (response) => {
     response.writeHead(202).end('thanks\n\u0000\u001b[31m\u202e!')
   })
@@ -28,7 +28,7 @@ t.test('no redirect is followed', async (t) => {
   t.same(elsewhere.received, [])
 })
 
-t.test('of an endless answer 4 KiB are read', async (t) => {
+t.test('only 4 KiB of an endless response are read', async (t) => {
   const { url } = await receiver(t, (response) => {
     const more = () => {
       while (!response.destroyed && response.write('x'.repeat(10_000)));
@@ -41,9 +41,9 @@ t.test('of an endless answer 4 KiB are read', async (t) => {
   t.equal(response, 'x'.repeat(4096))
 })
 
-t.test('an answer that does not come is none, and its status is enough', async (t) => {
+t.test('a missing response counts as unknown, and a status is enough', async (t) => {
   const { url } = await receiver(t, () => {})
-  t.match(await send(url, 50), { status: null, error: 'no answer within 0.05 s' })
+  t.match(await send(url, 50), { status: null, error: 'no response within 0.05 s' })
   const slow = await receiver(t, (response) => {
     response.write('begun')
   })
@@ -112,7 +112,7 @@ t.test('each connection asks for the name, and judges what it then connects to',
   t.match(received, [{ headers: { host: `shop.example:${port}` } }])
 })
 
-t.test('what is wrong with a name does not show: neither in words nor in time', async (t) => {
+t.test('a refused name reveals nothing, neither by words nor by time', async (t) => {
   await receiver(t)
   const resolving: [string, () => Promise<{ address: string; family: number }[]>][] = [
     ['is inside', async () => [{ address: '10.0.0.1', family: 4 }]],

@@ -62,7 +62,7 @@ test("the owner of a webhook of everyone's events may narrow it without the scop
   t.equal((await host.ann.patch(path, { types: ['purchase.created'] })).statusCode, 200)
 })
 
-testOnEngines("deliveries of others' events are seen with the scope alone", async (t) => {
+testOnEngines("deliveries of other callers' events need the scope", async (t) => {
   const host = await webhookHost(t)
   const { path, reader } = await everyones(host)
   const own = await host.happen('purchase_a')
@@ -80,7 +80,7 @@ testOnEngines("deliveries of others' events are seen with the scope alone", asyn
   t.equal((await reader.get(`${path}/delivery`)).json().data.length, 2)
 })
 
-testOnEngines('a webhook that is narrowed sends no event of others that waits', async (t) => {
+testOnEngines('a narrowed webhook sends no pending event of other callers', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await receiver(t)
   const { path, reader } = await everyones(host, { url })
@@ -96,7 +96,7 @@ testOnEngines('a webhook that is narrowed sends no event of others that waits', 
   ])
 })
 
-testOnEngines('a right that nobody proves again ends, and the webhook stops', async (t) => {
+testOnEngines('a webhook stops if its owner does not renew the proof of the scope', async (t) => {
   const host = await webhookHost(t)
   const { url, received } = await receiver(t)
   const { path, reader, show, webhook } = await everyones(host, { url })
@@ -121,7 +121,7 @@ testOnEngines('a right that nobody proves again ends, and the webhook stops', as
   t.match(received, [{ body: /purchase_new/ }])
 })
 
-testOnEngines('what has stopped takes the scope to go on, before that is noted', async (t) => {
+testOnEngines('an expired webhook needs the scope, even before it is marked', async (t) => {
   const host = await webhookHost(t)
   const { id, path, reader, show, webhook } = await everyones(host)
   const { etag } = (await host.ann.get(path)).headers

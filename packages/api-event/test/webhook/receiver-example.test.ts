@@ -24,7 +24,7 @@ async function startReceiver(t: Test, secret: string, port = '0') {
   return { url: (await line()).replace('receiving at ', ''), line, stop }
 }
 
-t.test('the receiver of the docs takes what is genuine, once, and nothing else', async (t) => {
+t.test('the receiver of the docs accepts genuine deliveries once, and nothing else', async (t) => {
   const host = await webhookHost(t)
   const wrong = await startReceiver(t, 'whsec_d3Jvbmc=')
   const { id, secret } = (await host.ann.post('/webhook', { url: wrong.url })).json()

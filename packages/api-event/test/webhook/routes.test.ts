@@ -60,7 +60,7 @@ testOnEngines('a webhook is made, shown, changed and deleted; its secret is show
   t.same((await host.ann.get('/webhook')).json().data, [])
 })
 
-testOnEngines('who deletes the webhooks that they read meets each of them once, by cursor', async (t) => {
+testOnEngines('a cursor walk that deletes its webhooks sees each once', async (t) => {
   const host = await webhookHost(t)
   const admin = host.user('root', 'admin')
   const made: string[] = []
@@ -156,7 +156,7 @@ testOnEngines("everyone's events take event:read; a guest has no webhooks; there
   t.equal((await host.ann.post('/webhook', { url })).statusCode, 201)
 })
 
-test('a webhook that is sent twice with one Idempotency-Key is one', async (t) => {
+test('two requests with one Idempotency-Key create one webhook', async (t) => {
   const host = await webhookHost(t)
   const headers = { 'idempotency-key': 'a' }
   const [one, two] = await Promise.all([1, 2].map(() => host.ann.post('/webhook', { url }, headers)))
@@ -167,7 +167,7 @@ test('a webhook that is sent twice with one Idempotency-Key is one', async (t) =
   t.equal((await host.ann.post(`${path}/secret`, undefined, headers)).body, first.body)
 })
 
-testOnEngines('a secret is shown again to who may still see everyone’s events', async (t) => {
+testOnEngines('a replayed secret still needs the scope of its webhook', async (t) => {
   const host = await webhookHost(t)
   const headers = { 'idempotency-key': 'a' }
   const reader = host.user('ann', 'event:read')
@@ -204,7 +204,7 @@ const rejected: [string, object, string][] = [
   ['null', { url, description: null }, '/description'],
   ['a secret', { url, secret: 'whsec_a' }, '/secret'],
 ]
-test('what cannot be a webhook is refused, where it is made and where it is changed', async (t) => {
+test('an invalid webhook is refused on POST and PATCH', async (t) => {
   const host = await webhookHost(t, {})
   const { id } = (await host.ann.post('/webhook', { url })).json()
   for (const [name, body, pointer] of rejected) {

@@ -8,7 +8,7 @@ const { emit } = defineModule('shop', {
   events: { 'purchase.created': Type.Object({ total: Type.Integer() }) },
 })
 
-testOnEngines('what is emitted is sent, in its order, until the module is closed', async (t) => {
+testOnEngines('events are sent in order until the module closes', async (t) => {
   const arrivals: (() => void)[] = []
   const { url, received } = await receiver(t, (response) => {
     response.end()

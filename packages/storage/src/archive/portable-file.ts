@@ -89,10 +89,7 @@ export function hasRows(database: SqliteDatabase.Database, table: string, schema
   return database.prepare(`SELECT 1 FROM ${schema}.${quoted(table)} LIMIT 1`).get() !== undefined
 }
 
-/**
- * Converts a copy from either engine for a host on SQLite.
- * @throws {MigrationError} if it has rows without a table on SQLite
- */
+/** @throws {MigrationError} if the copy has rows without a table on SQLite */
 export function toSqlite(file: string): void {
   const database = openDatabase(file, { fileMustExist: true })
   try {
@@ -107,10 +104,7 @@ export function toSqlite(file: string): void {
   }
 }
 
-/**
- * Checks the attached file `archived`.
- * @throws {MigrationError} if it has rows without a table on SQLite
- */
+/** @throws {MigrationError} if the file `archived` has rows without a table on SQLite */
 export function assertNoExtraTables(database: SqliteDatabase.Database): void {
   for (const name of namesAside(database, 'archived')) {
     const table = storeExtraTable(name)
@@ -120,7 +114,7 @@ export function assertNoExtraTables(database: SqliteDatabase.Database): void {
 
 const onlyOnPostgres = (table: string) =>
   new MigrationError(
-    `it was made on PostgreSQL and has rows of "${table}", which a SQLite database has not: bring it back into a PostgreSQL`,
+    `it comes from PostgreSQL and has rows of "${table}", which SQLite does not have: restore it into PostgreSQL`,
   )
 
 function namesAside(database: SqliteDatabase.Database, schema: 'main' | 'archived'): string[] {
@@ -130,9 +124,7 @@ function namesAside(database: SqliteDatabase.Database, schema: 'main' | 'archive
     .all() as string[]
 }
 
-/**
- * Copies one module's additional tables of the attached file `archived`. Runs within a transaction.
- */
+/** From the attached file `archived`. Runs within a transaction. */
 export function extractExtraTables(
   database: SqliteDatabase.Database,
   module: string,

@@ -45,10 +45,7 @@ const KINDS: Readonly<Record<string, ValueKind>> = {
 
 export const kindOf = ({ type }: PortableColumn): ValueKind => KINDS[type] ?? 'text'
 
-/**
- * Compares rows by the key of their table, in the order of both engines: numbers by value, text by
- * its UTF-8, NULL first.
- */
+/** In the order of both engines: numbers by value, text by its UTF-8, NULL first. */
 export function compareKeys(table: PortableTable): (one: PortableRow, other: PortableRow) => number {
   const compared = keyColumns(table).map(({ at, kind }) => ({ at, compare: COMPARE[kind] }))
   return (one, other) => {

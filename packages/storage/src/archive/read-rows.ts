@@ -86,10 +86,7 @@ function bound(table: PortableTable, row: PortableRow, { at, kind }: KeyColumn):
   return kind === 'bytes' ? Buffer.from(text.slice('\\x'.length), 'hex') : text
 }
 
-/**
- * Whether all integers of these columns fit into a number without rounding: reading them as numbers
- * takes half the time.
- */
+/** Reading integers as numbers takes half the time. */
 function hasOnlySafeIntegers(
   database: SqliteDatabase.Database,
   from: string,
@@ -152,8 +149,8 @@ function unfit(
 ): MigrationError {
   const why =
     typeof value === 'string' && value.includes('\0')
-      ? 'a NUL character, which no text of PostgreSQL may have'
-      : `${typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : `a ${Buffer.isBuffer(value) ? 'blob' : typeof value}`}, which its type there (${column.type}) cannot hold`
+      ? 'a NUL character, which PostgreSQL cannot store'
+      : `${typeof value === 'string' ? JSON.stringify(value.slice(0, 50)) : `a ${Buffer.isBuffer(value) ? 'blob' : typeof value}`}, which the type ${column.type} in PostgreSQL cannot store`
   return new MigrationError(
     `the row of "${table.name}" with ${nameOfRow(table, row)} has in the column "${column.name}" ${why}`,
   )

@@ -2,10 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncPath } from './sync-path.ts'
 
-/**
- * Creates a folder, and missing ones above it, durably.
- * @returns whether it was missing
- */
+/** Also those above it, durably. Returns whether it was missing. */
 export async function makeFolder(folder: string, mode = 0o755): Promise<boolean> {
   const first = await mkdir(folder, { recursive: true, mode })
   if (first === undefined) return false

@@ -25,13 +25,10 @@ export async function readJsonFile<Content>(
   if (text === undefined) return undefined
   const value = parseJson(text, (reason) => new UnreadableFileError(file, reason))
   if (isRight(value)) return value
-  throw new UnreadableFileError(file, 'does not hold what it should')
+  throw new UnreadableFileError(file, 'does not have the expected content')
 }
 
-/**
- * Parses JSON.
- * @param failed makes the error for a reason: `is empty`, `is not JSON: it is cut off`
- */
+/** `failed` makes the error for a reason: `is empty`, `is not JSON: it is cut off`. */
 export function parseJson(text: string, failed: (reason: string) => Error): unknown {
   if (text.trim() === '') throw failed('is empty')
   try {

@@ -1,9 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/**
- * The text of a file, in UTF-8.
- * @throws {NodeJS.ErrnoException} with its `path`, also for a folder
- */
+/** In UTF-8. @throws {NodeJS.ErrnoException} with its `path`, also for a folder */
 export async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')

@@ -1,9 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/**
- * Syncs a file, or the names in a folder, to the disk.
- * @throws {NodeJS.ErrnoException} with `path`
- */
+/** Syncs a file, or the names in a folder. @throws {NodeJS.ErrnoException} with `path` */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

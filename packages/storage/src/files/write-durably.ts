@@ -22,10 +22,7 @@ export async function writeDurably(file: string, text: string, newMode = 0o600):
   await syncPath(dirname(file))
 }
 
-/**
- * Like `writeDurably`, for a new file.
- * @throws {NodeJS.ErrnoException} EEXIST for an existing file, which stays unchanged
- */
+/** @throws {NodeJS.ErrnoException} EEXIST for an existing file, which stays unchanged */
 export async function writeNewDurably(file: string, text: string, mode = 0o644): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
   try {
@@ -38,10 +35,7 @@ export async function writeNewDurably(file: string, text: string, mode = 0o644):
   }
 }
 
-/**
- * Renames a synced file durably; `temporary` may remain.
- * @throws {NodeJS.ErrnoException} EEXIST if the name is taken
- */
+/** `temporary` may remain. @throws {NodeJS.ErrnoException} EEXIST if the name is taken */
 export async function publish(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file)

@@ -7,10 +7,7 @@ import { planMigrations } from './plan-migrations.ts'
 export interface DatabaseInspection<Own = unknown> {
   /** The result of the caller's own read; undefined for a damaged database. */
   readonly own: Own | undefined
-  /**
-   * The findings of SQLite's integrity check: pages, indexes, constraints. PostgreSQL has no such
-   * check.
-   */
+  /** The findings of SQLite's integrity check. PostgreSQL has no such check. */
   readonly damage: readonly string[]
   /** SQLite: the size of the file in bytes, and its free bytes for new rows. */
   readonly size?: { readonly bytes: number; readonly free: number }

@@ -3,10 +3,7 @@ import type { LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { SchemaObject } from './foreign-change.ts'
 import type { MigrationFile } from './migration-files.ts'
 
-/**
- * A text with any number of statements; one statement, whose result is its rows; or the engine's
- * own work.
- */
+/** SQL text; one statement, whose result is its rows; or the engine's own work. */
 export type SchemaStep = string | Sql | (() => unknown)
 
 /** A part of a schema change. An engine runs its steps one by one, in one transaction. */
@@ -39,10 +36,7 @@ export interface Dialect<
   readonly objects: Sql
   /** Runs `work`, which runs all migrations of a set, in an empty schema, and rolls it back. */
   alone(work: () => SchemaSteps<void>): SchemaSteps<void>
-  /**
-   * Finds a row with a missing parent in the tables with these prefixes; absent if the engine
-   * checks that itself.
-   */
+  /** Finds a row with a missing parent; absent if the engine checks that itself. */
   orphanIn?(prefixes: readonly string[]): SchemaSteps<OrphanRow | undefined>
   /**
    * Drops all objects of a module.

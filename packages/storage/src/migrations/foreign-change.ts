@@ -14,10 +14,7 @@ export function isOwn(prefix: string, name: string): boolean {
   return name === prefix || name.startsWith(`${prefix}_`)
 }
 
-/**
- * Describes what a migration changed outside of its module; undefined for nothing. A module owns
- * `prefix` and `prefix_*`; names that begin with `sqlite_` belong to SQLite.
- */
+/** Undefined for nothing. A module owns `prefix` and `prefix_*`, SQLite `sqlite_…`. */
 export function foreignChange(
   prefix: string,
   before: readonly SchemaObject[],
@@ -31,15 +28,15 @@ export function foreignChange(
   if (temporary !== undefined) return `makes the temporary ${temporary.type} "${temporary.name}"`
   // A trigger and a table may share a name.
   const key = ({ type, name }: SchemaObject) => `${type} ${name}`
-  const formerly = new Map(before.filter(foreign).map((object) => [key(object), object]))
+  const previousObjects = new Map(before.filter(foreign).map((object) => [key(object), object]))
   for (const object of after.filter(foreign)) {
-    const former = formerly.get(key(object))
-    formerly.delete(key(object))
-    if (former === undefined) return `makes the ${object.type} "${object.name}" on "${object.table}"`
-    if (former.sql !== object.sql || former.table !== object.table) {
+    const previous = previousObjects.get(key(object))
+    previousObjects.delete(key(object))
+    if (previous === undefined) return `makes the ${object.type} "${object.name}" on "${object.table}"`
+    if (previous.sql !== object.sql || previous.table !== object.table) {
       return `changes the ${object.type} "${object.name}"`
     }
   }
-  const [gone] = formerly.values()
+  const [gone] = previousObjects.values()
   return gone && `drops the ${gone.type} "${gone.name}"`
 }

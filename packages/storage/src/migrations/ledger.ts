@@ -1,4 +1,4 @@
-import { Sql } from '@mortise/module-sdk'
+import { Sql } from '@mortise/module-sdk/sql'
 import type { LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
 

@@ -1,13 +1,12 @@
-import { sql } from '@mortise/module-sdk'
+import { sql } from '@mortise/module-sdk/sql'
 import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, Engine, LedgerEntry, MigrationSet } from '../port/storage.ts'
 import type { Dialect, OrphanRow, SchemaSteps } from './dialect.ts'
-import { foreignChange } from './foreign-change.ts'
+import { foreignChange, type SchemaObject } from './foreign-change.ts'
 import { insertion, prepareLedger, readLedger } from './ledger.ts'
 import { type MigrationFile, readMigrations } from './migration-files.ts'
 import { planMigrations } from './plan-migrations.ts'
 
-/** A set with its files. */
 export interface ReadSet<File extends MigrationFile = MigrationFile> {
   readonly set: MigrationSet
   readonly files: readonly File[]
@@ -26,18 +25,12 @@ export const pendingMigrations = (
     planMigrations(set, files, ledger).map(({ name }) => ({ module: set.module, name })),
   )
 
-/**
- * Whether `migrate` would change something: it also records the prefixes that host 1.0 did not
- * record.
- */
+/** Also to record the prefixes that host 1.0 did not record. */
 export const needsMigration = (sets: readonly ReadSet[], ledger: readonly LedgerEntry[]): boolean =>
   pendingMigrations(sets, ledger).length > 0 ||
   ledger.some(({ module, tables }) => tables === null && sets.some(({ set }) => set.module === module))
 
-/**
- * Applies pending migrations.
- * @throws {MigrationError}
- */
+/** @throws {MigrationError} */
 export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   sets: readonly ReadSet<File>[],
@@ -47,11 +40,13 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
     yield sql`UPDATE mortise_migration SET tables = ${set.tables} WHERE module = ${set.module} AND tables IS NULL`
   const applied: AppliedMigration[] = []
   const ledger = yield* readLedger(dialect)
+  let objects: SchemaObject[] | undefined
   for (const { set, files } of sets) {
     const pending = planMigrations(set, files, ledger)
     if (pending.length > 0) yield* dialect.alone(() => runAll(set, files))
     for (const file of pending) {
-      yield* applyEntry(dialect, `${file.path} of ${set.module}`, file.up, dialect.entryOf(set, file))
+      const entry = dialect.entryOf(set, file)
+      objects = yield* applyEntry(dialect, `${file.path} of ${set.module}`, file.up, entry, objects)
       applied.push({ module: set.module, name: file.name })
     }
   }
@@ -60,7 +55,7 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
     sets.map(({ set }) => set.tables),
     ({ table, parent }) =>
       `the migrations leave rows in "${table}" whose "${parent}" is gone. Nothing was changed; ` +
-      'foreign keys do not cascade in a migration: delete or mend the rows in it',
+      'foreign keys do not cascade in a migration: delete or correct the rows in it',
   )
   return applied
 }
@@ -68,37 +63,41 @@ export function* migrate<Entry extends LedgerEntry, File extends MigrationFile>(
 /**
  * Runs one migration and records it.
  * @param what a description for messages
+ * @param before see `confined`
+ * @returns the objects of the schema after it
  */
 export function* applyEntry<Entry extends LedgerEntry, File extends MigrationFile>(
   dialect: Dialect<Entry, File>,
   what: string,
   up: string,
   entry: Entry,
-): SchemaSteps<void> {
-  yield* confined(dialect, entry.tables as string, up, {
-    failed: (reason) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
-    strayed: (strayed) => `${what} ${strayed}. Nothing was changed; correct the file`,
-  })
+  before?: SchemaObject[],
+): SchemaSteps<SchemaObject[]> {
+  const messages = {
+    failed: (reason: string) => `${what} failed: ${reason}. Nothing was changed; correct the file`,
+    strayed: (strayed: string) => `${what} ${strayed}. Nothing was changed; correct the file`,
+  }
+  const after = yield* confined(dialect, entry.tables as string, up, messages, before)
   yield insertion(dialect, entry)
+  return after
 }
 
-/**
- * Runs all migrations of a set in an empty schema, so that access to another module's tables fails:
- * a change of their rows would not show in the schema.
- */
+/** Access to another module's tables fails here, and would not show in the schema. */
 export function* runAll(set: MigrationSet, files: readonly MigrationFile[]): SchemaSteps<void> {
   for (const { path, up } of files) {
     yield* run(
       up,
       (reason) =>
-        `${path} of ${set.module} failed: ${reason}. A migration sees "${set.tables}" and what begins with ` +
-        `"${set.tables}_", and nothing else. Nothing was changed; correct the file`,
+        `${path} of ${set.module} failed: ${reason}. A migration can use only "${set.tables}" and names that begin with ` +
+        `"${set.tables}_". Nothing was changed; correct the file`,
     )
   }
 }
 
 /**
  * Runs a text that may change only objects with a prefix.
+ * @param known the objects of the schema now, which take PostgreSQL longest to find
+ * @returns the objects after it
  * @throws {MigrationError} with one of these messages
  */
 export function* confined(
@@ -109,20 +108,19 @@ export function* confined(
     readonly failed: (reason: string) => string
     readonly strayed: (strayed: string) => string
   },
-): SchemaSteps<void> {
-  const before = yield objects
+  known?: SchemaObject[],
+): SchemaSteps<SchemaObject[]> {
+  const before = known ?? (yield objects)
   yield* run(text, messages.failed)
-  const change = foreignChange(prefix, before, yield objects)
-  if (change === undefined) return
+  const after = yield objects
+  const change = foreignChange(prefix, before, after)
+  if (change === undefined) return after
   throw new MigrationError(
-    messages.strayed(`${change}, but it may only touch "${prefix}" and what begins with "${prefix}_"`),
+    messages.strayed(`${change}, but it may only change "${prefix}" and names that begin with "${prefix}_"`),
   )
 }
 
-/**
- * Runs a text.
- * @throws {MigrationError} for an error in the text
- */
+/** @throws {MigrationError} for an error in the text */
 export function* run(text: string, message: (reason: string) => string): SchemaSteps<void> {
   try {
     yield text

@@ -63,7 +63,7 @@ async function findFiles(set: MigrationSet): Promise<FoundFile[]> {
       const [, name, engine, down] = FILE_NAME.exec(file) ?? []
       if (name !== undefined) return { file, name, engine, down: down !== undefined }
       throw new MigrationError(
-        `${join(set.directory, file)} of ${set.module} is no name for a migration: ` +
+        `${join(set.directory, file)} of ${set.module} is not a migration name: ` +
           'write 001-some-name.sql, 001-some-name.sqlite.sql or 001-some-name.down.sql',
       )
     })
@@ -78,7 +78,7 @@ async function readMigration(
   const upFile = pick(set, engine, name, found, false)
   if (upFile === undefined) {
     throw new MigrationError(
-      `${join(set.directory, name)} of ${set.module} has nothing for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`,
+      `${join(set.directory, name)} of ${set.module} has no file for ${ENGINE_NAMES[engine]}: add ${name}.${engine}.sql`,
     )
   }
   const path = join(set.directory, upFile)
@@ -101,7 +101,7 @@ function pick(
   const files = found.filter((file) => file.down === down)
   if (files.length > 1 && files.some(({ engine }) => engine === undefined)) {
     throw new MigrationError(
-      `${join(set.directory, name)} of ${set.module} is there for every engine and for one: ` +
+      `${join(set.directory, name)} of ${set.module} exists for all engines and for one: ` +
         `keep ${files.map(({ file }) => file).join(' or ')}`,
     )
   }

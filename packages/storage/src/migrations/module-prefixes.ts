@@ -2,31 +2,28 @@ import { MigrationError } from '../port/errors.ts'
 import type { LedgerEntry } from '../port/storage.ts'
 import { isOwn, type SchemaObject } from './foreign-change.ts'
 
-/**
- * The table prefixes of `module`.
- * @throws {MigrationError} if they are unknown, or another module shares them
- */
+/** @throws {MigrationError} if they are unknown, or another module shares them */
 export function prefixesOf(ledger: readonly LedgerEntry[], module: string): string[] {
   const prefixes = new Set<string>()
   for (const entry of ledger) {
     if (entry.module !== module) continue
     if (entry.tables === null) {
       throw new MigrationError(
-        `which tables are those of ${module} is not known: an older host applied ${entry.name}. ` +
+        `the tables of ${module} are unknown: an older host applied ${entry.name}. ` +
           'Start this host once with the module installed, then try again',
       )
     }
     prefixes.add(entry.tables)
   }
   if ([...prefixes].some((prefix) => isOwn(prefix, 'mortise_migration'))) {
-    throw new MigrationError(`the tables of ${module} are those of the host, which stay`)
+    throw new MigrationError(`the tables of ${module} belong to the host and stay`)
   }
   for (const { module: other, tables } of ledger) {
     if (other === module || tables === null) continue
     for (const prefix of prefixes) {
       if (!isOwn(prefix, tables) && !isOwn(tables, prefix)) continue
       throw new MigrationError(
-        `the tables of ${module} ("${prefix}") cannot be told from those of ${other} ("${tables}")`,
+        `the tables of ${module} ("${prefix}") overlap with the tables of ${other} ("${tables}")`,
       )
     }
   }

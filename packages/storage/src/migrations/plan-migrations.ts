@@ -23,13 +23,13 @@ export function planMigrations<File extends MigrationFile>(
     if (file === undefined) {
       throw new MigrationError(
         `${entry.name} of ${set.module} was applied to this database, but ${set.directory} has no such ` +
-          'migration. An applied migration never goes away: restore the file',
+          'migration. Never delete an applied migration: restore the file',
       )
     }
     if (file.checksum !== entry.checksum) {
       throw new MigrationError(
-        `${file.path} of ${set.module} is not what was applied to this database as ${entry.name}: ` +
-          'an applied migration never changes. Restore the file, and put the change into a new one',
+        `${file.path} of ${set.module} has changed since it was applied to this database as ${entry.name}: ` +
+          'never change an applied migration. Restore the file, and put the change into a new one',
       )
     }
     applied.add(entry.name)

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '@mortise/module-sdk'
+import { type Sql, sql } from '@mortise/module-sdk/sql'
 import { MigrationError } from '../port/errors.ts'
 import type { ModuleData } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
@@ -17,7 +17,7 @@ export function* purgeModule(dialect: Dialect, module: string, record?: Sql): Sc
   const left = rest.find(isTheirs)
   if (left !== undefined) {
     throw new MigrationError(
-      `the data of ${module} cannot be dropped: the ${left.type} "${left.name}" is more than tables and views. ` +
+      `the data of ${module} cannot be dropped: the ${left.type} "${left.name}" is neither a table nor a view. ` +
         'Drop it by hand, then try again',
     )
   }

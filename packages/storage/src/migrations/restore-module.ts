@@ -23,23 +23,24 @@ export function* restoreModule(
 ): SchemaSteps<ModuleData> {
   const module = entries[0]?.module
   if (module === undefined || entries.some((entry) => entry.module !== module)) {
-    throw new MigrationError(`${file} does not hold the data of one module`)
+    throw new MigrationError(`${file} does not contain the data of one module`)
   }
   yield* prepareLedger(dialect)
   const ledger = yield* readLedger(dialect)
   const present = ledger.filter((entry) => entry.module === module)
   if (isDeepStrictEqual(present.map(identity), entries.map(identity))) return { module, tables: [] }
-  if (present.length > 0) throw inTheWay(module, `${present.at(-1)?.name} of it is applied to the database`)
+  if (present.length > 0)
+    throw inTheWay(module, `its migration ${present.at(-1)?.name} is applied to the database`)
   const prefixes = prefixesOf([...ledger, ...entries], module)
   const objects: SchemaObject[] = yield dialect.objects
   const taken = objects.find(isOwnObject(prefixes))
-  if (taken !== undefined) throw inTheWay(module, `there is a ${taken.type} "${taken.name}"`)
+  if (taken !== undefined) throw inTheWay(module, `the ${taken.type} "${taken.name}" exists`)
   const tables = yield* copy(prefixes)
   yield* assertKeysHold(
     dialect,
     prefixes,
     ({ table, parent }) =>
-      `rows of "${table}" in the archive refer to rows of "${parent}" that are gone by now. Nothing was changed`,
+      `rows of "${table}" in the archive refer to rows of "${parent}" that no longer exist. Nothing was changed`,
   )
   if (record) yield record
   return { module, tables }
@@ -49,7 +50,7 @@ const identity = ({ name, checksum, appliedAt }: LedgerEntry) => [name, checksum
 
 function inTheWay(module: string, reason: string): MigrationError {
   return new MigrationError(
-    `the data of ${module} cannot be brought back: ${reason}. Nothing was changed; purge what is there first ` +
+    `the data of ${module} cannot be restored: ${reason}. Nothing was changed; purge the present data first ` +
       `(app module-remove --purge ${module})`,
   )
 }

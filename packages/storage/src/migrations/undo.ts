@@ -1,4 +1,4 @@
-import { sql } from '@mortise/module-sdk'
+import { sql } from '@mortise/module-sdk/sql'
 import { MigrationError } from '../port/errors.ts'
 import type { AppliedMigration, LedgerEntry } from '../port/storage.ts'
 import type { Dialect, SchemaSteps } from './dialect.ts'
@@ -35,10 +35,7 @@ interface Undoable extends LedgerEntry {
 
 const nameOf = ({ module, name }: AppliedMigration) => `${name} of ${module}`
 
-/**
- * The selected ledger entries, newest first.
- * @throws {MigrationError} if one cannot be undone, or not alone
- */
+/** Newest first. @throws {MigrationError} if one cannot be undone, or not alone */
 function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMigration[]): Undoable[] {
   const isMeant = (entry: LedgerEntry) =>
     migrations.some(({ module, name }) => module === entry.module && name === entry.name)
@@ -52,7 +49,7 @@ function planUndo(ledger: readonly LedgerEntry[], migrations: readonly AppliedMi
     const later = stays.get(entry.module)
     if (later !== undefined) {
       throw new MigrationError(
-        `${nameOf(entry)} cannot be undone alone: ${later.name} was applied after it. Undo that one too`,
+        `${nameOf(entry)} cannot be undone alone: ${later.name} was applied after it. Undo it too`,
       )
     }
     undoable.push(assertUndoable(entry))
@@ -64,12 +61,12 @@ function assertUndoable(entry: LedgerEntry): Undoable {
   const { down, tables } = entry
   if (down === null) {
     throw new MigrationError(
-      `${nameOf(entry)} is irreversible: it came without a way back. Nothing was changed`,
+      `${nameOf(entry)} is irreversible: it has no down migration. Nothing was changed`,
     )
   }
   if (tables === null) {
     throw new MigrationError(
-      `${nameOf(entry)} was applied by an older host, which did not record what it may touch. ` +
+      `${nameOf(entry)} was applied by an older host, which did not record its table prefix. ` +
         'Start this host once with the module installed, then try again',
     )
   }

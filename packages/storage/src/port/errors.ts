@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 
 /** A migration that cannot be applied; the message names the file, the reason and the remedy. */
 export class MigrationError extends Error {

@@ -1,4 +1,4 @@
-import { byEngine, type Sql, sql } from '@mortise/module-sdk'
+import { byEngine, type Sql, sql } from '@mortise/module-sdk/sql'
 
 /** Epoch milliseconds by the clock that all hosts share. */
 export const now = byEngine({

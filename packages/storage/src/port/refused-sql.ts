@@ -47,7 +47,7 @@ export function refusedStatement(text: string): string | undefined {
 export function refusedMigration(text: string): string | undefined {
   const bare = skeleton(text)
   if (DEFERRED_KEY.test(bare)) {
-    return 'INITIALLY DEFERRED keys fail only at COMMIT, together with the work of others: leave the words out'
+    return 'INITIALLY DEFERRED keys fail only at COMMIT, together with other transactions: leave the words out'
   }
   for (const statement of splitStatements(bare)) {
     const reason = refusal(statement)
@@ -62,7 +62,7 @@ function refusal(bare: string): string | undefined {
     return `${word} belongs to the storage engine: leave it out`
   }
   if (ENDS_TRANSACTION.test(bare)) {
-    return 'ROLLBACK as a conflict resolution would end the transaction of others: use ABORT, the default'
+    return 'ROLLBACK as a conflict resolution would end other transactions: use ABORT, the default'
   }
   return undefined
 }

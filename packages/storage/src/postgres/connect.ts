@@ -4,17 +4,14 @@ import { hangUp } from './close-client.ts'
 /** Node's codes for a certificate of an unknown authority. */
 const UNTRUSTED = /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_.*)$/
 
-/**
- * @param timeout of each of its two steps, in milliseconds
- * @throws {Error} if the server is unreachable, untrusted or a standby
- */
+/** @throws {Error} if the server is unreachable, untrusted or a standby */
 export async function connect(client: Client, timeout: number): Promise<void> {
   try {
     await client.connect()
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
     if (!UNTRUSTED.test(code ?? '')) throw error
-    const reason = `who signed its certificate is not known (${message}): name the authority with sslrootcert`
+    const reason = `its certificate has an unknown issuer (${message}): set sslrootcert`
     throw new Error(reason, { cause: error })
   }
   try {
@@ -29,5 +26,5 @@ export async function connect(client: Client, timeout: number): Promise<void> {
 async function assertWritable(client: Client, timeout: number): Promise<void> {
   const question = { text: 'SELECT pg_is_in_recovery()::int AS standby', query_timeout: timeout }
   const { rows } = await client.query(question)
-  if (rows[0].standby === 1) throw new Error('it is a standby, which cannot be written: name the primary')
+  if (rows[0].standby === 1) throw new Error('it is a read-only standby: use the primary')
 }

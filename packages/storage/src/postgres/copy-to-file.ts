@@ -85,10 +85,7 @@ async function copyAll(client: Client, query: Query, database: SqliteDatabase.Da
 /** A running host serves in between. */
 const ROWS_PER_TURN = 100
 
-/**
- * Indexes are built faster after the rows; triggers would act on the rows.
- * @returns statements that create them again
- */
+/** Indexes are faster after the rows; triggers would act on them. Returns how to make them. */
 function takeAwayIndexes(database: SqliteDatabase.Database): string[] {
   const objects = database
     .prepare(

@@ -1,4 +1,4 @@
-import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk/transaction'
 import { DatabaseError as ServerError } from 'pg'
 import { shortened } from '../port/errors.ts'
 
@@ -16,10 +16,7 @@ export class RetriableError extends DatabaseError {
   }
 }
 
-/**
- * Whether a connection should not be used again: it is broken, or has prepared statements that no
- * longer fit the schema.
- */
+/** It is broken, or has prepared statements that no longer fit the schema. */
 export const isUseless = (error: unknown) => error instanceof RetriableError && (error.lost || error.stale)
 
 /** By SQLSTATE. */
@@ -63,14 +60,11 @@ export function toDatabaseError(error: unknown, text: string): Error {
   return new DatabaseError(KINDS[code] ?? 'other', full, { cause: error })
 }
 
-/**
- * Interprets a failed BEGIN: the statement itself is right, so a server that refuses it has become
- * a standby.
- */
+/** A server that refuses a right statement has become a standby. */
 export function toBeginError(error: unknown): Error {
   const known = toDatabaseError(error, 'BEGIN')
   if (known instanceof RetriableError) return known
-  return new RetriableError('unavailable', `the server takes no transactions: ${known.message}`, error)
+  return new RetriableError('unavailable', `the server accepts no transactions: ${known.message}`, error)
 }
 
 /** The driver's message for a connection that broke before anything was sent. */
@@ -83,21 +77,16 @@ export function toCommitError(error: unknown): Error {
   if (!(known instanceof RetriableError && known.lost && isSent)) return known
   return new DatabaseError(
     'unknown-outcome',
-    `the connection broke before the database said whether it has committed: ${known.message}`,
+    `the connection broke during the commit, so its outcome is unknown: ${known.message}`,
     { cause: error },
   )
 }
 
-/**
- * A prepared statement after a schema change: its plan's columns have changed, or a pooler has
- * switched the session.
- */
+/** Its plan's columns have changed, or a pooler has switched the session. */
 const isStale = ({ code, message }: ServerError) =>
   code === '26000' || (code === '0A000' && message.includes('cached plan'))
 
-/**
- * The session has ended: connection errors, a shutdown or crash of the server, idle for too long.
- */
+/** Connection errors, a shutdown or crash of the server, idle for too long. */
 const isLost = ({ code = '', severity }: ServerError) =>
   code.startsWith('08') ||
   code.startsWith('57P') ||

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Sql, sql } from '@mortise/module-sdk'
+import { Sql, sql } from '@mortise/module-sdk/sql'
 import type { Dialect } from '../migrations/dialect.ts'
 import { run } from '../migrations/migrate.ts'
 import { checksumOf, type MigrationFile } from '../migrations/migration-files.ts'
@@ -7,10 +7,7 @@ import { quoted } from '../port/quoted.ts'
 import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
 import { CATALOG } from './catalog.ts'
 
-/**
- * A ledger entry with its form on SQLite too, since modules are probed on SQLite before their
- * installation.
- */
+/** With its form on SQLite too: modules are probed on SQLite before their installation. */
 export interface PostgresLedgerEntry extends LedgerEntry {
   readonly tables: string
   readonly up: string
@@ -66,7 +63,7 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
   *drop(module, objects) {
     const named = (type: string) => objects.filter((object) => object.type === type).map(({ name }) => name)
     const refuse = (reason: string) =>
-      `the tables of ${module} cannot be dropped: ${reason}. Purge first what needs them`
+      `the tables of ${module} cannot be dropped: ${reason}. First purge the modules that need them`
     const tables = named('table')
     // All in one statement, so that mutual references do not block the drop.
     for (const [kind, names] of [

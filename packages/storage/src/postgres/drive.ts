@@ -1,13 +1,9 @@
 import type { Statement, Step, Transaction } from '@mortise/module-sdk'
-import { driveAsync } from '../port/drive.ts'
-import { generatorOf } from '../port/generator-of.ts'
+import { driveAsync, generatorOf } from '../port/steps.ts'
 import { RetriableError } from './database-error.ts'
 import type { Session } from './session.ts'
 
-/**
- * The generator has caught the error of a statement and continues, which requires a savepoint
- * before each statement.
- */
+/** The generator continues after an error, which takes a savepoint before each statement. */
 export class NeedsSavepoints extends Error {}
 
 /**

@@ -57,7 +57,6 @@ export async function withMove<Result>(
   )
 }
 
-/** A move in progress. */
 export class Move {
   readonly #origin: SourceFile
   readonly #reader: Client
@@ -71,10 +70,7 @@ export class Move {
     this.#pairs = pairs
   }
 
-  /**
-   * Compares all tables once, and makes those of the target equal: see `reconcile`.
-   * @throws {MigrationError} that names a row that PostgreSQL cannot store
-   */
+  /** Makes the target equal, once: see `reconcile`. */
   async pass(): Promise<Reconciled[]> {
     const done: Reconciled[] = []
     for (const pair of this.#pairs) done.push(await this.#walk(pair))
@@ -97,10 +93,7 @@ export class Move {
     return done
   }
 
-  /**
-   * Makes the target an application.
-   * @throws {DatabaseError} if a foreign key does not hold
-   */
+  /** @throws {DatabaseError} if a foreign key does not hold */
   async finish(): Promise<void> {
     await inTransaction(this.#query, async () => {
       const { rows } = await this.#query('SELECT finish FROM mortise_move')
@@ -180,11 +173,12 @@ async function takenUp(
       EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))) AS used`)
   const { schema, marked, used } = rows[0]
   if (!marked && !used) return false
-  if (!marked) throw new MigrationError(`${name} is in use: it holds tables. Name another one with ?schema=`)
+  if (!marked)
+    throw new MigrationError(`${name} is in use: it has tables. Choose another schema with ?schema=`)
   const { rows: marks } = await query('SELECT source FROM mortise_move')
   if (marks[0]?.source !== source) {
     throw new MigrationError(
-      `${name} holds what another application has begun to move there. Name another one with ?schema=, or drop that schema`,
+      `${name} has the unfinished move of another application. Choose another schema with ?schema=, or drop that schema`,
     )
   }
   const identity = (entries: readonly PostgresLedgerEntry[]) =>

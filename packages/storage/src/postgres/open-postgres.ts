@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { NoDatabaseError, StorageUnreachableError } from '../port/errors.ts'
-import type { Outbox } from '../port/outbox.ts'
+import type { Outbox } from '../port/steps.ts'
 import type { Storage, StorageObserver } from '../port/storage.ts'
 import { Connections } from './postgres-connections.ts'
 import { PostgresStorage } from './postgres-storage.ts'
@@ -11,10 +11,7 @@ const OLDEST_VERSION = 14
 export interface PostgresOptions {
   /** Creates a missing schema. */
   readonly create: boolean
-  /**
-   * For tests: runs every transaction twice and rolls the first run back, which reveals side
-   * effects beyond statements.
-   */
+  /** For tests: see `StorageOptions.rehearse`. */
   readonly rehearse: boolean
   readonly outbox: Outbox | undefined
   readonly observer: StorageObserver | undefined
@@ -72,7 +69,7 @@ export async function assertUsable(client: Client): Promise<void> {
     SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`)
   const { version, encoding } = rows[0]
   if (version < OLDEST_VERSION)
-    throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest that will do`)
+    throw new Error(`it is PostgreSQL ${version}, and ${OLDEST_VERSION} is the oldest supported version`)
   if (encoding !== 'UTF8')
     throw new Error(`its encoding is ${encoding}: create the database with ENCODING 'UTF8'`)
 }
@@ -81,9 +78,7 @@ export async function assertUsable(client: Client): Promise<void> {
 async function takeOver(client: Client): Promise<void> {
   const { rows } = await client.query('SELECT verified FROM mortise_move')
   if (rows[0]?.verified !== 1) {
-    throw new Error(
-      '"app migrate-data" has not finished moving an application there: give that command again',
-    )
+    throw new Error('"app migrate-data" has not finished: run it again')
   }
   await client.query('DROP TABLE IF EXISTS mortise_move')
 }

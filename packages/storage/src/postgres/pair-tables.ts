@@ -29,7 +29,7 @@ export function pairTables(
     if (other === undefined) return [{ table, from }]
     if (!hasRows(source, from)) return []
     throw new MigrationError(
-      `the table "${table.name}" is not the same on both engines: only one has the column "${other}", so its rows cannot be carried over`,
+      `the table "${table.name}" differs between the engines: only one has the column "${other}", so its rows cannot be copied`,
     )
   })
   const carried = new Set(pairs.map(({ from }) => from))

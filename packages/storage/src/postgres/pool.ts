@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import { hangUp } from './close-client.ts'
 
@@ -21,7 +21,7 @@ export interface PoolOptions {
 }
 
 interface Waiting {
-  readonly lend: (client: Client) => void
+  readonly grant: (client: Client) => void
   readonly refuse: (error: DatabaseError) => void
   readonly timer: NodeJS.Timeout
 }
@@ -56,10 +56,7 @@ export class Pool {
     return this.#waiting.length
   }
 
-  /**
-   * Return it with `release`.
-   * @throws {DatabaseError} `busy` if none becomes free, `unavailable`
-   */
+  /** Return it with `release`. @throws {DatabaseError} `busy`, `unavailable` */
   acquire(): Promise<Client> {
     const idle = this.#idle.pop()
     if (idle !== undefined) {
@@ -67,16 +64,16 @@ export class Pool {
       return Promise.resolve(idle.client)
     }
     if (this.#waiting.length >= MOST_WAITING) {
-      const reason = `${MOST_WAITING} others are waiting for a connection to the database`
+      const reason = `${MOST_WAITING} transactions already wait for a connection to the database`
       return Promise.reject(new DatabaseError('busy', reason))
     }
-    const { promise, resolve: lend, reject: refuse } = Promise.withResolvers<Client>()
+    const { promise, resolve: grant, reject: refuse } = Promise.withResolvers<Client>()
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
       const reason = `no connection to the database became free within ${PATIENCE_MS / 1_000} s`
       refuse(new DatabaseError('busy', reason))
     }, PATIENCE_MS)
-    const waiting = { lend, refuse, timer }
+    const waiting = { grant, refuse, timer }
     this.#waiting.push(waiting)
     this.#grow()
     return promise
@@ -96,7 +93,7 @@ export class Pool {
       return
     }
     clearTimeout(waiting.timer)
-    waiting.lend(client)
+    waiting.grant(client)
     this.#grow()
   }
 

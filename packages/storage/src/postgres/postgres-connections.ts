@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError, type Sql } from '@mortise/module-sdk'
+import type { Sql } from '@mortise/module-sdk/sql'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { Client, type ClientConfig, type QueryResult } from 'pg'
 import { cut, hangUp } from './close-client.ts'
 import { connect } from './connect.ts'
@@ -17,10 +18,7 @@ import { StatementTexts } from './statement-texts.ts'
 import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
 
-/**
- * The part of a host's limit for other purposes: one connection listens to the outbox, one checks
- * the server, one migrates or copies.
- */
+/** One connection listens to the outbox, one checks the server, one migrates or copies. */
 const OTHERS = 3
 /** How long it may take to connect. */
 const CONNECT_TIMEOUT_MS = 5_000
@@ -30,10 +28,7 @@ const LOOK_TIMEOUT_MS = 2_000
 const FIRST_TIMEOUT_MS = 2_000
 /** Pause between tries while the server has no room. */
 const ROOM_INTERVAL_MS = 250
-/**
- * How long a response may take before the connection counts as broken: longer than the server's own
- * limits.
- */
+/** Longer than the server's own limits. */
 const ANSWER_TIMEOUT_MS = 10_000
 /** After this time without traffic TCP keep-alive checks the connection. */
 const KEEP_ALIVE_MS = 5_000
@@ -43,9 +38,7 @@ const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transactio
 /** Independent of the server's defaults: a commit is on its disk, and writes need a transaction. */
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
 
-/**
- * The application name of a host's connections: a command that replaces the data looks for them.
- */
+/** A command that replaces the data looks for connections of this name. */
 export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
 
 /** The connections of one host to its database. */
@@ -110,10 +103,7 @@ export class Connections {
     return { open, idle, waiting }
   }
 
-  /**
-   * One read, sent together with other pending ones.
-   * @throws {DatabaseError}
-   */
+  /** Sent together with other pending ones. @throws {DatabaseError} */
   async read(wanted: Sql): Promise<QueryResult> {
     const statement = this.statements.get(wanted)
     const work = (client: Client) => query(client, statement)
@@ -130,10 +120,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Provides a connection for transactions; rolls back if `work` throws.
-   * @throws {DatabaseError} `busy` if none is free for long, `unavailable`
-   */
+  /** Rolls back if `work` throws. @throws {DatabaseError} `busy`, `unavailable` */
   async withSession<Result>(work: (session: Session, client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
     const client = await this.#pool.acquire()
@@ -149,10 +136,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Provides a connection for schema changes: it may write, without time limits.
-   * @throws {DatabaseError}
-   */
+  /** For schema changes: it may write, without time limits. @throws {DatabaseError} */
   async withClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     this.#reachability.assert()
     const client = await this.#connectWithPatience()
@@ -163,10 +147,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Calls `listener` for notifications on a channel with the name of this schema.
-   * @returns a function that ends it
-   */
+  /** @returns a function that ends it */
   listen(channel: string, listener: () => void): () => Promise<void> {
     const listening = new Listener(
       async () => this.#keep(await this.#connect(CONNECT_TIMEOUT_MS)),
@@ -187,7 +168,7 @@ export class Connections {
 
   /** Breaks connections without a response. */
   #cut(): void {
-    const error = new Error('the server does not answer')
+    const error = new Error('the server does not respond')
     this.#pool.refuseAll(this.#reachability.failed(error))
     for (const client of this.#lasting) cut(client, error)
   }
@@ -205,10 +186,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Whether a refused connection can be ignored: the server responds on the open ones, or soon on
-   * the first.
-   */
+  /** The server responds on the open connections, or soon on the first. */
   #canWait(error: unknown): boolean {
     if (!isTooManyConnections(error)) return false
     if (this.#openCount > 0) return true
@@ -241,10 +219,7 @@ export class Connections {
     throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
   }
 
-  /**
-   * Like `#connect`, with a short wait if the server has no room.
-   * @throws {DatabaseError}
-   */
+  /** Like `#connect`, with a short wait if the server has no room. @throws {DatabaseError} */
   async #connectWithPatience(): Promise<Client> {
     for (const deadline = performance.now() + CONNECT_TIMEOUT_MS; ; await pause(ROOM_INTERVAL_MS)) {
       try {
@@ -285,9 +260,7 @@ export class Connections {
     return client
   }
 
-  /**
-   * The error for a lasting connection that could not be made; undefined if others can replace it.
-   */
+  /** Undefined if other connections can replace it. */
   #failed(error: Error): DatabaseError | undefined {
     if (isTooManyConnections(error)) this.#room.refused(this.#openCount)
     return this.#canWait(error) ? undefined : this.#reachability.failed(error)

@@ -24,7 +24,7 @@ export async function toPostgresLedger(
       forms.find((known) => known.module === module && known.name === name) ?? (await findForm(entry, sets))
     if (tables === null) {
       throw new MigrationError(
-        `which tables are those of ${module} is not known: an older host applied ${name}. ` +
+        `the tables of ${module} are unknown: an older host applied ${name}. ` +
           'Start this host once with the module installed, then try again',
       )
     }
@@ -38,7 +38,7 @@ async function findForm(
   { module, name, checksum }: LedgerEntry,
   sets: readonly MigrationSet[],
 ): Promise<PostgresDialect> {
-  let reason = 'no package in the store has it'
+  let reason = 'it is in no package of the store'
   for (const set of sets.filter((set) => set.module === module)) {
     try {
       const [read] = await readPortableSets([set])
@@ -50,6 +50,6 @@ async function findForm(
     }
   }
   throw new MigrationError(
-    `what ${name} of ${module} is on PostgreSQL is not known: ${reason}. Install a version of ${module} that is made for both engines, or purge its data`,
+    `the PostgreSQL form of ${name} of ${module} is unknown: ${reason}. Install a version of ${module} that supports both engines, or purge its data`,
   )
 }

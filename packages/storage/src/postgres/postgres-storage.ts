@@ -1,13 +1,20 @@
-import { DatabaseError, firstOf, Sql, type Statement, type Step, type Transaction } from '@mortise/module-sdk'
+import { Sql } from '@mortise/module-sdk/sql'
+import {
+  DatabaseError,
+  firstOf,
+  type Statement,
+  type Step,
+  type Transaction,
+} from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { migrate, needsMigration, pendingMigrations } from '../migrations/migrate.ts'
 import { purgeModule } from '../migrations/purge.ts'
 import { undoMigrations } from '../migrations/undo.ts'
 import { EngineError } from '../port/errors.ts'
-import { type Outbox, StepReader } from '../port/outbox.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { RecentRefusals } from '../port/recent-refusals.ts'
+import { type Outbox, StepReader } from '../port/steps.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -41,10 +48,7 @@ const OUTAGE_LINGER_MS = 2_000
 /** Tries of a transaction beside others; after that many conflicts it runs alone on this host. */
 const TOGETHER = 3
 
-/**
- * Any number of hosts share the database, so no failure here is fatal: during an outage calls fail
- * as `unavailable`, and work again afterwards.
- */
+/** Hosts share the database, so no failure is fatal: calls fail as `unavailable` meanwhile. */
 export class PostgresStorage implements Storage {
   readonly engine = 'postgres'
   readonly #connections: Connections
@@ -181,7 +185,7 @@ export class PostgresStorage implements Storage {
   }
 
   async hold(): Promise<void> {
-    throw new EngineError('only what is in SQLite is moved to another database')
+    throw new EngineError('only a SQLite database can move to another database')
   }
 
   release(): void {}
@@ -247,9 +251,7 @@ export class PostgresStorage implements Storage {
   /** Refuses work after `close`, which waits for work in progress. */
   #work<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
     if (this.#closing !== undefined) {
-      return Promise.reject(
-        new DatabaseError('other', 'the storage is closed; nothing can be read or written any more'),
-      )
+      return Promise.reject(new DatabaseError('other', 'the storage is closed'))
     }
     const attempted = (attempt: number) => {
       if (attempt > 1) this.#observer?.retried()

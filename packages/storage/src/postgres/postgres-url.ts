@@ -41,7 +41,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   const parameters = new Map(url.searchParams)
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) {
-    throw new TypeError(`has the parameter "${unknown}", which is none of ${PARAMETERS.join(', ')}`)
+    throw new TypeError(`has the parameter "${unknown}", which is not one of ${PARAMETERS.join(', ')}`)
   }
   const schema = parameters.get('schema') ?? 'mortise'
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith('pg_')) {
@@ -49,7 +49,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   }
   const wanted = parameters.get('target_session_attrs') ?? 'read-write'
   if (wanted !== 'read-write') {
-    throw new TypeError(`has the target_session_attrs "${wanted}": only read-write will do`)
+    throw new TypeError(`has the target_session_attrs "${wanted}": only read-write is supported`)
   }
   return {
     servers: urls.map((each) => serverOf(each, parameters)),
@@ -62,9 +62,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
 function connectionLimitOf(text: string | undefined): number {
   if (text === undefined) return CONNECTIONS.default
   if (/^[1-9]\d{0,3}$/.test(text) && Number(text) >= CONNECTIONS.fewest) return Number(text)
-  throw new TypeError(
-    `has the connection_limit "${text}": a host needs ${CONNECTIONS.fewest} connections or more, and takes 9999 at most`,
-  )
+  throw new TypeError(`has the connection_limit "${text}": use a number from ${CONNECTIONS.fewest} to 9999`)
 }
 
 /** One URL for each host, since `URL` supports only one. */
@@ -93,11 +91,11 @@ function tls(host: string, mode: string | undefined, rootCertificate: string | u
   const wanted = mode ?? (rootCertificate ? 'verify-full' : isNear ? 'disable' : undefined)
   if (wanted === undefined) {
     throw new TypeError(
-      `goes to another machine (${host}) and does not say whether to encrypt: add ?sslmode=verify-full (or require, or disable)`,
+      `goes to another machine (${host}) without a choice of encryption: add ?sslmode=verify-full (or require, or disable)`,
     )
   }
   if (!SSL_MODES.includes(wanted)) {
-    throw new TypeError(`has the sslmode "${wanted}", which is none of ${SSL_MODES.join(', ')}`)
+    throw new TypeError(`has the sslmode "${wanted}", which is not one of ${SSL_MODES.join(', ')}`)
   }
   if (wanted === 'disable') return false
   if (wanted === 'require') return { rejectUnauthorized: false }

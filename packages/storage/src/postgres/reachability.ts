@@ -1,14 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { isFull } from './too-many-connections.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 
-/**
- * Tracks whether the server is reachable. During an outage calls fail at once instead of waiting,
- * and connections are tried until one succeeds.
- */
+/** During an outage calls fail at once, and connections are tried until one succeeds. */
 export class Reachability {
   readonly #connect: () => Promise<void>
   readonly #closed = new AbortController()

@@ -5,10 +5,7 @@ import { toDatabaseError } from './database-error.ts'
 
 const asText = { getTypeParser: () => String }
 
-/**
- * The rows of a table in batches, as of its start; in key order if `ordered`. Runs within a
- * transaction, with one such read at a time.
- */
+/** In key order if `ordered`. Runs within a transaction, with one such read at a time. */
 export async function* readRows(
   client: Client,
   table: PortableTable,

@@ -1,7 +1,4 @@
-/**
- * Lets any number of tasks run at once, or one alone. A task that must run alone goes before later
- * ones.
- */
+/** A task that must run alone goes before later ones. */
 export class ReadWriteLock {
   /** Settles when the current tasks are done. */
   #inside = new Set<Promise<unknown>>()

@@ -9,10 +9,7 @@ export interface ReadersOptions {
   readonly connect: () => Promise<Client>
 }
 
-/**
- * Connections for single reads. Each pipelines any number of reads and returns their results in
- * order.
- */
+/** Each connection pipelines any number of reads and returns their results in order. */
 export class Readers {
   readonly #options: ReadersOptions
   readonly #readers = new Set<Reader>()
@@ -117,10 +114,7 @@ class Reader {
   }
 }
 
-/**
- * Sends all queries of this turn of the event loop at once: socket writes are most of a short
- * statement's cost for this process.
- */
+/** Writing to the socket is most of a short statement's cost. */
 function sendTogether({ connection: { stream } }: Client): void {
   if (stream.writableCorked > 0) return
   stream.cork()

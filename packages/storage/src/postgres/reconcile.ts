@@ -23,7 +23,6 @@ export interface Pair {
   readonly from: string
 }
 
-/** The result of one comparison of a table. */
 export interface Reconciled {
   readonly table: string
   /** Rows of the source. */
@@ -107,7 +106,7 @@ export async function reconcile(
 export function assertSame({ table, first }: Reconciled): void {
   if (first === undefined) return
   throw new MigrationError(
-    `the row of "${table}" with ${first} is another one after PostgreSQL has stored it: the types of its columns there hold other values`,
+    `the row of "${table}" with ${first} differs after PostgreSQL stored it: the types of its columns there change the values`,
   )
 }
 
@@ -133,10 +132,7 @@ class Walk {
     return (this.#batch[this.#at] as KeyedRow).place
   }
 
-  /**
-   * Goes to the next row, with `line` as this row's part of the checksum.
-   * @returns whether `fill` must come first
-   */
+  /** `line` is the part of this row in the checksum. Returns whether `fill` must come first. */
   pass(line: string): boolean {
     this.rows += 1
     this.#text += line

@@ -39,7 +39,7 @@ export async function stageSchema(
     const schemas = new Map<string, boolean>(rows.map(({ name, own }) => [name, own === 1]))
     if (schemas.get(place.schema) === false) {
       throw new MigrationError(
-        `the schema "${place.schema}" belongs to another user, so it cannot be given another name: ALTER SCHEMA ${place.schema} OWNER TO this one`,
+        `the schema "${place.schema}" belongs to another user, so it cannot be renamed: run ALTER SCHEMA ${place.schema} OWNER TO this user`,
       )
     }
     await withSource(file, sets, async (source) => {
@@ -61,10 +61,10 @@ export async function stageSchema(
 
 /**
  * Gives the staged schema the name of the application's schema, and the current one the name
- * `former`. Repeating it changes nothing.
+ * `previous`. Repeating it changes nothing.
  * @throws {StorageBusyError} if a host runs; nothing has changed then
  */
-export async function replaceSchema(url: string, former: string): Promise<void> {
+export async function replaceSchema(url: string, previous: string): Promise<void> {
   await withConnection(url, async (client, place) => {
     const query = queryOn(client)
     const exists = async (schema: string) =>
@@ -72,7 +72,7 @@ export async function replaceSchema(url: string, former: string): Promise<void> 
     await query('BEGIN')
     if (!(await exists(staged(place)))) return
     await assertNoHost(client, place)
-    if (await exists(place.schema)) await query(`ALTER SCHEMA ${place.schema} RENAME TO ${former}`)
+    if (await exists(place.schema)) await query(`ALTER SCHEMA ${place.schema} RENAME TO ${previous}`)
     await query(`ALTER SCHEMA ${staged(place)} RENAME TO ${place.schema}`)
     await query('COMMIT')
   })

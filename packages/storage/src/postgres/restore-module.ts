@@ -1,4 +1,5 @@
-import { DatabaseError, type Sql } from '@mortise/module-sdk'
+import type { Sql } from '@mortise/module-sdk/sql'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { isOwn } from '../migrations/foreign-change.ts'
@@ -27,7 +28,7 @@ export function restoreModule(
 function refuseOrphans(error: Error): never {
   if (!(error instanceof DatabaseError) || error.kind !== 'foreign-key') throw error
   throw new MigrationError(
-    `rows in the archive refer to rows that are gone by now: ${error.message}. Nothing was changed`,
+    `rows in the archive refer to rows that no longer exist: ${error.message}. Nothing was changed`,
     { cause: error },
   )
 }

@@ -23,10 +23,7 @@ export interface SourceFile {
   readonly ledger: readonly PostgresLedgerEntry[]
 }
 
-/**
- * Opens a copy, or the file of a running host.
- * @throws {MigrationError} if a migration has no form for PostgreSQL
- */
+/** @throws {MigrationError} if a migration has no form for PostgreSQL */
 export async function withSource<Result>(
   file: string,
   sets: readonly MigrationSet[],

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { RetriableError } from './database-error.ts'
 
 const ATTEMPTS = 20
@@ -21,7 +21,7 @@ export async function retry<Result>(work: (attempt: number) => Promise<Result>):
     } catch (error) {
       if (!(error instanceof RetriableError)) throw error
       if (attempt === ATTEMPTS || performance.now() >= deadline) {
-        throw new DatabaseError(error.kind, `given up after ${attempt} attempts: ${error.message}`, {
+        throw new DatabaseError(error.kind, `failed after ${attempt} attempts: ${error.message}`, {
           cause: error,
         })
       }

@@ -1,4 +1,5 @@
-import { DatabaseError, type SqlValue, type Statement } from '@mortise/module-sdk'
+import type { SqlValue } from '@mortise/module-sdk/sql'
+import { DatabaseError, type Statement } from '@mortise/module-sdk/transaction'
 import type { ClientBase, QueryResult } from 'pg'
 import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
 import type { BoundStatement, StatementTexts } from './statement-texts.ts'
@@ -72,10 +73,7 @@ export class Session {
     await this.rollback()
   }
 
-  /**
-   * @throws {DatabaseError} `unknown-outcome` if the connection broke, or no synchronous standby
-   * has confirmed
-   */
+  /** @throws {DatabaseError} `unknown-outcome` if the connection broke, or no standby confirmed */
   async commit(): Promise<void> {
     await this.#assertBegun()
     let result: QueryResult

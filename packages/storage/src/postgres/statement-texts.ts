@@ -1,10 +1,8 @@
-import { DatabaseError, Sql, type SqlValue } from '@mortise/module-sdk'
+import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { refusedStatement } from '../port/refused-sql.ts'
 
-/**
- * Composed queries that are prepared; others are planned each time. A server keeps prepared
- * statements per connection.
- */
+/** A server keeps prepared statements per connection; other queries are planned each time. */
 const COMPOSED_STATEMENTS = 500
 
 /** The driver's input. A statement with a name is prepared once per connection. */
@@ -13,7 +11,6 @@ export interface StatementText {
   readonly name?: string
 }
 
-/** A query in its form for PostgreSQL. */
 export interface BoundStatement {
   readonly statement: StatementText
   readonly values: readonly SqlValue[]
@@ -32,7 +29,7 @@ export class StatementTexts {
   /** @throws {DatabaseError} `refused` for a statement that modules may not run */
   get(query: Sql): BoundStatement {
     if (!(query instanceof Sql)) {
-      throw new TypeError('a query is written with the sql`…` tag of @mortise/module-sdk; this is none')
+      throw new TypeError('this is not a query: write it with the sql`…` tag of @mortise/module-sdk')
     }
     const own = query.postgres ?? query
     return { statement: this.#find(own), values: own.values }

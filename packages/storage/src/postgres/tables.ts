@@ -29,10 +29,7 @@ export async function readTables(query: Query): Promise<PortableTable[]> {
   })
 }
 
-/**
- * Drops foreign keys and triggers, which would depend on the order of rows or act on them.
- * @returns the statements that restore them; a violated key fails there
- */
+/** They would depend on the order of rows, or act on them. Returns how to restore them. */
 export async function loosen(query: Query, tables: readonly PortableTable[]): Promise<string> {
   const names = [tables.map(({ name }) => name)]
   const { rows: keys } = await query(
@@ -61,10 +58,7 @@ export async function loosen(query: Query, tables: readonly PortableTable[]): Pr
   return back.join('\n')
 }
 
-/**
- * Sets each counter beyond every current and earlier number of its column.
- * @param counted the counter of each table in the source of its rows
- */
+/** Sets each counter beyond every number of its column, and beyond its source's counter. */
 export async function advanceCounters(
   query: Query,
   tables: readonly PortableTable[],

@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { purgeModule } from '../migrations/purge.ts'
 import { MigrationError } from '../port/errors.ts'
 import { changeSchema, runSteps } from './change-schema.ts'

@@ -1,14 +1,11 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import type { Client } from 'pg'
 import { StorageUnreachableError } from '../port/errors.ts'
 import { assertUsable } from './open-postgres.ts'
 import { Connections } from './postgres-connections.ts'
 import { type PostgresAddress, parsePostgresUrl } from './postgres-url.ts'
 
-/**
- * Runs `work` on a connection of its own; hosts may serve meanwhile.
- * @throws {StorageUnreachableError}
- */
+/** Hosts may serve meanwhile. @throws {StorageUnreachableError} */
 export async function withConnection<Result>(
   url: string,
   work: (client: Client, place: PostgresAddress, connections: Connections) => Promise<Result>,

@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { nameOfRow, type PortableRow, type PortableTable } from '../archive/portable-table.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'

@@ -1,7 +1,7 @@
-import { Sql } from '@mortise/module-sdk'
+import { Sql } from '@mortise/module-sdk/sql'
 import type { SchemaStep, SchemaSteps } from '../migrations/dialect.ts'
-import { drive } from '../port/drive.ts'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { drive } from '../port/steps.ts'
 import type { Connection } from './connection.ts'
 import { toDatabaseError } from './database-error.ts'
 

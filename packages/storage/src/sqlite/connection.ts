@@ -1,8 +1,17 @@
-import { DatabaseError, type Sql, type SqlValue, type Statement } from '@mortise/module-sdk'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
+import { DatabaseError, type Statement, type Step, type Transaction } from '@mortise/module-sdk/transaction'
 import type SqliteDatabase from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
+import { refusedStatement } from '../port/refused-sql.ts'
+import { asStatement, drive, generatorOf } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
-import { type PreparedStatement, StatementCache } from './statement-cache.ts'
+import { compileRowReader, type RowReader } from './row-reader.ts'
+
+/** How long to wait for another process's lock (a backup, a shell), and how often to try. */
+const LIMIT_MS = 5_000
+const PAUSE_MS = 25
 
 /**
  * One connection. Integers are bound as integers (the driver would bind a number as REAL, so that 7
@@ -160,4 +169,116 @@ function control(statement: SqliteDatabase.Statement): void {
 
 function integers(values: readonly SqlValue[]): SqlValue[] {
   return values.map((value) => (typeof value === 'number' ? BigInt(value) : value))
+}
+
+/**
+ * Runs a generator to its end within a connection's transaction. The error of a step is thrown into
+ * the generator, which may continue. If SQLite has ended the transaction, after a shortage (such as
+ * disk space), or for a broken file the generator stays where it is, since its next statement would
+ * commit by itself.
+ */
+export const driveOn = <Result>(
+  connection: Pick<Connection, 'execute' | 'inTransaction'>,
+  steps: () => Transaction<Result>,
+  read: (step: Step) => Statement = asStatement,
+): Result =>
+  drive(
+    generatorOf(steps),
+    (step) => connection.execute(read(step)),
+    (error) => error instanceof BrokenStorageError || isShortage(error) || !connection.inTransaction,
+  )
+
+/**
+ * Runs `work`, and repeats it while it fails as `busy`, with the event loop free in between. `work`
+ * is synchronous, begins by taking the lock, and fails as `busy` for nothing else.
+ *
+ * @throws {DatabaseError} `busy` after `limit` milliseconds
+ */
+export async function retryWhileBusy<Result>(work: () => Result, limit = LIMIT_MS): Promise<Result> {
+  const deadline = performance.now() + limit
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      const busy = error instanceof DatabaseError && error.kind === 'busy'
+      if (!busy || performance.now() >= deadline) throw error
+    }
+    await pause(PAUSE_MS)
+  }
+}
+
+/**
+ * Composed queries with a cached statement; the statement of a literal query lives as long as its
+ * call site.
+ */
+export const COMPOSED_STATEMENTS = 500
+
+/** A prepared statement, with properties for which the driver has only slow getters. */
+export interface PreparedStatement {
+  readonly statement: SqliteDatabase.Statement
+  readonly text: string
+  /** Makes its rows; undefined for a statement without rows. */
+  readonly read: RowReader | undefined
+  readonly readonly: boolean
+}
+
+/**
+ * The prepared statements of one connection. A literal query is found by the strings of its
+ * template, without rendering it; a composed one by its text, with the least recently used dropped.
+ */
+export class StatementCache {
+  readonly #database: SqliteDatabase.Database
+  #bySite = new WeakMap<readonly string[], PreparedStatement>()
+  readonly #byText = new LRUCache<string, PreparedStatement>({ max: COMPOSED_STATEMENTS })
+
+  constructor(database: SqliteDatabase.Database) {
+    this.#database = database
+  }
+
+  /** The number of cached composed queries. */
+  get composed(): number {
+    return this.#byText.size
+  }
+
+  /** Drops all: a schema change may change the meaning of queries. */
+  clear(): void {
+    this.#bySite = new WeakMap()
+    this.#byText.clear()
+  }
+
+  /** @throws {DatabaseError} for a refused statement or invalid SQL */
+  get(query: Sql): PreparedStatement {
+    if (!(query instanceof Sql)) {
+      throw new TypeError('this is not a query: write it with the sql`…` tag of @mortise/module-sdk')
+    }
+    const { strings } = query
+    const known = this.#bySite.get(strings)
+    if (known !== undefined) return known
+    if ('raw' in strings) {
+      const prepared = this.#prepare(strings.join('?'))
+      this.#bySite.set(strings, prepared)
+      return prepared
+    }
+    const text = strings.join('?')
+    let composed = this.#byText.get(text)
+    if (composed === undefined) {
+      composed = this.#prepare(text)
+      this.#byText.set(text, composed)
+    }
+    return composed
+  }
+
+  #prepare(text: string): PreparedStatement {
+    const reason = refusedStatement(text)
+    if (reason !== undefined) throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
+    try {
+      const statement = this.#database.prepare(text)
+      const { readonly } = statement
+      if (!statement.reader) return { statement, text, read: undefined, readonly }
+      const columns = statement.columns().map(({ name }) => name)
+      return { statement: statement.raw(), text, read: compileRowReader(columns, text), readonly }
+    } catch (error) {
+      throw toDatabaseError(error, text, this.#database.name)
+    }
+  }
 }

@@ -27,7 +27,7 @@ export function archivedLedger({ database }: Connection): LedgerEntry[] {
       )
       .all() as LedgerEntry[]
   } catch (error) {
-    throw new MigrationError(`the file has no ledger that this host knows: ${(error as Error).message}`, {
+    throw new MigrationError(`this host cannot read the ledger of the file: ${(error as Error).message}`, {
       cause: error,
     })
   }
@@ -136,6 +136,6 @@ function assertOwn(
     .find(({ type, name, table }) => !known.has(`${type} ${name}`) && !(isOwned(name) && isOwned(table)))
   if (foreign === undefined) return
   throw new MigrationError(
-    `the file makes the ${foreign.type} "${foreign.name}" on "${foreign.table}", which is not its module's. Nothing was changed`,
+    `the file makes the ${foreign.type} "${foreign.name}" on "${foreign.table}", which does not belong to its module. Nothing was changed`,
   )
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { createPrivateFile } from '../files/file-lock.ts'
 import { syncPath } from '../files/sync-path.ts'
 import { MigrationError } from '../port/errors.ts'
@@ -42,7 +42,7 @@ export async function writeDatabase(
   } catch (error) {
     for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(temporary + suffix, { force: true })
     if (error instanceof MigrationError || error instanceof DatabaseError) throw error
-    const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there room?`
+    const reason = `the database cannot be copied to ${file}: ${(error as Error).message}. Is there enough disk space?`
     const { code = '', path = file } = error as { code?: string; path?: string }
     // Then the source is damaged, not the copy.
     const isSource = /^SQLITE_(NOTADB|CORRUPT)/.test(code)

@@ -1,4 +1,4 @@
-import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk/transaction'
 import SqliteDatabase from 'better-sqlite3'
 import { BrokenStorageError, isShortage, ShortageError, shortened } from '../port/errors.ts'
 import { writeRefusal } from './write-refusal.ts'

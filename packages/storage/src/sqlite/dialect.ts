@@ -1,10 +1,10 @@
-import { sql } from '@mortise/module-sdk'
+import { sql } from '@mortise/module-sdk/sql'
 import { openDatabase } from '../files/open-database.ts'
 import type { Dialect } from '../migrations/dialect.ts'
 import { isOwn, type SchemaObject } from '../migrations/foreign-change.ts'
-import { drive } from '../port/drive.ts'
 import { MigrationError } from '../port/errors.ts'
 import { quoted } from '../port/quoted.ts'
+import { drive } from '../port/steps.ts'
 
 /** The tables behind virtual ones: SQLite creates and drops both together. */
 export const shadowTables = sql`SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`

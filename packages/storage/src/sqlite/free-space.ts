@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 
 const MOST_KEPT_FREE = 64 * 1024 * 1024
 const SHARE_KEPT_FREE = 0.05
@@ -78,7 +78,7 @@ export class FreeSpace {
     const isLow = volume.free < kept * (wasLow ? RECOVERED : 1)
     if (isLow !== wasLow) {
       this.#low = isLow
-        ? new DatabaseError('full', `${volume.free} bytes are free on its disk, and ${kept} are to stay free`)
+        ? new DatabaseError('full', `its disk has ${volume.free} free bytes and must keep ${kept}`)
         : undefined
       this.#onChange()
     }

@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DatabaseError, type Transaction } from '@mortise/module-sdk'
+import { DatabaseError, type Transaction } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
-import { type Outbox, StepReader } from '../port/outbox.ts'
+import { type Outbox, StepReader } from '../port/steps.ts'
 import type { StorageObserver } from '../port/storage.ts'
-import type { Connection } from './connection.ts'
-import { drive } from './drive.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
+import { type Connection, driveOn, retryWhileBusy } from './connection.ts'
 
 /** Transactions per COMMIT at most, so that the event loop can turn in between. */
 const LARGEST_GROUP = 128
@@ -126,9 +124,8 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
+    await nextTurn()
     for (;;) {
-      await nextTurn()
-      if (this.#broken === undefined) this.#onPause()
       await this.#runExclusive()
       const members = this.#queue.splice(0, this.#queue[0]?.alone ? 1 : LARGEST_GROUP)
       if (members.length === 0) {
@@ -144,6 +141,8 @@ export class GroupCommit {
           this.#break(error, members)
         }
       }
+      await nextTurn()
+      if (this.#broken === undefined) this.#onPause()
     }
     this.#draining = undefined
   }
@@ -159,9 +158,7 @@ export class GroupCommit {
     const latest = performance.now() - this.#patience
     const first = this.#queue.findIndex(({ since }) => since > latest)
     for (const member of this.#queue.splice(0, first < 0 ? this.#queue.length : first)) {
-      member.reject(
-        new DatabaseError('busy', 'the tables are being changed, and nothing is written meanwhile'),
-      )
+      member.reject(new DatabaseError('busy', 'the schema changes, and writes are refused until it ends'))
     }
   }
 
@@ -225,7 +222,7 @@ export class GroupCommit {
     connection.savepoint()
     let outcome: Outcome
     try {
-      outcome = { result: drive(connection, member.steps, (step) => this.#steps.read(step)) }
+      outcome = { result: driveOn(connection, member.steps, (step) => this.#steps.read(step)) }
     } catch (error) {
       if (error instanceof BrokenStorageError || isShortage(error)) throw error
       if (!connection.inTransaction) return { error }

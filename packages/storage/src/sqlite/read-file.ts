@@ -1,8 +1,7 @@
 import type { Transaction } from '@mortise/module-sdk'
 import { openDatabase } from '../files/open-database.ts'
 import type { LedgerEntry } from '../port/storage.ts'
-import { Connection } from './connection.ts'
-import { drive } from './drive.ts'
+import { Connection, driveOn } from './connection.ts'
 import { openSeparate } from './open-connections.ts'
 import { readLedger } from './schema.ts'
 
@@ -26,7 +25,7 @@ export function changeDatabaseFile<Result>(file: string, steps: () => Transactio
   try {
     const connection = new Connection(database)
     connection.begin()
-    const result = drive(connection, steps)
+    const result = driveOn(connection, steps)
     const failure = connection.commit()
     if (failure !== undefined) throw failure
     return result
@@ -39,7 +38,7 @@ export function changeDatabaseFile<Result>(file: string, steps: () => Transactio
 export function snapshotOn<Result>(connection: Connection, steps: () => Transaction<Result>): Result {
   connection.database.exec('BEGIN')
   try {
-    return drive(connection, steps)
+    return driveOn(connection, steps)
   } finally {
     if (connection.inTransaction) connection.rollback()
   }

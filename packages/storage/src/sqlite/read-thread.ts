@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { Sql, type SqlValue } from '@mortise/module-sdk'
+import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
 import { MOST_ROWS } from '../port/read-limit.ts'
 import type { Connection } from './connection.ts'
 import { openReader } from './open-connections.ts'

@@ -1,15 +1,11 @@
 import type { Sql, Transaction } from '@mortise/module-sdk'
-import { driveAsync } from '../port/drive.ts'
 import { BrokenStorageError } from '../port/errors.ts'
-import { generatorOf } from '../port/generator-of.ts'
-import { type Outbox, StepReader } from '../port/outbox.ts'
 import { assertFewRows } from '../port/read-limit.ts'
-import type { Connection } from './connection.ts'
-import { drive } from './drive.ts'
+import { driveAsync, generatorOf, type Outbox, StepReader } from '../port/steps.ts'
+import { type Connection, driveOn, type PreparedStatement } from './connection.ts'
 import { type ReadPlan, readPlan } from './read-plan.ts'
 import { type ReadThread, ReadThreads } from './read-threads.ts'
 import { FEW_ROWS, RowCounts, SMALL_FOR } from './row-counts.ts'
-import type { PreparedStatement } from './statement-cache.ts'
 
 interface Judged {
   readonly plan: ReadPlan
@@ -60,7 +56,7 @@ export class Reads {
     let isLong = false
     connection.begin()
     try {
-      return drive(
+      return driveOn(
         {
           get inTransaction() {
             return connection.inTransaction && !isLong

@@ -1,4 +1,4 @@
-import { Sql } from '@mortise/module-sdk'
+import { Sql } from '@mortise/module-sdk/sql'
 import type SqliteDatabase from 'better-sqlite3'
 import { quoted } from '../port/quoted.ts'
 

@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 
 /**
  * Makes a row from its values, in the order of the columns.

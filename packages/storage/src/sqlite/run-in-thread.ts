@@ -22,7 +22,7 @@ export function runInThread(name: string, workerData: object, onResult = () => {
   })
   worker.once('error', reject)
   worker.once('exit', () => {
-    if (answer === undefined) reject(new Error(`the ${name} ended without an answer`))
+    if (answer === undefined) reject(new Error(`the ${name} ended without a result`))
     else if ('error' in answer) reject(deserializeError(answer.error))
     else resolve(answer.result)
   })

@@ -1,4 +1,4 @@
-import { Sql, type SqlValue } from '@mortise/module-sdk'
+import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
 import { assertNoExtraTables } from '../archive/portable-file.ts'
 import type { SchemaSteps } from '../migrations/dialect.ts'
 import { insertion } from '../migrations/ledger.ts'

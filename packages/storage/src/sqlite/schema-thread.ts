@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkpointOnOpen } from './checkpoint-on-open.ts'
+import { retryWhileBusy } from './connection.ts'
 import { openWriter } from './open-connections.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
 import type { ThreadResult } from './run-in-thread.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
 import { serializeError } from './serialized-error.ts'

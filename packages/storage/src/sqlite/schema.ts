@@ -1,4 +1,4 @@
-import { sql } from '@mortise/module-sdk'
+import { sql } from '@mortise/module-sdk/sql'
 import * as migrations from '../migrations/ledger.ts'
 import type { DatabaseSchema, LedgerEntry } from '../port/storage.ts'
 import { runSteps } from './change-schema.ts'
@@ -23,7 +23,7 @@ export function adoptSchema(connection: Connection, { statements, ledger }: Data
   connection.begin()
   try {
     if (connection.all(dialect.objects).length > 0)
-      throw new Error('it is not empty, so it cannot begin with a schema')
+      throw new Error('it is not empty, so a schema cannot be created')
     for (const statement of statements) connection.database.exec(statement)
     runSteps(connection, migrations.adoptLedger(dialect, ledger))
     const failure = connection.commit()

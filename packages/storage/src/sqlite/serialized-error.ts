@@ -1,4 +1,4 @@
-import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk'
+import { DatabaseError, type DatabaseErrorKind } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError, MigrationError, ShortageError } from '../port/errors.ts'
 
 /** An error in transit between threads, which would drop its class. */

@@ -1,8 +1,9 @@
-import { DatabaseError, firstOf, type Sql, type Transaction } from '@mortise/module-sdk'
+import type { Sql } from '@mortise/module-sdk/sql'
+import { DatabaseError, firstOf, type Transaction } from '@mortise/module-sdk/transaction'
 import type { FileLock } from '../files/file-lock.ts'
 import { needsMigration, pendingMigrations, readSets } from '../migrations/migrate.ts'
 import { BrokenStorageError, isShortage, ShortageError } from '../port/errors.ts'
-import type { Outbox } from '../port/outbox.ts'
+import type { Outbox } from '../port/steps.ts'
 import type {
   AppliedMigration,
   DatabaseSchema,
@@ -13,11 +14,10 @@ import type {
   StorageObserver,
 } from '../port/storage.ts'
 import { Checkpoints } from './checkpoints.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, retryWhileBusy } from './connection.ts'
 import { copyDatabase } from './copy-database.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Reads } from './reads.ts'
-import { retryWhileBusy } from './retry-while-busy.ts'
 import { runInThread } from './run-in-thread.ts'
 import { databaseSchema, readLedger } from './schema.ts'
 import { applyChange, type SchemaChange } from './schema-change.ts'
@@ -195,10 +195,7 @@ export class SqliteStorage implements Storage {
 
   async #close(): Promise<void> {
     this.#refusals.close()
-    const closed = new DatabaseError(
-      'other',
-      'the storage is closed; nothing can be read or written any more',
-    )
+    const closed = new DatabaseError('other', 'the storage is closed')
     await this.#writes.end(closed)
     await Promise.allSettled(this.#copies)
     const broken = this.#ended !== undefined

@@ -2,7 +2,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { openDatabase } from '../files/open-database.ts'
 import { runAll } from '../migrations/migrate.ts'
 import type { MigrationFile } from '../migrations/migration-files.ts'
-import { drive } from '../port/drive.ts'
+import { drive } from '../port/steps.ts'
 import type { MigrationSet } from '../port/storage.ts'
 import type { Column, Table } from './describe-tables.ts'
 

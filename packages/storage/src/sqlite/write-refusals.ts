@@ -1,4 +1,4 @@
-import { DatabaseError } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk/transaction'
 import { RecentRefusals } from '../port/recent-refusals.ts'
 import { FreeSpace, type Volume } from './free-space.ts'
 
@@ -15,8 +15,8 @@ export class WriteRefusals {
   readonly #recent = new RecentRefusals()
   readonly #space: FreeSpace | undefined
   #held: DatabaseError | undefined
-  /** The error with which writes are refused before they are tried. */
-  #now: DatabaseError | undefined
+  /** The error with which writes are refused before they are tried; undefined while they are. */
+  now: DatabaseError | undefined
 
   constructor(space: SpaceOptions | undefined) {
     this.#space =
@@ -25,17 +25,12 @@ export class WriteRefusals {
   }
 
   get reason(): string | undefined {
-    return this.#now?.message ?? this.#recent.reason
+    return this.now?.message ?? this.#recent.reason
   }
 
   /** The number of refused writes. */
   get count(): number {
     return this.#recent.count
-  }
-
-  /** Undefined while writes are tried. */
-  get now(): DatabaseError | undefined {
-    return this.#now
   }
 
   get held(): DatabaseError | undefined {
@@ -48,7 +43,7 @@ export class WriteRefusals {
   }
 
   hold(): void {
-    const reason = 'the data are being moved to another database; nothing is written meanwhile'
+    const reason = 'the data move to another database, and writes are refused until it ends'
     this.#held = new DatabaseError('held', reason)
     this.#decide()
   }
@@ -74,6 +69,6 @@ export class WriteRefusals {
   }
 
   #decide(): void {
-    this.#now = this.#held ?? this.#space?.low
+    this.now = this.#held ?? this.#space?.low
   }
 }

@@ -46,7 +46,7 @@ t.test('a lock of another process holds until that process dies, even by SIGKILL
   lock?.release()
 })
 
-t.test('a second attempt in the process that holds it frees it for nobody', async (t) => {
+t.test('a second attempt in the holding process does not free the lock', async (t) => {
   const file = join(t.testdir(), 'app.lock')
   const lock = acquireFileLock(file)
   t.equal(acquireFileLock(file), undefined)

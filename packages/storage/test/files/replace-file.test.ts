@@ -12,7 +12,7 @@ t.test('replaces the text that was expected, and no other', async (t) => {
   t.equal(readFileSync(file, 'utf8'), 'of somebody else')
 })
 
-t.test('a text that is there already is written again: its first sync may have failed', async (t) => {
+t.test('an equal text is written again, because its first sync may have failed', async (t) => {
   const file = join(t.testdir({ file: 'next' }), 'file')
   const before = statSync(file).ino
   t.equal(await replaceFile(file, 'former', 'next'), true)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeDurably, writeNewDurably } from '../../src/files/write-durably.ts'
 
-t.test('a new file is there whole, with its mode, and nothing beside it', async (t) => {
+t.test('a new file is complete, with its mode, and no other file stays', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'secret')
   await writeNewDurably(file, 'text', 0o600)

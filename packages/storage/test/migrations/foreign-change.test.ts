@@ -12,7 +12,7 @@ const object = (name: string, more: Partial<SchemaObject> = {}): SchemaObject =>
 const trigger = (name: string, table: string) => object(name, { type: 'trigger', table })
 const existing = [object('purchase'), object('sqlite_autoindex_purchase_1', { table: 'purchase', sql: null })]
 
-t.test('a module may do as it likes with what is its own', async (t) => {
+t.test('a module may change its own tables freely', async (t) => {
   const mine = [
     object('cart'),
     object('cart_item'),
@@ -29,7 +29,7 @@ t.test('a module may do as it likes with what is its own', async (t) => {
   }
 })
 
-t.test('anything else is told', async (t) => {
+t.test('other changes are reported', async (t) => {
   const [purchase, index] = existing as [SchemaObject, SchemaObject]
   const cases: [string, SchemaObject[]][] = [
     ['makes the table "carts" on "carts"', [...existing, object('carts')]],

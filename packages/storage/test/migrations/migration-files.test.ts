@@ -29,19 +29,19 @@ t.test('an empty folder has none', async (t) => {
   t.strictSame(await read(t, {}), [])
 })
 
-t.test('a folder that is wrong is refused, naming file and module', async (t) => {
+t.test('an invalid folder is refused, with file and module', async (t) => {
   const empty = ''
   const cases: [Record<string, string>, RegExp][] = [
     [{ '002-cart.sql': empty }, /002-cart\.sql of api-cart should have the number 001/],
     [{ '001-a.sql': empty, '003-b.sql': empty }, /003-b\.sql.*number 002/],
     [{ '001-a.sql': empty, '001-b.sql': empty }, /001-b\.sql.*number 002/],
-    [{ '1-cart.sql': empty }, /1-cart\.sql of api-cart is no name/],
-    [{ '001-Cart.sql': empty }, /001-Cart\.sql of api-cart is no name/],
-    [{ '001-cart.mysql.sql': empty }, /is no name/],
-    [{ '001-cart.postgres.sql': empty }, /001-cart of api-cart has nothing for SQLite/],
-    [{ '001-cart.down.sql': '' }, /has nothing for SQLite/],
+    [{ '1-cart.sql': empty }, /1-cart\.sql of api-cart is not a migration name/],
+    [{ '001-Cart.sql': empty }, /001-Cart\.sql of api-cart is not a migration name/],
+    [{ '001-cart.mysql.sql': empty }, /is not a migration name/],
+    [{ '001-cart.postgres.sql': empty }, /001-cart of api-cart has no file for SQLite/],
+    [{ '001-cart.down.sql': '' }, /has no file for SQLite/],
     [{ '001-cart.sql': empty, '001-cart.sqlite.sql': empty }, /keep 001-cart\.sql or 001-cart\.sqlite/],
-    [{ '001-cart.sql': empty, '001-cart.postgres.sql': empty }, /for every engine and for one/],
+    [{ '001-cart.sql': empty, '001-cart.postgres.sql': empty }, /for all engines and for one/],
     [{ '001-cart.sql': `COMMIT` }, /001-cart\.sql of api-cart is refused: COMMIT/],
     [
       { '001-cart.sql': '', '001-cart.down.sql': 'PRAGMA foreign_keys = OFF' },

@@ -83,13 +83,13 @@ t.test(
     const file = join(directory, 'copy.db')
     await execute(`INSERT INTO shop_change VALUES ('a', 1)`)
     await storage.copyTo(file)
-    const message = /"shop_change", which a SQLite database has not/
+    const message = /"shop_change", which SQLite does not have/
     t.throws(() => toSqlite(file), { name: 'MigrationError', message })
     await t.rejects(stageSchema(url, file, [], 4), { name: 'StorageBusyError', message: /a host at/ })
   },
 )
 
-t.test('all data are replaced, and the former ones stay in a schema of their own', { skip }, async (t) => {
+t.test('all data are replaced, and the previous ones stay in another schema', { skip }, async (t) => {
   const { storage, directory, execute, url, schema, open } = await shop(t)
   const file = join(directory, 'copy.db')
   await execute(`INSERT INTO shop_change VALUES ('a', 1), ('a', 1)`)
@@ -159,7 +159,7 @@ t.test('a purged module comes back from its archive, rows, counters and ledger',
   await storage.migrate(sets)
   await t.rejects(storage.restoreModule(archive), {
     name: 'MigrationError',
-    message: /002-own of it is applied/,
+    message: /002-own is applied/,
   })
 })
 
@@ -179,7 +179,7 @@ t.test('the archive of a module goes from one engine to the other', { skip }, as
   await storage.purge('shop')
   await t.rejects(storage.restoreModule(again), {
     name: 'MigrationError',
-    message: /001-shop of shop is on PostgreSQL/,
+    message: /PostgreSQL form of 001-shop of shop is unknown/,
   })
   await storage.restoreModule(again, sets)
   t.strictSame(await contentOf(storage), before)
@@ -188,7 +188,7 @@ t.test('the archive of a module goes from one engine to the other', { skip }, as
 t.test('a copy that cannot be written leaves nothing', { skip }, async (t) => {
   const { storage, directory } = await shop(t)
   const file = join(directory, 'missing', 'copy.db')
-  await t.rejects(storage.copyTo(file), { message: /cannot be copied to .*Is there room/ })
+  await t.rejects(storage.copyTo(file), { message: /cannot be copied to .*Is there enough disk space/ })
   t.notOk(existsSync(file))
   await storage.copyTo(join(directory, 'copy.db'))
 })

@@ -7,7 +7,7 @@ import { startPostgres } from './start-postgres.ts'
 
 const WRITERS = 8
 
-t.test('what was acknowledged is there after the server was killed, whenever it strikes', async (t) => {
+t.test('acknowledged writes survive a kill of the server at any moment', async (t) => {
   const server = await startPostgres({ durable: true })
   t.teardown(() => server.stop())
   const storage = await openStorage({ url: server.url, onFatal: t.fail })
@@ -57,7 +57,7 @@ t.test('what was acknowledged is there after the server was killed, whenever it 
   t.ok(failures.has('unavailable'))
 })
 
-t.test('what a synchronous standby may lack is not acknowledged', async (t) => {
+t.test('a write that a synchronous standby may lack is not acknowledged', async (t) => {
   const server = await startPostgres({ durable: false })
   t.teardown(() => server.stop())
   const storage = await openStorage({ url: server.url, onFatal: t.fail })
@@ -108,7 +108,7 @@ for (const way of ['an address that moves', 'a URL that names both'] as const) {
     await primary.kill()
     proxy.point(standby.url)
     while (!storage.trouble?.includes('standby')) await pause(5)
-    const unavailable = { name: 'DatabaseError', kind: 'unavailable', message: /it is a standby/ }
+    const unavailable = { name: 'DatabaseError', kind: 'unavailable', message: /it is a read-only standby/ }
     await t.rejects(write(4), unavailable)
     await t.rejects(read(), unavailable)
 

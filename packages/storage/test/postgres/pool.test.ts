@@ -27,7 +27,7 @@ t.test('three hosts share a server that has not enough connections for them', as
   const stops = storages.map((storage) => storage.onOutbox(() => {}))
   t.teardown(() => Promise.all(stops.map((stop) => stop())))
   let done = 0
-  const end = performance.now() + 4_000
+  const end = performance.now() + 2_000
   const failures: string[] = []
   const work = async (storage: Storage, name: string) => {
     for (let number = 0; performance.now() < end; number++) {
@@ -51,7 +51,7 @@ t.test('three hosts share a server that has not enough connections for them', as
   t.ok(done > 100, `${done} were done`)
 })
 
-t.test('a host that gets no connection at all is away, and is back when there is one', async (t) => {
+t.test('a host without any connection is unavailable until it gets one', async (t) => {
   const server = await startPostgres({ durable: false, maxConnections: MAX_CONNECTIONS })
   t.teardown(() => server.stop())
   const [storage] = (await openSeveral(t, server, 1)) as [Storage]
@@ -87,7 +87,7 @@ t.test('a host that gets no connection at all is away, and is back when there is
   t.strictSame(await read(), [{ one: 1 }])
 })
 
-t.test('who waits too long for a connection is busy', async (t) => {
+t.test('a transaction that waits too long for a connection is busy', async (t) => {
   const server = await startPostgres({ durable: false })
   t.teardown(() => server.stop())
   const storage = await openStorage({ url: `${server.url}?connection_limit=5`, onFatal: t.fail })

@@ -85,7 +85,7 @@ for (const when of ['delivered', 'undelivered'] as const) {
     proxy.cutAt('COMMIT', when)
     await t.rejects(
       storage.transaction(() => run(insertItem(1, 'a'))),
-      { name: 'DatabaseError', kind: 'unknown-outcome', message: /before the database said/ },
+      { name: 'DatabaseError', kind: 'unknown-outcome', message: /during the commit/ },
     )
     t.equal((await other.many(items)).length, when === 'delivered' ? 1 : 0)
     await usable(storage)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parsePostgresUrl } from '../../src/postgres/postgres-url.ts'
 
-t.test('a URL has all that it takes to connect, and a name without the password', async (t) => {
+t.test('a URL has everything to connect, and a name without the password', async (t) => {
   t.strictSame(parsePostgresUrl('postgres://ann:p%40ss@127.0.0.1:5433/shop?schema=demo'), {
     servers: [{ host: '127.0.0.1', port: 5433, user: 'ann', password: 'p@ss', database: 'shop', ssl: false }],
     schema: 'demo',
@@ -30,7 +30,7 @@ t.test('a URL may name several servers, with whatever else it has', async (t) =>
   })
 })
 
-t.test('TLS is as sslmode says, and has to be decided for another machine', async (t) => {
+t.test('sslmode decides about TLS, and another machine needs that choice', async (t) => {
   const ssl = (parameters: string) =>
     parsePostgresUrl(`postgres://db.example/shop${parameters}`).servers[0]?.ssl
   t.equal(ssl('?sslmode=disable'), false)
@@ -39,20 +39,20 @@ t.test('TLS is as sslmode says, and has to be decided for another machine', asyn
   const file = `${t.testdir({ 'root.pem': 'a certificate' })}/root.pem`
   t.strictSame(ssl(`?sslrootcert=${file}`), { ca: 'a certificate' })
   t.throws(() => ssl(''), { message: /another machine \(db\.example\).*sslmode=verify-full/ })
-  t.throws(() => ssl('?sslmode=prefer'), { message: /none of disable, require, verify-full/ })
+  t.throws(() => ssl('?sslmode=prefer'), { message: /not one of disable, require, verify-full/ })
   t.throws(() => ssl('?sslrootcert=/nowhere.pem'), { message: /ENOENT/ })
 })
 
-t.test('what is wrong is said without the URL', async (t) => {
+t.test('errors do not show the URL', async (t) => {
   for (const [url, message] of [
     ['postgres://u:secret@host:port/x', /must be a URL such as/],
     ['postgres://u:secret@localhost/x?schema=My-Shop', /the schema "My-Shop"/],
     ['postgres://u:secret@localhost/x?schema=pg_shop', /not "pg_…"/],
-    ['postgres://u:secret@localhost/x?pool=3', /the parameter "pool", which is none of schema/],
-    ['postgres://u:secret@localhost/x?connection_limit=4', /"4": a host needs 5/],
+    ['postgres://u:secret@localhost/x?pool=3', /the parameter "pool", which is not one of schema/],
+    ['postgres://u:secret@localhost/x?connection_limit=4', /"4": use a number from 5/],
     ['postgres://u:secret@localhost/x?connection_limit=ten', /the connection_limit "ten"/],
     ['postgres://u:secret@localhost,host:port/x', /must be a URL such as/],
-    ['postgres://u:secret@localhost/x?target_session_attrs=any', /"any": only read-write will do/],
+    ['postgres://u:secret@localhost/x?target_session_attrs=any', /"any": only read-write is supported/],
   ] as const) {
     const failed = () => parsePostgresUrl(url)
     t.throws(failed, { name: 'TypeError', message })

@@ -18,7 +18,7 @@ function works(lock: ReadWriteLock) {
 /** Long enough for whatever may begin to have begun. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('one that is alone waits for those inside, and those that come later for it', async (t) => {
+t.test('a writer waits for readers inside, and later readers wait for it', async (t) => {
   const { log, start } = works(new ReadWriteLock())
   const [first, second] = [start('shared', 'a'), start('shared', 'b')]
   const alone = start('exclusive', 'alone')

@@ -49,7 +49,7 @@ testOnPostgres('what is swallowed on the way fails soon, and all works again aft
     t.equal(kind, 'unavailable')
     t.ok(after < NOTICED, `after ${after} ms`)
   }
-  t.match(storage.trouble, /does not answer|timeout/)
+  t.match(storage.trouble, /does not respond|timeout/)
   const [refused] = await ends([storage.many(items)])
   t.equal(refused?.kind, 'unavailable')
   t.ok((refused?.after ?? 0) < 100, 'at once')
@@ -102,7 +102,7 @@ testOnPostgres('a process that was busy has heard what came meanwhile', async (t
   t.equal(storage.trouble, undefined)
 })
 
-t.test('a server that stands still is away, and is used again when it goes on', async (t) => {
+t.test('a stopped server is unavailable, and is used again when it continues', async (t) => {
   const server = await startPostgres({ durable: false })
   t.teardown(() => server.stop())
   const storage = await openStorage({ url: server.url, onFatal: t.fail })

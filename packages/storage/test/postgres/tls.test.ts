@@ -66,15 +66,15 @@ t.test('the certificate of the server is checked as sslmode says', { skip }, asy
   t.equal(await isEncrypted(t, byName), false, 'on this machine nothing has to be said')
   for (const [url, reason] of [
     [`${byAddress}?sslrootcert=${own.file}`, /127\.0\.0\.1 is not in the cert's list/],
-    [`${byName}?sslrootcert=${strange.file}`, /who signed its certificate is not known .*sslrootcert$/],
-    [`${byName}?sslmode=verify-full`, /who signed its certificate is not known .*sslrootcert$/],
+    [`${byName}?sslrootcert=${strange.file}`, /its certificate has an unknown issuer .*sslrootcert$/],
+    [`${byName}?sslmode=verify-full`, /its certificate has an unknown issuer .*sslrootcert$/],
   ] as const) {
     const error = await openStorage({ url, onFatal: t.fail }).then(t.fail, (error) => error)
     t.match(error, { name: 'StorageUnreachableError', message: reason })
   }
 })
 
-t.test('a server without TLS is refused where it has to be encrypted', async (t) => {
+t.test('a server without TLS is refused if sslmode needs encryption', async (t) => {
   const server = await startPostgres({ durable: false })
   t.teardown(() => server.stop())
   await t.rejects(openStorage({ url: `${server.url}?sslmode=require`, onFatal: t.fail }), {

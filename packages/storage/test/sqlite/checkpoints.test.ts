@@ -58,7 +58,7 @@ t.test('the log is written back from 1000 pages on', async (t) => {
   t.strictSame(state.told, [], 'what passes is not told')
 })
 
-t.test('a failure is told when it begins and when it is over, and costs no write another try', async (t) => {
+t.test('a failure is reported at its begin and end, and delays no write', async (t) => {
   const { checkpoints, state, write, passes } = opened(t)
   state.failure = new Error('the disk is gone')
   for (let time = 0; time < 5; time += 1) {
@@ -110,7 +110,7 @@ const noop = (file: string) => {
   }
 }
 
-t.test('a log that has grown shrinks once it is written back', async (t) => {
+t.test('a large log shrinks after a checkpoint', async (t) => {
   const { checkpoints, write } = opened(t)
   write(8000)
   t.ok(checkpoints.bytes > 8000 * PAGE)
@@ -119,7 +119,7 @@ t.test('a log that has grown shrinks once it is written back', async (t) => {
   t.ok(checkpoints.bytes <= 4096 * PAGE)
 })
 
-t.test('a storage writes the log back between its transactions', async (t) => {
+t.test('the storage runs checkpoints between transactions', async (t) => {
   const storage = await temporaryStorage(t, 'CREATE TABLE page (bytes BLOB)')
   for (let time = 0; time < 40; time += 1) {
     await storage.transaction(function* () {
@@ -130,7 +130,7 @@ t.test('a storage writes the log back between its transactions', async (t) => {
   t.equal(storage.wal?.failure, undefined)
 })
 
-t.test('a log that cannot be written back at the end stays, and who listens is told', async (t) => {
+t.test('a log that cannot be copied at the end stays, and is reported', async (t) => {
   const fails = (t: Test) =>
     t.intercept(SqliteDatabase.prototype, 'pragma', {
       value: () => {

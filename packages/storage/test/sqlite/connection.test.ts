@@ -69,7 +69,7 @@ t.test('constraints fail by kind', async (t) => {
   })
 })
 
-t.test('placeholders that are not of the sql tag are an error, not a wrong binding', async (t) => {
+t.test('placeholders outside the sql tag are an error, not a wrong binding', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   t.throws(() => connection.all(sql`SELECT ? AS a`), { name: 'DatabaseError', message: /Too few/ })
   t.throws(() => connection.all(sql`SELECT :name AS a`), { name: 'DatabaseError' })

@@ -80,7 +80,7 @@ t.test('while it is written to, a copy has each transaction whole or not at all,
   t.comment(`longest turn: ${(delay.max / 1e6).toFixed(1)} ms`)
 })
 
-t.test('where it cannot be written nothing is left, and the storage goes on', async (t) => {
+t.test('a failed copy leaves no file, and the storage continues', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const folder = join(t.testdirName, 'copies')
   mkdirSync(join(folder, 'full'), { recursive: true })

@@ -8,7 +8,7 @@ import { skip, smallVolume } from '../small-volume.ts'
 
 const sqliteError = (code: string) => new SqliteDatabase.SqliteError('no luck', code)
 
-t.test('a code of SQLite becomes a kind', async (t) => {
+t.test('SQLite error codes become kinds', async (t) => {
   const kinds = {
     SQLITE_CONSTRAINT_UNIQUE: 'unique',
     SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
@@ -42,7 +42,7 @@ t.test('I/O errors and corruption are told apart', async (t) => {
   }
 })
 
-t.test('a write that fails is one for want of room only where the file system says so', async (t) => {
+t.test('a failed write counts as a full disk only if the file system says so', async (t) => {
   const failed = (file: string) => toDatabaseError(sqliteError('SQLITE_IOERR_WRITE'), 'COMMIT', file)
   t.type(failed(join(t.testdir(), 'app.db')), BrokenStorageError)
   if (skip) return

@@ -30,7 +30,7 @@ t.test('the tables that all migrations of a set make, by name, with their column
   t.strictSame(await objects(), [], 'nothing of it is in the database of anybody')
 })
 
-t.test('migrations that are refused or fail are told as when they are applied', async (t) => {
+t.test('refused and failed migrations have the same message in a dry run', async (t) => {
   const { write } = await temporaryMigrations(t)
   const failing: [text: string, message: RegExp][] = [
     ['CREATE TABLE', /001-note\.sql of note failed: incomplete input/],
@@ -44,7 +44,7 @@ t.test('migrations that are refused or fail are told as when they are applied', 
   }
 })
 
-t.test('a statement without an end does not outlive whoever asked', async (t) => {
+t.test('an endless statement ends with its caller', async (t) => {
   const { write } = await temporaryMigrations(t)
   const text = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
   const set = write('note', { '001-note.sql': text })

@@ -1,12 +1,12 @@
 import { many, one, run, sql, type Transaction } from '@mortise/module-sdk'
 import t from 'tap'
-import { drive } from '../../src/sqlite/drive.ts'
+import { driveOn } from '../../src/sqlite/connection.ts'
 import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
 t.test('each step gets its answer, and the generator its result', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
-  const result = drive(connection, function* () {
+  const result = driveOn(connection, function* () {
     const changed = yield* run(insertItem(1, 'a'))
     const { id } = yield* one<{ id: number }>(sql`SELECT id FROM item`)
     return [changed, id]
@@ -17,7 +17,7 @@ t.test('each step gets its answer, and the generator its result', async (t) => {
 t.test('the error of a step is thrown into the generator, which may go on', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
-  const kinds = drive(connection, function* () {
+  const kinds = driveOn(connection, function* () {
     const kinds: string[] = []
     for (const query of [insertItem(1, 'a'), insertItem(1, 'b'), sql`COMMIT`, sql`SELECT nothing`]) {
       try {
@@ -33,13 +33,13 @@ t.test('the error of a step is thrown into the generator, which may go on', asyn
   t.ok(connection.inTransaction)
 })
 
-t.test('what the generator throws comes out, after its finally blocks', async (t) => {
+t.test('an error of the generator is thrown after its finally blocks', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
   const error = new Error('mine')
   t.throws(
     () =>
-      drive(connection, function* () {
+      driveOn(connection, function* () {
         try {
           yield* run(sql`SELECT nothing`)
         } catch {
@@ -53,7 +53,7 @@ t.test('what the generator throws comes out, after its finally blocks', async (t
   t.equal(connection.all(sql`SELECT * FROM item`).length, 1)
 })
 
-t.test('garbage is told to the generator as such', async (t) => {
+t.test('an invalid value reaches the generator as an error', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
   for (const garbage of [
@@ -67,7 +67,7 @@ t.test('garbage is told to the generator as such', async (t) => {
   ]) {
     t.throws(
       () =>
-        drive(connection, function* (): Transaction<void> {
+        driveOn(connection, function* (): Transaction<void> {
           yield garbage as never
         }),
       { name: 'TypeError', message: /sql`…`/ },
@@ -75,11 +75,11 @@ t.test('garbage is told to the generator as such', async (t) => {
   }
 })
 
-t.test('what is no generator function is refused', async (t) => {
+t.test('a function that is not a generator is refused', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.begin()
   for (const steps of [() => undefined, () => [], async () => {}, async function* () {}]) {
-    t.throws(() => drive(connection, steps as never), { name: 'TypeError', message: /takes a generator/ })
+    t.throws(() => driveOn(connection, steps as never), { name: 'TypeError', message: /takes a generator/ })
   }
 })
 
@@ -91,7 +91,7 @@ t.test('a generator whose transaction has ended is not resumed', async (t) => {
   connection.begin()
   t.throws(
     () =>
-      drive(connection, function* () {
+      driveOn(connection, function* () {
         yield* run(insertItem(1, 'a'))
         try {
           yield* run(sql`INSERT INTO child VALUES (1, 1)`)
@@ -103,7 +103,7 @@ t.test('a generator whose transaction has ended is not resumed', async (t) => {
   )
   t.strictSame(connection.all(sql`SELECT * FROM item`), [])
   t.strictSame(
-    drive(connection, () => many(sql`SELECT 1 AS a`)),
+    driveOn(connection, () => many(sql`SELECT 1 AS a`)),
     [{ a: 1 }],
   )
 })

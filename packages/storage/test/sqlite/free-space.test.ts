@@ -6,7 +6,7 @@ import { insertItem, SCHEMA, temporaryStorage } from '../temporary-storage.ts'
 
 const MIB = 1024 * 1024
 
-t.test('64 MiB are to stay free, less on a small volume, or what is configured', async (t) => {
+t.test('64 MiB stay free, less on a small volume, or the configured size', async (t) => {
   t.equal(reservedBytes({ size: 1e12, free: 0 }), 64 * MIB)
   t.equal(reservedBytes({ size: 20 * MIB, free: 0 }), MIB)
   t.equal(reservedBytes({ size: 1e12, free: 0 }, 5), 5)
@@ -30,7 +30,7 @@ t.test('below the mark writes are refused and reads are not, until there is room
   await insert(1)
   free = 49
   await becomes(true)
-  t.match(storage.refusal, /^49 bytes are free .* 50 are to stay free$/)
+  t.match(storage.refusal, /^its disk has 49 free bytes and must keep 50$/)
   await t.rejects(insert(2), { name: 'DatabaseError', kind: 'full' })
   t.equal(storage.refused, 1)
   t.strictSame(await storage.many(sql`SELECT id FROM item`), [{ id: 1 }])
@@ -45,7 +45,7 @@ t.test('below the mark writes are refused and reads are not, until there is room
   t.equal(storage.refused, 2)
 })
 
-t.test('where the file system does not tell, writes are taken', async (t) => {
+t.test('writes are accepted if the file system does not report its free space', async (t) => {
   let asked = 0
   const storage = await temporaryStorage(t, SCHEMA, {
     keepFree: {

@@ -3,8 +3,7 @@ import { type DatabaseError, many, run, sql, type Transaction } from '@mortise/m
 import SqliteDatabase from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
-import { Connection } from '../../src/sqlite/connection.ts'
-import { drive } from '../../src/sqlite/drive.ts'
+import { Connection, driveOn } from '../../src/sqlite/connection.ts'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
 import { insertItem, SCHEMA } from '../temporary-storage.ts'
 
@@ -95,7 +94,7 @@ async function oneByOne(connection: Connection, plans: readonly Plan[]): Promise
   return plans.map((plan) => {
     connection.begin()
     try {
-      const result = drive(connection, transactionOf(plan))
+      const result = driveOn(connection, transactionOf(plan))
       const failure = connection.commit()
       if (failure !== undefined) throw failure
       return result

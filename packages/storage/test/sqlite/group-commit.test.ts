@@ -67,7 +67,7 @@ t.test('transactions of one turn share one COMMIT and settle after it', async (t
   t.equal(connection.commits, 2)
 })
 
-t.test('one that fails is undone and rejects alone', async (t) => {
+t.test('a failed transaction is undone and rejects alone', async (t) => {
   const { commit, connection, ids } = group(t)
   const mine = new Error('mine')
   const promises = [
@@ -122,7 +122,7 @@ t.test('a deferred key that fails the COMMIT fails its own member only', async (
   t.equal(connection.commits, 5, 'once together, then each alone')
 })
 
-t.test('a member that ends the transaction takes nobody with it', async (t) => {
+t.test('a group member that ends the transaction affects no other', async (t) => {
   const { commit, connection, ids } = group(
     t,
     `${SCHEMA} CREATE TRIGGER ends BEFORE INSERT ON child BEGIN SELECT RAISE(ROLLBACK, 'gone'); END;`,
@@ -144,7 +144,7 @@ t.test('a member that ends the transaction takes nobody with it', async (t) => {
   t.notOk(connection.inTransaction)
 })
 
-t.test('a full database fails those that do not fit', async (t) => {
+t.test('a full database fails the writes that do not fit', async (t) => {
   const { commit, connection, broken, ids } = group(t)
   const pages = connection.database.pragma('page_count', { simple: true }) as number
   connection.database.pragma(`max_page_count = ${pages + 4}`)
@@ -158,7 +158,7 @@ t.test('a full database fails those that do not fit', async (t) => {
   t.strictSame(broken, [])
 })
 
-t.test('a group has a bound: others get their turn in between', async (t) => {
+t.test('a group has a maximum size, so others get their turn', async (t) => {
   const { commit, connection } = group(t)
   const promises = Array.from({ length: 300 }, (_, id) => commit.transaction(insert(id)))
   await Promise.race(promises)
@@ -174,7 +174,7 @@ t.test('a transaction started while another settles is taken', async (t) => {
   t.strictSame(ids(), [1, 2, 3])
 })
 
-t.test('a COMMIT that fails for the disk ends everything, and only its own group is in doubt', async (t) => {
+t.test('a COMMIT that fails on a bad disk is fatal, and only its own group is in doubt', async (t) => {
   const { commit, connection, broken } = group(t)
   const failure = new BrokenStorageError('the disk is gone', {}, 'unknown-outcome')
   connection.failure = failure
@@ -207,7 +207,7 @@ t.test('an I/O error before the COMMIT has changed nothing', async (t) => {
   t.equal(broken.length, 1)
 })
 
-t.test('what fails after a COMMIT does not take it back', async (t) => {
+t.test('a failure after a COMMIT does not undo it', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   const observer = {
     retried() {},
@@ -269,7 +269,7 @@ t.test('an abort reaches a group that waits for the lock', async (t) => {
   t.equal(connection.commits, 0)
 })
 
-t.test('members that run again keep their place before those queued later', async (t) => {
+t.test('repeated members keep their place in the queue', async (t) => {
   const { commit } = group(t)
   const first = [
     commit.transaction(insert(1, 'the first')),
@@ -347,7 +347,7 @@ t.test(
   },
 )
 
-t.test('a COMMIT for which there is no room refuses its group and breaks nothing', async (t) => {
+t.test('a COMMIT on a full disk fails its group and breaks nothing', async (t) => {
   const { commit, connection, broken, ids } = group(t)
   await commit.transaction(insert(1))
   connection.failure = new DatabaseError('full', 'database or disk is full')
@@ -398,25 +398,28 @@ t.test('a transaction that waits too long for exclusive work is busy, and is not
   t.strictSame(connection.all(sql`SELECT id FROM item`), [{ id: 2 }])
 })
 
-t.test('what waits for exclusive work is done before the end, and rejects where all is broken', async (t) => {
-  const { commit, ids } = group(t)
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const work = commit.exclusive(() => promise)
-  const written = commit.transaction(insert(1))
-  const ended = commit.end(new Error('closed'))
-  await t.rejects(
-    commit.exclusive(async () => {}),
-    { message: 'closed' },
-  )
-  resolve()
-  await Promise.all([work, written, ended])
-  t.strictSame(ids(), [1])
+t.test(
+  'transactions behind exclusive work run before the close, and reject if the storage is broken',
+  async (t) => {
+    const { commit, ids } = group(t)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const work = commit.exclusive(() => promise)
+    const written = commit.transaction(insert(1))
+    const ended = commit.end(new Error('closed'))
+    await t.rejects(
+      commit.exclusive(async () => {}),
+      { message: 'closed' },
+    )
+    resolve()
+    await Promise.all([work, written, ended])
+    t.strictSame(ids(), [1])
 
-  const other = group(t)
-  const first = other.commit.exclusive(nextTurn)
-  const second = other.commit.exclusive(nextTurn)
-  const late = other.commit.transaction(insert(1))
-  await nextTurn()
-  other.commit.abort(new BrokenStorageError('broken'))
-  t.strictSame(await outcomes([first, second, late]), [undefined, 'unavailable', 'unavailable'])
-})
+    const other = group(t)
+    const first = other.commit.exclusive(nextTurn)
+    const second = other.commit.exclusive(nextTurn)
+    const late = other.commit.transaction(insert(1))
+    await nextTurn()
+    other.commit.abort(new BrokenStorageError('broken'))
+    t.strictSame(await outcomes([first, second, late]), [undefined, 'unavailable', 'unavailable'])
+  },
+)

@@ -59,7 +59,7 @@ t.test('tells migrations that are missing, that are ahead, and that have changed
     ahead: [{ module: 'cart', name: '002-note' }],
   })
   const changed = write('cart', { ...CART, '001-cart.sql': `${first} -- changed` })
-  t.match((await inspect(file, [changed]))?.unlike, [/never changes/])
+  t.match((await inspect(file, [changed]))?.unlike, [/never change/])
 })
 
 t.test('counts rows whose parent is gone', async (t) => {
@@ -73,7 +73,7 @@ t.test('counts rows whose parent is gone', async (t) => {
   t.strictSame((await inspect(file, []))?.orphans, [{ table: 'cart_item', parent: 'cart', rows: 2 }])
 })
 
-t.test('tells what is no database, and one with a page that is wrong', async (t) => {
+t.test('detects a file that is not a database, and a corrupt page', async (t) => {
   const { storage, directory, write } = await temporaryMigrations(t)
   const text = join(directory, 'text.db')
   await writeFile(text, 'this is no database, and longer than the header of one: '.repeat(10))

@@ -10,7 +10,7 @@ const CART = {
   '001-cart.down.sql': 'DROP TABLE cart',
 }
 
-t.test('keys are looked at in the tables of who migrates, not in all', async (t) => {
+t.test('foreign keys are checked only in the tables of the migrating module', async (t) => {
   const { storage, write } = await temporaryMigrations(t)
   const purchase = 'CREATE TABLE purchase (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES purchase (id));'
   await storage.migrate([write('purchase', { '001-purchase.sql': purchase })])

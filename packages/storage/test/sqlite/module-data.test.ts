@@ -74,7 +74,7 @@ function contentOf(file: string): Record<string, unknown> {
   }
 }
 
-t.test('purged and brought back, a module has its tables, rows and ledger rows as they were', async (t) => {
+t.test('a purge and a restore keep tables, rows and ledger rows', async (t) => {
   const { storage, archive, extract, content, objects } = await cartAndOther(t)
   const before = content()
   t.strictSame(await extract(), { module: 'cart', tables: TABLES })
@@ -96,7 +96,7 @@ t.test('purged and brought back, a module has its tables, rows and ledger rows a
   t.strictSame(await storage.many(sql`SELECT id FROM cart WHERE name = 'd'`), [{ id: 4 }], 'it counts on')
 })
 
-t.test('an archive has nothing of others', async (t) => {
+t.test('an archive has no data of other modules', async (t) => {
   const { archive, extract } = await cartAndOther(t)
   await extract()
   const database = new SqliteDatabase(archive, { readonly: true })
@@ -110,13 +110,13 @@ t.test('an archive has nothing of others', async (t) => {
   t.equal(statSync(archive).mode & 0o777, 0o600)
 })
 
-t.test('of a module without data there is nothing to extract', async (t) => {
+t.test('a module without data has an empty archive', async (t) => {
   const { storage, archive } = await cartAndOther(t)
   await storage.copyTo(`${archive}.copy`)
   t.equal(extractModule(`${archive}.copy`, 'nobody', archive), undefined)
 })
 
-t.test('what others depend on, and what is the host itself, is not purged', async (t) => {
+t.test('tables that others need, and tables of the host, are not purged', async (t) => {
   const { storage, write, content } = await cartAndOther(t)
   await storage.migrate([
     write('bill', { '001-bill.sql': 'CREATE TABLE bill (cart INTEGER REFERENCES Cart (id))' }),
@@ -130,16 +130,16 @@ t.test('what others depend on, and what is the host itself, is not purged', asyn
   const before = content()
   for (const [module, message] of [
     ['cart', /"bill" refers to "Cart"/],
-    ['host', /those of the host/],
-    ['other', /cannot be told from those of other-two/],
-    ['other-two', /cannot be told from those of other/],
+    ['host', /belong to the host/],
+    ['other', /overlap with the tables of other-two/],
+    ['other-two', /overlap with the tables of other/],
   ] as const) {
     await t.rejects(storage.purge(module), { name: 'MigrationError', message })
   }
   t.strictSame(content(), before)
 })
 
-t.test('bringing back refuses what is in the way, and changes nothing', async (t) => {
+t.test('a restore refuses conflicting objects, and changes nothing', async (t) => {
   const { storage, archive, extract, write, content } = await cartAndOther(t)
   await extract()
   await storage.purge('cart')
@@ -147,7 +147,7 @@ t.test('bringing back refuses what is in the way, and changes nothing', async (t
   const before = content()
   await t.rejects(storage.restoreModule(archive), {
     name: 'MigrationError',
-    message: /001-cart of it is applied/,
+    message: /its migration 001-cart is applied/,
   })
   t.strictSame(content(), before)
   await storage.purge('cart')
@@ -157,13 +157,13 @@ t.test('bringing back refuses what is in the way, and changes nothing', async (t
   database.exec('CREATE TABLE cart_stray (a)')
   await t.rejects(storage.restoreModule(archive), {
     name: 'MigrationError',
-    message: /there is a table "cart_stray"/,
+    message: /the table "cart_stray" exists/,
   })
   database.exec('DROP TABLE cart_stray')
   t.equal((await storage.restoreModule(archive)).tables.length, 4)
 })
 
-t.test('an archive that makes what is not its own is refused', async (t) => {
+t.test('an archive with foreign objects is refused', async (t) => {
   const { storage, archive, extract, content } = await cartAndOther(t)
   await extract()
   await storage.purge('cart')
@@ -177,12 +177,12 @@ t.test('an archive that makes what is not its own is refused', async (t) => {
       'CREATE TABLE other (secret TEXT); CREATE TRIGGER cart_spy AFTER INSERT ON other BEGIN SELECT 1; END',
       /makes the trigger "cart_spy" on "other"/,
     ],
-    [`UPDATE mortise_migration SET tables = 'mortise'`, /those of the host/],
+    [`UPDATE mortise_migration SET tables = 'mortise'`, /belong to the host/],
     [
       `INSERT INTO mortise_migration SELECT 'b', name, checksum, down, applied_at, tables FROM mortise_migration`,
       /of one module/,
     ],
-    ['DROP TABLE mortise_migration', /has no ledger/],
+    ['DROP TABLE mortise_migration', /cannot read the ledger/],
   ] as const) {
     await extractAgain(archive, text)
     await t.rejects(storage.restoreModule(`${archive}.bad`), { name: 'MigrationError', message }, text)

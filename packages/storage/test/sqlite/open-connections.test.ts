@@ -23,6 +23,6 @@ t.test('a commit is durable, keys are enforced, the schema is not trusted', asyn
   t.throws(() => reader.all(sql`CREATE TABLE a (b)`), { name: 'DatabaseError', kind: 'read-only' })
 })
 
-t.test('a reader makes no file', async (t) => {
+t.test('a reader creates no file', async (t) => {
   t.throws(() => openReader(join(t.testdir(), 'app.db')), { code: 'SQLITE_CANTOPEN' })
 })

@@ -21,7 +21,7 @@ function cost(text: string): number {
   )(({ table, columns }) => rows[[table, ...columns].join('.')] ?? -1)
 }
 
-t.test('what is found by a unique key, or is the first or the last, is one row', async (t) => {
+t.test('a unique key, or the first or last row, reads one row', async (t) => {
   for (const text of [
     'SELECT * FROM cart WHERE owner = ?',
     'SELECT * FROM item WHERE id = ?',
@@ -33,7 +33,7 @@ t.test('what is found by a unique key, or is the first or the last, is one row',
     t.ok(cost(text) <= 3, text)
 })
 
-t.test('what is found by a part of an index is a group of it; the rest is the table', async (t) => {
+t.test('a search by a part of an index reads a group of rows; others read the table', async (t) => {
   t.equal(cost('SELECT * FROM item WHERE cart = ?'), 7)
   t.equal(cost('SELECT * FROM item WHERE cart = ? AND product > ? LIMIT 1'), 7)
   t.equal(cost('SELECT * FROM item WHERE note = ? ORDER BY id'), 50)
@@ -48,7 +48,7 @@ t.test('loops within each other are multiplied, those one after the other added'
   t.equal(cost('SELECT name, (SELECT count(*) FROM item WHERE item.cart = cart.id) FROM cart'), 7_000)
 })
 
-t.test('what nobody can tell has no end', async (t) => {
+t.test('an unknown plan counts as endless', async (t) => {
   t.equal(cost('SELECT value FROM json_each(?)'), Number.POSITIVE_INFINITY)
   const endless = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 5'
   t.equal(cost(endless), Number.POSITIVE_INFINITY)

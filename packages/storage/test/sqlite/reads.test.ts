@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('it answers the same there, in the same order, however many rows there are', async (t) => {
+t.test('a thread returns the same rows in the same order', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const rows = await storage.many<{ id: number; note: string }>(
     sql`SELECT id, note FROM large WHERE id > ${2_000} ORDER BY id`,
@@ -43,7 +43,7 @@ t.test('it answers the same there, in the same order, however many rows there ar
 t.test('more rows than a read may answer are refused', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   const all = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`
-  await t.rejects(storage.many(all), { kind: 'refused', message: new RegExp(`${MOST_ROWS} rows at most`) })
+  await t.rejects(storage.many(all), { kind: 'refused', message: new RegExp(`at most ${MOST_ROWS} rows`) })
   await t.rejects(
     storage.snapshot(() => many(all)),
     { name: 'DatabaseError', kind: 'refused' },
@@ -51,7 +51,7 @@ t.test('more rows than a read may answer are refused', async (t) => {
   t.strictSame(await storage.one(count), { count: 12_000 }, 'and the next one is answered')
 })
 
-t.test('what fails in a thread fails as it does elsewhere', async (t) => {
+t.test('a statement fails in a thread as it does elsewhere', async (t) => {
   const storage = await temporaryStorage(t, SCHEMA)
   await t.rejects(storage.many(sql`SELECT abs(-9223372036854775808) FROM large`), {
     name: 'DatabaseError',

@@ -1,6 +1,6 @@
 import { DatabaseError } from '@mortise/module-sdk'
 import t from 'tap'
-import { retryWhileBusy } from '../../src/sqlite/retry-while-busy.ts'
+import { retryWhileBusy } from '../../src/sqlite/connection.ts'
 
 t.test('runs again while busy', async (t) => {
   let attempts = 0
@@ -12,7 +12,7 @@ t.test('runs again while busy', async (t) => {
   t.strictSame([result, attempts], ['done', 3])
 })
 
-t.test('gives up after its time, and at once for any other error', async (t) => {
+t.test('stops after its time limit, and at once on any other error', async (t) => {
   const busy = new DatabaseError('busy', 'locked')
   await t.rejects(
     retryWhileBusy(() => {

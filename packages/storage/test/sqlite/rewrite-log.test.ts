@@ -17,7 +17,7 @@ function leftDatabase(folder: string) {
   return { file, log, bytes, isRewritten: () => statSync(log).mtimeMs !== LONG_AGO.getTime() }
 }
 
-t.test('writes the bytes of a log once more, all of them', async (t) => {
+t.test('rewrites all bytes of a log', async (t) => {
   const { file, log, bytes, isRewritten } = leftDatabase(t.testdir())
   rewriteLog(file)
   t.ok(isRewritten())

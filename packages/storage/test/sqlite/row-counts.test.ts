@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3'
 import t from 'tap'
 import { RowCounts } from '../../src/sqlite/row-counts.ts'
 
-t.test('a large table has no end, and a group of it none until it is measured', async (t) => {
+t.test('a scan of a large table counts as endless, a group of it until it is measured', async (t) => {
   const database = new SqliteDatabase(':memory:')
   t.teardown(() => database.close())
   database.exec(`

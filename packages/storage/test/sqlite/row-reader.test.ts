@@ -11,7 +11,7 @@ t.test('values become a row under the names of their columns', async (t) => {
   })
 })
 
-t.test('of two columns with one name the last counts, as in the driver', async (t) => {
+t.test('the last of two columns with one name counts, as in the driver', async (t) => {
   t.strictSame(compileRowReader(['id', 'id'], 'SELECT')([1, 2]), { id: 2 })
 })
 

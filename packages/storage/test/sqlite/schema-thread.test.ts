@@ -16,7 +16,7 @@ const second = {
   '002-fill.down.sql': 'DELETE FROM pile WHERE weight IS NOT NULL; ALTER TABLE pile DROP COLUMN weight;',
 }
 
-t.test('while a migration runs, and its way back, reads are answered and writes wait', async (t) => {
+t.test('reads continue and writes wait during a migration and its undo', async (t) => {
   const { storage, write } = await temporaryMigrations(t)
   await storage.migrate([write('pile', first)])
   const add = (id: number) =>
@@ -49,7 +49,7 @@ t.test('while a migration runs, and its way back, reads are answered and writes 
   )
 })
 
-t.test('what a thread refuses is told as it is, and nothing has changed', async (t) => {
+t.test('an error in a thread arrives unchanged, and nothing has changed', async (t) => {
   const { storage, write, objects } = await temporaryMigrations(t)
   await storage.migrate([write('pile', first)])
   const wrong = write('pile', {

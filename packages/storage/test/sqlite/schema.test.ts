@@ -34,7 +34,7 @@ t.test('an empty database begins with the schema and the ledger of another, with
   t.strictSame(await twin.migrate([next]), [{ module: 'cart', name: '003-next' }])
 })
 
-t.test('a database that has something already does not begin anew', async (t) => {
+t.test('a database with content does not get a new schema', async (t) => {
   const { directory, storage, write } = await temporaryMigrations(t)
   await storage.migrate([write('cart', FILES)])
   const schema = await storage.schema()
@@ -46,7 +46,7 @@ t.test('a database that has something already does not begin anew', async (t) =>
   t.strictSame(await reopened.schema(), schema)
 })
 
-t.test('of nothing there is nothing to say', async (t) => {
+t.test('an empty input gives no text', async (t) => {
   const { storage } = await temporaryMigrations(t)
   t.strictSame(await storage.schema(), { statements: [], ledger: [] })
   t.strictSame(await storage.applied(), [])

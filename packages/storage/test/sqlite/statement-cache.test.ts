@@ -1,6 +1,6 @@
 import { join, sql } from '@mortise/module-sdk'
 import t from 'tap'
-import { COMPOSED_STATEMENTS, StatementCache } from '../../src/sqlite/statement-cache.ts'
+import { COMPOSED_STATEMENTS, StatementCache } from '../../src/sqlite/connection.ts'
 import { memoryConnection, SCHEMA } from '../temporary-storage.ts'
 
 t.test('a query written whole is prepared once per call site', async (t) => {
@@ -22,7 +22,7 @@ t.test('composed queries are found by text, and only so many are kept', async (t
   t.not(cache.get(query(1)), first, 'the least recently used was dropped')
 })
 
-t.test('what is no single allowed statement is an error that shows it', async (t) => {
+t.test('an error shows the text that is not one allowed statement', async (t) => {
   const cache = new StatementCache(memoryConnection(t, SCHEMA).database)
   t.throws(() => cache.get(sql`COMMIT`), { name: 'DatabaseError', kind: 'refused', message: /COMMIT/ })
   t.throws(() => cache.get(sql`SELECT 1; SELECT 2`), { kind: 'refused', message: /more than one statement/ })

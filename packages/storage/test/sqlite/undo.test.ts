@@ -12,7 +12,7 @@ const FILES = {
 }
 const of = (module: string, ...names: string[]) => names.map((name) => ({ module, name }))
 
-t.test('a way back that fails, or touches what is not its own, changes nothing', async (t) => {
+t.test('a down migration that fails, or changes foreign objects, changes nothing', async (t) => {
   const { storage, write } = await temporaryMigrations(t)
   const cases: [string, RegExp][] = [
     ['DROP TABLE cart; DROP TABLE absent', /001-cart of cart cannot be undone: no such table: absent/],

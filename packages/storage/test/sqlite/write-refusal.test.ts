@@ -4,7 +4,7 @@ import t from 'tap'
 import { writeRefusal } from '../../src/sqlite/write-refusal.ts'
 import { skip, smallVolume } from '../small-volume.ts'
 
-t.test('where there is room there is no reason, and nothing is left', async (t) => {
+t.test('a writable folder gives no reason and keeps no file', async (t) => {
   const folder = t.testdir()
   t.equal(writeRefusal(join(folder, 'app.db')), undefined)
   t.strictSame(readdirSync(folder), [])

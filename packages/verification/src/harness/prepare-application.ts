@@ -6,7 +6,7 @@ import {
   configFile,
   emptyLockFile,
   hashTree,
-  type Lock,
+  type LockFile,
   newIdentity,
   readPackage,
   secretFile,
@@ -42,7 +42,7 @@ export async function prepareApplication(
     server: { maxConnectionsPerAddress: 0 },
   }
   await writeFile(configFile(directory), JSON.stringify(config))
-  const locked: Lock['modules'] = {}
+  const locked: LockFile['modules'] = {}
   for (const wanted of modules) {
     const source = isAbsolute(wanted)
       ? wanted

@@ -3,7 +3,7 @@ import { outcome, repeat } from '../../src/harness/repeat.ts'
 
 const once = { seed: 7, minutes: 0, signal: new AbortController().signal, onProgress: () => {} }
 
-t.test('0 minutes are one round, with the seed itself', async (t) => {
+t.test('0 minutes is one round with the given seed', async (t) => {
   const seeds: number[] = []
   const result = await repeat(once, async (seed) => {
     seeds.push(seed)
@@ -20,7 +20,7 @@ t.test('rounds add up, and the first that fails ends the run and names its seed'
   t.same(result, { figures: { rounds: 3, writes: 9 }, failures: ['seed 9: one is lost'] })
 })
 
-t.test('a round that tried nothing has failed', async (t) => {
+t.test('a round without any attempt has failed', async (t) => {
   const { failures } = outcome({ writes: 3, kills: 0 }, [], ['writes', 'kills'])
   t.same(failures, ['the run has counted no kills'])
 })

@@ -12,7 +12,7 @@ import type { SchemaView } from './schema-view.ts'
 /** The breaking changes between two versions of a module, in routes that both have. */
 export function apiChanges(
   { id, routes }: Pick<Manifest, 'id' | 'routes'>,
-  former: ProbeReport,
+  previous: ProbeReport,
   next: ProbeReport,
 ): BreakingChange[] {
   return routes.flatMap((route) => {
@@ -21,8 +21,8 @@ export function apiChanges(
       code,
       message: `${route}: ${message}.`,
     })
-    const [old, now] = [operationOf(former.document, route), operationOf(next.document, route)]
-    const access = tightened(accessOf(former, id, route), accessOf(next, id, route))
+    const [old, now] = [operationOf(previous.document, route), operationOf(next.document, route)]
+    const access = tightened(accessOf(previous, id, route), accessOf(next, id, route))
     return [
       ...access.map(change('access-tightened')),
       ...(old && now ? inputChanges(old, now).map(change('input-narrowed')) : []),
@@ -52,7 +52,7 @@ function accessOf({ access }: ProbeReport, id: string, route: string): string | 
 function tightened(old: string | undefined, now: string | undefined): string[] {
   if (old === undefined || now === undefined || old === now) return []
   if (now === 'public' || now === 'caller') return []
-  return old === 'admin' ? [] : [`it takes the scope ${now} now (${old} before)`]
+  return old === 'admin' ? [] : [`it requires the scope ${now} now (before: ${old})`]
 }
 
 function inputChanges(old: OperationView, now: OperationView): string[] {
@@ -73,20 +73,20 @@ function parameterChanges(old: OperationView, now: OperationView): string[] {
   )
   const kept = before.flatMap(({ key, schema, what }) => {
     const same = after.find((one) => one.key === key)
-    if (same === undefined) return key.startsWith('path') ? [] : [`${what} is gone`]
+    if (same === undefined) return key.startsWith('path') ? [] : [`${what} is removed`]
     return narrowings(view(old, schema), view(now, same.schema), what)
   })
-  return [...needed.map(({ what }) => `${what} has to be sent now`), ...kept]
+  return [...needed.map(({ what }) => `${what} is required now`), ...kept]
 }
 
 function bodyChanges(old: OperationView, now: OperationView): string[] {
   const [before, after] = [old.operation.requestBody, now.operation.requestBody]
-  if (before === undefined) return after?.required ? ['a body has to be sent now'] : []
-  if (after === undefined) return ['it takes no body any more']
-  const needed = after.required && !before.required ? ['a body has to be sent now'] : []
+  if (before === undefined) return after?.required ? ['a body is required now'] : []
+  if (after === undefined) return ['it no longer accepts a body']
+  const needed = after.required && !before.required ? ['a body is required now'] : []
   const media = Object.entries(before.content).flatMap(([type, { schema }]) => {
     const same = after.content[type]
-    if (same === undefined) return [`it takes no ${type} any more`]
+    if (same === undefined) return [`it no longer accepts ${type}`]
     return narrowings(view(old, schema), view(now, same.schema), 'the body')
   })
   return [...needed, ...media]
@@ -97,11 +97,11 @@ function answerChanges(old: OperationView, now: OperationView): string[] {
   const successes = Object.entries(old.operation.responses).filter(([status]) => /^[23]/.test(status))
   return successes.flatMap(([status, { content = {} }]) => {
     const same = now.operation.responses[status]
-    if (same === undefined) return [`it no longer answers ${status}`]
+    if (same === undefined) return [`it no longer returns ${status}`]
     return Object.entries(content).flatMap(([type, { schema }]) => {
       const media = same.content?.[type]
-      if (media === undefined) return [`it no longer answers ${status} as ${type}`]
-      return responseLosses(view(old, schema), view(now, media.schema), `the answer ${status}`)
+      if (media === undefined) return [`it no longer returns ${status} as ${type}`]
+      return responseLosses(view(old, schema), view(now, media.schema), `the ${status} response`)
     })
   })
 }

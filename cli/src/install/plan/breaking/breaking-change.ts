@@ -1,4 +1,4 @@
-/** Stable, for programs. docs/writing-a-module.md explains each one. */
+/** Stable, for programs. packages/module-sdk/README.md explains each one. */
 export const breakingCodes = [
   'route-removed',
   'contract-changed',
@@ -10,9 +10,7 @@ export const breakingCodes = [
   'answer-changed',
 ] as const
 
-/**
- * Something that users of a module may have relied on, and that the other version does not keep.
- */
+/** Something that users of a module may have relied on, and that the other version lacks. */
 export interface BreakingChange {
   readonly module: string
   readonly code: (typeof breakingCodes)[number]

@@ -16,22 +16,22 @@ const most = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProper
 const opaque = ['pattern', 'format', 'multipleOf', 'patternProperties', 'not']
 
 /**
- * What `former` accepts and `next` rejects, in words that follow `what`: `the body has to have
+ * What `previous` accepts and `next` rejects, in words that follow `what`: `the body has to have
  * "text" now`. A difference that cannot be compared, such as two patterns, counts as narrower.
  */
-export function narrowings(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
+export function narrowings(previous: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
   // A schema may refer to itself.
   if (depth > 8) return []
-  const [olds, news] = [alternatives(former), alternatives(next)]
-  const compare = (old: JsonSchema, now: JsonSchema) => compareOne(former, next, old, now, what, depth)
+  const [olds, news] = [alternatives(previous), alternatives(next)]
+  const compare = (old: JsonSchema, now: JsonSchema) => compareOne(previous, next, old, now, what, depth)
   const [old, now] = [olds[0], news[0]]
   if (olds.length === 1 && news.length === 1 && old && now) return compare(old, now)
   const lost = olds.filter((one) => news.every((other) => compare(one, other).length > 0))
-  return lost.map((one) => `${what} no longer takes ${nameOf(one)}`)
+  return lost.map((one) => `${what} no longer accepts ${nameOf(one)}`)
 }
 
 function compareOne(
-  former: SchemaView,
+  previous: SchemaView,
   next: SchemaView,
   old: JsonSchema,
   now: JsonSchema,
@@ -39,11 +39,11 @@ function compareOne(
   depth: number,
 ): string[] {
   const inner = (a: unknown, b: unknown, name: string) =>
-    narrowings(inside(former, a), inside(next, b), name, depth + 1)
+    narrowings(inside(previous, a), inside(next, b), name, depth + 1)
   const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
     const field = propertiesOf(now)[name]
     if (field !== undefined) return inner(propertiesOf(old)[name], field, `"${name}" of ${what}`)
-    return now.additionalProperties === false ? [`${what} no longer takes "${name}"`] : []
+    return now.additionalProperties === false ? [`${what} no longer accepts "${name}"`] : []
   })
   const items = old.items && now.items ? inner(old.items, now.items, `each item of ${what}`) : []
   return [...ofItself(old, now).map((change) => `${what} ${change}`), ...fields, ...items]
@@ -58,7 +58,7 @@ function ofItself(old: JsonSchema, now: JsonSchema): string[] {
 function lostTypes(old: JsonSchema, now: JsonSchema): string[] {
   const [before, after] = [typesOf(old), typesOf(now)]
   if (after === undefined) return []
-  if (before === undefined) return [`has to be ${after.join(' or ')} now`]
+  if (before === undefined) return [`must be ${after.join(' or ')} now`]
   const takes = (type: string) => after.includes(type) || (type === 'integer' && after.includes('number'))
   return before.filter((type) => !takes(type)).map((type) => `can no longer be ${type}`)
 }
@@ -66,7 +66,7 @@ function lostTypes(old: JsonSchema, now: JsonSchema): string[] {
 function lostValues(old: JsonSchema, now: JsonSchema): string[] {
   const [before, after] = [valuesOf(old), valuesOf(now)]
   if (after === undefined) return []
-  if (before === undefined) return [`has to be one of ${after.map(json).join(', ')} now`]
+  if (before === undefined) return [`must be one of ${after.map(json).join(', ')} now`]
   const lost = before.filter((value) => !after.some((other) => isDeepStrictEqual(value, other)))
   return lost.map((value) => `can no longer be ${json(value)}`)
 }
@@ -79,7 +79,7 @@ function lostRange(old: JsonSchema, now: JsonSchema): string[] {
   return [
     ...least.filter((keyword) => differs(keyword, (from, to) => to > from) && !isNoLimit(keyword, now)),
     ...most.filter((keyword) => differs(keyword, (from, to) => to < from)),
-  ].map((keyword) => `has ${keyword} ${now[keyword]} now (${old[keyword] ?? 'none'} before)`)
+  ].map((keyword) => `has ${keyword} ${now[keyword]} now (before: ${old[keyword] ?? 'none'})`)
 }
 
 /** A minimum length of 0 is no limit. */
@@ -93,12 +93,12 @@ function lostFreedom(old: JsonSchema, now: JsonSchema): string[] {
     (keyword) => now[keyword] !== undefined && !isDeepStrictEqual(old[keyword], now[keyword]),
   )
   return [
-    ...needed.map((name) => `has to have "${name}" now`),
+    ...needed.map((name) => `requires "${name}" now`),
     ...(now.additionalProperties === false && old.additionalProperties !== false
-      ? ['takes no further fields now']
+      ? ['accepts no other fields now']
       : []),
-    ...(now.uniqueItems === true && old.uniqueItems !== true ? ['takes no item twice now'] : []),
-    ...differing.map((keyword) => `has ${keyword} ${json(now[keyword])} now (${json(old[keyword])} before)`),
+    ...(now.uniqueItems === true && old.uniqueItems !== true ? ['requires unique items now'] : []),
+    ...differing.map((keyword) => `has ${keyword} ${json(now[keyword])} now (before: ${json(old[keyword])})`),
   ]
 }
 

@@ -1,10 +1,7 @@
 import { breaking } from '../../../failures/index.ts'
 import type { Plan } from '../module-plan.ts'
 
-/**
- * Rejects changes that break callers or other modules.
- * @throws {Failure} `breaking`
- */
+/** @throws {Failure} `breaking` */
 export function refuseBreaking(plans: readonly Plan[]): void {
   const names = namesOfBreaking(plans)
   if (names === '') return

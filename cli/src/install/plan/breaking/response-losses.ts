@@ -2,19 +2,19 @@ import type { JsonSchema } from '@mortise/host'
 import { alternatives, inside, propertiesOf, requiredOf, type SchemaView, typesOf } from './schema-view.ts'
 
 /**
- * What callers find in a response by `former`, and may miss by `next`: removed or optional fields,
+ * What callers find in a response by `previous`, and may miss by `next`: removed or optional fields,
  * and values of another type. A new enum value is no loss, because callers expect new values.
  */
-export function responseLosses(former: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
+export function responseLosses(previous: SchemaView, next: SchemaView, what: string, depth = 0): string[] {
   // A schema may refer to itself.
   if (depth > 8) return []
-  const [olds, news] = [alternatives(former), alternatives(next)]
+  const [olds, news] = [alternatives(previous), alternatives(next)]
   const types = newTypes(olds, news)
   if (types.length > 0) return [`${what} may be ${types.join(' or ')} now`]
   const [old, now] = [soleObject(olds), soleObject(news)]
   if (!old || !now) return []
   const inner = (a: unknown, b: unknown, name: string) =>
-    responseLosses(inside(former, a), inside(next, b), name, depth + 1)
+    responseLosses(inside(previous, a), inside(next, b), name, depth + 1)
   const fields = Object.keys(propertiesOf(old)).flatMap((name) => {
     const field = propertiesOf(now)[name]
     if (field === undefined) return [`${what} no longer has "${name}"`]

@@ -1,9 +1,7 @@
 import type { Column, Table } from '@mortise/host'
 import type { BreakingChange } from './breaking-change.ts'
 
-/**
- * The change of a module's table by an upgrade. Null means that it does not exist before, or after.
- */
+/** The change of a module's table; null stands for no table before, or after. */
 export interface TableChange {
   readonly table: string
   /** Null if the whole table is added or dropped. */
@@ -13,8 +11,8 @@ export interface TableChange {
 }
 
 /** The differences between the tables of two versions. */
-export function tableChanges(former: readonly Table[], next: readonly Table[]): TableChange[] {
-  return pairs(former, next).flatMap(({ name, was, is }): TableChange[] => {
+export function tableChanges(previous: readonly Table[], next: readonly Table[]): TableChange[] {
+  return pairs(previous, next).flatMap(({ name, was, is }): TableChange[] => {
     if (!was || !is) {
       return [{ table: name, column: null, from: was ? described(was) : null, to: is ? described(is) : null }]
     }
@@ -25,7 +23,7 @@ export function tableChanges(former: readonly Table[], next: readonly Table[]): 
 }
 
 /**
- * Changes that may break statements of the former version. The probe does not call its writing
+ * Changes that may break statements of the previous version. The probe does not call its writing
  * routes, so whether it has such statements is unknown.
  */
 export function contractions(module: string, changes: readonly TableChange[]): BreakingChange[] {
@@ -33,9 +31,9 @@ export function contractions(module: string, changes: readonly TableChange[]): B
     const name = column === null ? table : `${table}.${column}`
     const message =
       from !== null && to === null
-        ? `${name} is dropped: statements of the former version that name it would fail.`
+        ? `${name} is dropped: statements of the previous version that use it would fail.`
         : column !== null && to?.endsWith(REQUIRED) && !from?.endsWith(REQUIRED)
-          ? `${name} has to be given now: the former version could not add a row.`
+          ? `${name} is required now: the previous version could not add a row.`
           : undefined
     return message === undefined ? [] : [{ module, code: 'table-changed', message }]
   })
@@ -59,8 +57,8 @@ function typeOf(column: Column | undefined): string | null {
   return [column.type, ...(column.required ? [REQUIRED] : [])].join(' ').trim()
 }
 
-function pairs<Named extends { readonly name: string }>(former: readonly Named[], next: readonly Named[]) {
-  const names = new Set([...former, ...next].map(({ name }) => name))
+function pairs<Named extends { readonly name: string }>(previous: readonly Named[], next: readonly Named[]) {
+  const names = new Set([...previous, ...next].map(({ name }) => name))
   const find = (all: readonly Named[], wanted: string) => all.find(({ name }) => name === wanted)
-  return [...names].map((name) => ({ name, was: find(former, name), is: find(next, name) }))
+  return [...names].map((name) => ({ name, was: find(previous, name), is: find(next, name) }))
 }

@@ -6,10 +6,7 @@ import { checkConflicts } from './conflicts.ts'
 import { checkContracts } from './contracts.ts'
 import { checkHostRange, checkPeers } from './host-range.ts'
 
-/**
- * Checks, from their files alone, that modules can serve beside the others.
- * @throws {Failure} refused
- */
+/** From their files alone. @throws {Failure} */
 export function checkModules(
   fresh: readonly { readonly package: ModulePackage; readonly json: PackageJson }[],
   others: readonly ModulePackage[],

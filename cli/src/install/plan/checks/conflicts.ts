@@ -4,7 +4,7 @@ import { conflict, type Failure } from '../../../failures/index.ts'
 /** Rejects what modules that serve together must not share. */
 export function checkConflicts(fresh: readonly ModulePackage[], all: readonly ModulePackage[]): void {
   for (const module of fresh) {
-    if (module.manifest.id === 'host') throw conflictOf(module, 'its id is what the host calls itself')
+    if (module.manifest.id === 'host') throw conflictOf(module, 'its id is the name of the host')
     for (const route of module.manifest.routes) checkRoute(module, route, all)
     checkTables(module, all)
   }

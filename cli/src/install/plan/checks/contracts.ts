@@ -7,7 +7,6 @@ import {
   type Failure,
 } from '../../../failures/index.ts'
 
-/** A required contract that no module of `all` provides. */
 export interface MissingContract {
   readonly module: string
   readonly contract: string

@@ -10,7 +10,6 @@ export function checkHostRange({ manifest }: ModulePackage, { version }: HostPac
   throw hostRange({ id: manifest.id, range: manifest.host, version })
 }
 
-/** A peer dependency of a module. */
 export interface Peer {
   readonly name: string
   readonly range: string
@@ -31,17 +30,15 @@ export function peersOf(json: PackageJson, host: HostPackage = ownHost): Peer[] 
 export function checkPeers(json: PackageJson, host: HostPackage = ownHost): void {
   for (const { name, range, lent } of peersOf(json, host)) {
     if (lent === null) {
-      throw peerMissing({ target: json.name, peer: name, lent: providedPackages.join(', ') })
+      throw peerMissing({ target: json.name, peer: name, provided: providedPackages.join(', ') })
     }
     if (!semver.satisfies(lent, range)) {
-      throw peerRange({ target: json.name, peer: name, range, lent })
+      throw peerRange({ target: json.name, peer: name, range, provided: lent })
     }
   }
 }
 
-/**
- * The host or peer that the module needs: `host ^1.0.0`; undefined if the module runs on this host.
- */
+/** The host or peer that the module lacks: `host ^1.0.0`; undefined if it runs. */
 export function missingOf(
   { manifest }: ModulePackage,
   json: PackageJson,

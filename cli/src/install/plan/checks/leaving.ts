@@ -1,15 +1,12 @@
-import type { Lock } from '@mortise/host'
+import type { LockFile } from '@mortise/host'
 import { hostLeavesModules } from '../../../failures/index.ts'
 import type { HostPlan } from '../host-plan.ts'
 import { checkNotRequired } from './not-required.ts'
 
-/**
- * The modules to disable for a host.
- * @throws {Failure} if that was not requested, or other modules require them
- */
+/** @throws {Failure} if that was not requested, or other modules require them */
 export async function modulesToDisable(
   { to, outside }: HostPlan,
-  lock: Lock,
+  lock: LockFile,
   directory: string,
   disableIncompatible = false,
 ): Promise<string[]> {

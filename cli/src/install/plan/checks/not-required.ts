@@ -1,4 +1,4 @@
-import type { Lock } from '@mortise/host'
+import type { LockFile } from '@mortise/host'
 import { required } from '../../../failures/index.ts'
 import { readInstalled } from '../../../store/installed-packages.ts'
 import { missingContracts } from './contracts.ts'
@@ -11,7 +11,7 @@ import { missingContracts } from './contracts.ts'
  */
 export async function checkNotRequired(
   directory: string,
-  { modules }: Lock,
+  { modules }: LockFile,
   going: readonly string[],
   what: 'removed' | 'disabled',
 ): Promise<void> {
@@ -27,14 +27,14 @@ export async function checkNotRequired(
   const missingBefore = missingContracts(await readable(directory, before))
   const caused = missingAfter.find(
     ({ module, contract }) =>
-      !missingBefore.some((former) => former.module === module && former.contract === contract),
+      !missingBefore.some((previous) => previous.module === module && previous.contract === contract),
   )
   if (!caused) return
   throw required({ names: going.join(', '), what, module: caused.module, contract: caused.contract })
 }
 
 /** A module whose folder is missing from the store cannot serve, so it requires nothing. */
-async function readable(directory: string, entries: [string, Lock['modules'][string]][]) {
+async function readable(directory: string, entries: [string, LockFile['modules'][string]][]) {
   const active = entries.filter(([, { enabled }]) => enabled)
   const read = await Promise.allSettled(active.map(([id, locked]) => readInstalled(id, locked, directory)))
   return read.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))

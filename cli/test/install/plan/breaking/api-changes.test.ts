@@ -50,20 +50,20 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
   'a scope is needed': [
     {},
     { access: 'note:write' },
-    /^access-tightened it takes the scope note:write now \(caller/,
+    /^access-tightened it requires the scope note:write now \(before: caller/,
   ],
   'another scope is needed': [{ access: 'note:write' }, { access: 'admin' }, /^access-tightened .*admin now/],
   'a parameter is needed': [
     query({ name: 'q', required: false }),
     query({ name: 'q', required: true }),
-    /^input-narrowed the query parameter "q" has to be sent now/,
+    /^input-narrowed the query parameter "q" is required now/,
   ],
-  'a new parameter is needed': [{}, query({ name: 'q', required: true }), /"q" has to be sent/],
-  'a parameter goes': [query({ name: 'q' }), {}, /"q" is gone/],
+  'a new parameter is needed': [{}, query({ name: 'q', required: true }), /"q" is required/],
+  'a parameter goes': [query({ name: 'q' }), {}, /"q" is removed/],
   'a parameter is narrowed': [
     query({ name: 'q', schema: { type: 'integer', maximum: 100 } }),
     query({ name: 'q', schema: { type: 'integer', maximum: 50 } }),
-    /"q" has maximum 50 now \(100 before\)/,
+    /"q" has maximum 50 now \(before: 100\)/,
   ],
   'a path parameter is narrowed': [
     { parameters: [{ in: 'path', name: 'id', schema: { type: 'string' } }] },
@@ -71,25 +71,25 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
       path: '/note/{key}',
       parameters: [{ in: 'path', name: 'key', schema: { type: 'string', pattern: '^n' } }],
     },
-    /"id" has pattern "\^n" now \(none before\)/,
+    /"id" has pattern "\^n" now \(before: none\)/,
   ],
-  'a body is needed': [{}, body(text), /a body has to be sent now/],
-  'a body was optional': [{ ...body(text), bodyRequired: false }, body(text), /a body has to be sent now/],
-  'no body is taken': [body(text), {}, /takes no body any more/],
+  'a body is needed': [{}, body(text), /a body is required now/],
+  'a body was optional': [{ ...body(text), bodyRequired: false }, body(text), /a body is required now/],
+  'no body is taken': [body(text), {}, /no longer accepts a body/],
   'a field is needed': [
     body(Type.Object({ text: Type.Optional(Type.String()) })),
     body(text),
-    /the body has to have "text" now/,
+    /the body requires "text" now/,
   ],
   'a field goes': [
     body({ ...text, additionalProperties: false }),
     body(Type.Object({}, { additionalProperties: false })),
-    /the body no longer takes "text"/,
+    /the body no longer accepts "text"/,
   ],
   'further fields go': [
     body(Type.Object({})),
     body(Type.Object({}, { additionalProperties: false })),
-    /no further fields/,
+    /no other fields/,
   ],
   'a type changes': [
     body(text),
@@ -101,23 +101,23 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
     body({ type: 'string' }),
     /the body can no longer be null/,
   ],
-  'anything was taken': [body({}), body({ type: 'string' }), /has to be string now/],
+  'anything was taken': [body({}), body({ type: 'string' }), /must be string now/],
   'a value of a union goes': [body(choice('a', 'b')), body(choice('a')), /"choice" of the body .*"b"/],
   'a value of an enum goes': [body({ enum: ['a', 'b'] }), body({ enum: ['a'] }), /can no longer be "b"/],
   'values are listed': [
     body({ type: 'string' }),
     body({ type: 'string', enum: ['a'] }),
-    /has to be one of "a"/,
+    /must be one of "a"/,
   ],
   'a text is longer': [
     body({ type: 'string' }),
     body({ type: 'string', minLength: 1 }),
-    /has minLength 1 now \(none before\)/,
+    /has minLength 1 now \(before: none\)/,
   ],
   'a pattern differs': [
     body({ type: 'string', pattern: 'a' }),
     body({ type: 'string', pattern: 'b' }),
-    /has pattern "b" now \("a" before\)/,
+    /has pattern "b" now \(before: "a"\)/,
   ],
   'an item is narrowed': [
     body(Type.Array(Type.String())),
@@ -127,7 +127,7 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
   'an item may not repeat': [
     body({ type: 'array' }),
     body({ type: 'array', uniqueItems: true }),
-    /no item twice/,
+    /unique items/,
   ],
   'what a reference leads to is narrowed': [
     { ...body({ $ref: '#/components/schemas/Text' }), schemas: { Text: { type: 'string' } } },
@@ -137,19 +137,23 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
   'one of several conditions is new': [
     body({ allOf: [text] }),
     body({ allOf: [text, { required: ['more'] }] }),
-    /has to have "more"/,
+    /requires "more"/,
   ],
   'an alternative goes': [
     body(Type.Union([Type.String(), Type.Object({ a: Type.String() })])),
     body(Type.String()),
-    /the body no longer takes object/,
+    /the body no longer accepts object/,
   ],
   'an answer goes': [
     { responses: { 200: {}, 201: {} } },
     { responses: { 200: {} } },
-    /^answer-changed it no longer answers 201/,
+    /^answer-changed it no longer returns 201/,
   ],
-  'a field of an answer goes': [answer(text), answer(Type.Object({})), /the answer 200 no longer has "text"/],
+  'a field of an answer goes': [
+    answer(text),
+    answer(Type.Object({})),
+    /the 200 response no longer has "text"/,
+  ],
   'a field of an answer may be missing': [
     answer(text),
     answer(Type.Object({ text: Type.Optional(Type.String()) })),
@@ -158,17 +162,17 @@ const breaks: Readonly<Record<string, [former: Served, next: Served, says: RegEx
   'a field of an answer may be null': [
     answer(text),
     answer({ ...text, properties: { text: { anyOf: [{ type: 'string' }, { type: 'null' }] } } }),
-    /"text" of the answer 200 may be null now/,
+    /"text" of the 200 response may be null now/,
   ],
   'a field deep in an answer goes': [
     answer(Type.Object({ data: Type.Array(text) })),
     answer(Type.Object({ data: Type.Array(Type.Object({})) })),
-    /each item of "data" of the answer 200 no longer has "text"/,
+    /each item of "data" of the 200 response no longer has "text"/,
   ],
 }
 
 for (const [what, [former, next, says]] of Object.entries(breaks)) {
-  t.test(`${what}: it is told, once, and not the other way round`, async (t) => {
+  t.test(`${what}: reported once, and not in the other direction`, async (t) => {
     const told = changes(former, next)
     t.match(told, [says])
     t.equal(told.length, 1)
@@ -204,7 +208,7 @@ for (const [what, [former, next]] of Object.entries(fine)) {
   })
 }
 
-t.test('a schema that refers to itself ends', async (t) => {
+t.test('a recursive schema terminates', async (t) => {
   const schemas = (limit: object) => ({
     Tree: {
       type: 'object',

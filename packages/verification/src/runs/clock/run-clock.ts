@@ -77,7 +77,7 @@ export async function runClock(seed: number, database: string | undefined): Prom
    * after a kill.
    */
   async function jump(): Promise<void> {
-    let former = 0
+    let previous = 0
     for (let phase = 0; phase <= PHASES; phase += 1) {
       await pause(PHASE)
       const isLast = phase === PHASES
@@ -87,13 +87,13 @@ export async function runClock(seed: number, database: string | undefined): Prom
         figures.kills += 1
         await host.kill()
         // A server's clock cannot be set, so this shifts the times that it wrote.
-        if (schema !== undefined) await shiftTimes(schema.url, former - ahead)
+        if (schema !== undefined) await shiftTimes(schema.url, previous - ahead)
         host = new Child(server)
         await start(ahead)
       } else {
         await host.ask({ ahead })
       }
-      former = ahead
+      previous = ahead
     }
   }
 

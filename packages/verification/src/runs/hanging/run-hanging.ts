@@ -200,8 +200,8 @@ async function stateOf(directory: string): Promise<ApplicationState> {
   return (await callRunningHost(directory, 'state')) as ApplicationState
 }
 
-const replaced = ({ workers: former = [] }: ApplicationState, { workers: next = [] }: ApplicationState) =>
-  former.filter(({ pid }) => !next.some((worker) => worker.pid === pid)).length
+const replaced = ({ workers: previous = [] }: ApplicationState, { workers: next = [] }: ApplicationState) =>
+  previous.filter(({ pid }) => !next.some((worker) => worker.pid === pid)).length
 
 /**
  * Lock file, history and every process agree, and the module's route exists if the lock file has

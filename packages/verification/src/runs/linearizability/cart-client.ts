@@ -109,10 +109,10 @@ export class CartClient {
     const { random, onFailure } = this.#options
     let wasSent = false
     for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; ) {
-      const twins = Array.from({ length: random.between(1, 2) }, () =>
+      const attempts = Array.from({ length: random.between(1, 2) }, () =>
         this.#ask(caller, input, key, random.chance(0.15) ? 'before the answer' : undefined),
       )
-      const outcomes = await Promise.all(twins)
+      const outcomes = await Promise.all(attempts)
       const answer = outcomes.find(({ output }) => output !== undefined && output.status !== 401)
       if (answer !== undefined) return answer
       wasSent ||= outcomes.some((outcome) => outcome.output === undefined && outcome.happened === 'perhaps')

@@ -3,8 +3,9 @@ import { runLinearizability } from './run-linearizability.ts'
 
 export interface FindBugsOptions {
   readonly seed: number
-  readonly database?: string | undefined
-  /** Names of bugs; without it, all bugs of the engine. */
+  /** The URL of a PostgreSQL server, for the bugs of that engine. */
+  readonly postgres: () => Promise<string>
+  /** Names of bugs; without it, all bugs. */
   readonly only?: readonly string[]
   readonly onProgress?: (text: string) => void
 }
@@ -13,16 +14,16 @@ export interface FindBugsOptions {
 const LIMIT = 50
 
 /**
- * Plants one bug after the other.
+ * Plants one bug after the other, on SQLite unless the bug belongs to PostgreSQL.
  * @returns the names of the planted bugs, and of those that no round revealed
  */
-export async function findBugs({ seed, database, only, onProgress }: FindBugsOptions) {
+export async function findBugs({ seed, postgres, only, onProgress }: FindBugsOptions) {
   const planted: string[] = []
   const missed: string[] = []
   for (const { name, edits, engine, kills } of bugs) {
-    if (engine !== undefined && engine !== (database === undefined ? 'sqlite' : 'postgres')) continue
     if (only !== undefined && !only.includes(name)) continue
     planted.push(name)
+    const database = engine === 'postgres' ? await postgres() : undefined
     const killEvery = kills ? 1 : Number.POSITIVE_INFINITY
     const report = await runLinearizability({ rounds: LIMIT, seed, database, edits, killEvery })
     const { failure, rounds, operations } = report

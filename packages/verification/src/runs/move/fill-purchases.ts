@@ -1,8 +1,8 @@
 import SqliteDatabase from 'better-sqlite3'
 
 /**
- * Writes purchases with two items each, and their counts, into the database of a stopped application, as if they had
- * been made through it: one user in a thousand purchases, statuses in turn, one in fifty deleted.
+ * Writes purchases with two items each, and their counts, into the database of a stopped
+ * application: one user per thousand purchases, statuses in turn, one in fifty deleted.
  */
 export function fillPurchases(file: string, count: number, issuer: string): void {
   const database = new SqliteDatabase(file)

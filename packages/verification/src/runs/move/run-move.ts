@@ -12,16 +12,16 @@ import { fillPurchases } from './fill-purchases.ts'
 
 export interface MoveRun {
   readonly purchases: number
-  /** A PostgreSQL; the run has a schema of its own there. */
+  /** The URL of a PostgreSQL server; the run uses its own schema. */
   readonly server: string
-  /** How often the command is killed, at moments drawn from the seed, and run again. */
+  /** How often the command is killed at random moments, and repeated. */
   readonly kills?: number
   readonly seed?: number
   readonly onProgress: (text: string) => void
 }
 
 export interface MoveReport {
-  /** What "app migrate-data" has told, and what both databases answer by themselves. */
+  /** The report of "app migrate-data", and sums read from both databases. */
   readonly tables: readonly {
     table: string
     rows: number
@@ -30,14 +30,14 @@ export interface MoveReport {
     postgres: string
   }[]
   readonly bytes: number
-  /** All in milliseconds: of the command, of it with writes held back, of COPY of the same rows, of reading them in SQLite. */
+  /** In milliseconds: the command, its write pause, a COPY of the same rows, a read of them in SQLite. */
   readonly took: {
     readonly move: number
     readonly held: number
     readonly copy: number
     readonly read: number
   }
-  /** Requests while it moved. */
+  /** Requests during the move. */
   readonly reads: {
     readonly count: number
     readonly failed: number
@@ -47,7 +47,7 @@ export interface MoveReport {
   readonly failures: readonly string[]
 }
 
-/** Numbers and lengths of all columns, which SQL of either engine adds up. */
+/** Sums of numbers and lengths of all columns, in SQL of both engines. */
 const SUMS: Readonly<Record<string, string>> = {
   purchase: `count(*), sum(seq), sum(length(id)), sum(length(owner)), sum(length(status)), sum(item_count),
     sum(total_quantity), sum(version), sum(created_at), sum(updated_at), count(deleted_at)`,
@@ -56,7 +56,7 @@ const SUMS: Readonly<Record<string, string>> = {
   purchase_rank: 'count(*), sum(level), sum(block), sum(length(list)), sum(count)',
 }
 
-/** Moves an application with so many purchases while it is read, and compares what comes of it. */
+/** Moves an application during reads, and compares both databases. */
 export async function runMove({
   purchases,
   server,
@@ -95,7 +95,7 @@ export async function runMove({
       for (let kill = 0; kill < kills; kill++) {
         const killAfter = random.between(500, 500 + purchases / 20)
         const { exitCode } = await runApp(directory, ['migrate-data', '--to', url], killAfter)
-        if (exitCode !== undefined) throw new Error('it was over before it could be killed: more purchases')
+        if (exitCode !== undefined) throw new Error('the command ended before the kill: use more purchases')
         onProgress(`killed after ${(killAfter / 1000).toFixed(1)} s`)
       }
       const begun = performance.now()
@@ -141,7 +141,7 @@ export async function runMove({
   }
 }
 
-/** Four callers, one request after the other: everyone's purchases at any page. */
+/** Four callers that read random pages of all purchases, one after the other. */
 class Readers {
   readonly statuses = new Set<number>()
   failed = 0
@@ -167,7 +167,7 @@ class Readers {
     this.#loops = Promise.all([loop(), loop(), loop(), loop()])
   }
 
-  /** The figures since the last time. */
+  /** The figures since the last call. */
   reset() {
     const times = this.#times.sort((one, other) => one - other)
     this.#times = []
@@ -192,7 +192,7 @@ function sumsOf(file: string): Map<string, string> {
   }
 }
 
-/** How long it takes to read every row of the file. */
+/** The time to read every row of the file. */
 function readAll(file: string): number {
   const database = new SqliteDatabase(file, { readonly: true })
   try {
@@ -206,7 +206,7 @@ function readAll(file: string): number {
   }
 }
 
-/** How long the server takes to COPY the same rows, from files of its own, into tables with the same indexes. */
+/** The time of a COPY of the same rows from server files into tables with the same indexes. */
 async function copyAll(client: Client): Promise<number> {
   const { rows } = await client.query(`SELECT current_setting('data_directory') AS folder`)
   let took = 0

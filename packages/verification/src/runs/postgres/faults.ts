@@ -4,17 +4,17 @@ import type { CuttableProxy } from '../../../../storage/test/postgres/proxy.ts'
 import type { TestPostgres } from '../../../../storage/test/postgres/start-postgres.ts'
 import type { Random } from '../../harness/random.ts'
 
-/** What happens between the hosts and a server that goes on: none of it loses its data or moves it. */
+/** A fault between the hosts and a running server. It neither loses nor moves data. */
 export interface Fault {
-  /** Whether hosts are to say that they are not ready while it lasts; elsewhere they have to serve. */
+  /** True if hosts must report not ready during the fault; otherwise they must serve. */
   readonly isOutage: boolean
-  /** @returns what ends it */
+  /** @returns a function that ends the fault */
   begin(parts: FaultParts): Promise<() => unknown>
 }
 
 interface FaultParts {
   readonly database: TestPostgres
-  /** All ways to it. */
+  /** All proxies to the server. */
   readonly proxies: readonly CuttableProxy[]
   readonly random: Random
 }
@@ -54,7 +54,7 @@ export const faults = {
         await client.connect()
         taken.push(client)
       }
-      // Those that the hosts give up are taken as well.
+      // It also takes connections that the hosts release.
       let isTaking = true
       const taking = (async () => {
         while (isTaking) await take().catch(() => pause(20))

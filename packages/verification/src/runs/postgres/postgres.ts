@@ -2,7 +2,7 @@ import { outcome } from '../../harness/repeat.ts'
 import type { Verification } from '../../harness/verification.ts'
 import { kinds, type Round, runChaos } from './run-chaos.ts'
 
-/** Rounds of a slice: the seed says with which kind it begins. */
+/** Rounds of a slice; the seed chooses the first kind. */
 const SLICE = 2
 
 export const postgres: Verification = {

@@ -18,60 +18,59 @@ import { WatchedHost } from './watched-host.ts'
 import { Writer } from './writer.ts'
 
 /**
- * What happens to the database: it is killed and started again, or killed and its synchronous standby promoted, or one
- * of the faults.
+ * A restart of the killed database, a promotion of its synchronous standby after a kill, or a fault.
  */
 export const kinds = ['restart', 'promote', ...(Object.keys(faults) as (keyof typeof faults)[])] as const
 type Kind = (typeof kinds)[number]
 
 export interface ChaosOptions {
-  /** Asked before each round but the first. */
+  /** Called before each round except the first. */
   readonly isOver: (rounds: number) => boolean
-  /** Who write at once, half of them at each of two hosts. */
+  /** The number of writers, half of them at each of two hosts. */
   readonly clients: number
   readonly seed: number
-  /** Hears of every round, and of every failure. */
+  /** Called for every round and failure. */
   readonly onProgress?: (text: string) => void
 }
 
-/** Of one round. Times are those of the slower host, in milliseconds. */
+/** One round. Times are in milliseconds, of the slower host. */
 export interface Round {
   readonly kind: Kind
-  /** Until it said that it is not ready, where it had to. */
+  /** Until it reported not ready, if it had to. */
   readonly notReady: number | undefined
-  /** From the fault being over until it was ready and had written. */
+  /** From the end of the fault until it was ready and wrote. */
   readonly recovery: number
-  /** Lines that a host has logged, at most. */
+  /** Log lines of a host, at most. */
   readonly lines: number
 }
 
 export interface ChaosReport {
   readonly rounds: readonly Round[]
   readonly acknowledged: number
-  /** Answered with 503. */
+  /** Writes with 503. */
   readonly refused: number
   readonly unknown: number
   readonly lost: number
   readonly doubled: number
-  /** How long the slowest answer to a write took, in milliseconds. */
+  /** The slowest answer to a write, in milliseconds. */
   readonly slowest: number
   readonly failures: readonly string[]
 }
 
-/** How long the hosts may take to notice, and to write again, in milliseconds. */
+/** Time limit for the hosts to notice, and to write again, in milliseconds. */
 const LIMIT = 5_000
-/** How long a caller may wait for an answer, whatever happens. */
+/** Time limit for each answer, in milliseconds. */
 const ANSWER_LIMIT = 8_000
-/** How many requests of a caller come at once. */
+/** Concurrent requests of a caller. */
 const CROWD = 10
-/** How many lines a host may log in a round. */
+/** Log lines per host and round, at most. */
 const LINES_LIMIT = 25
-/** Fewer than two hosts would take. */
+/** Fewer than two hosts need. */
 const MAX_CONNECTIONS = 30
 
 /**
- * Takes the database away from two hosts, again and again, while callers write. One host knows both addresses of the
- * database, the other one address that moves.
+ * Takes the database away from two hosts repeatedly while callers write. One host knows both
+ * addresses of the database, the other knows one address that moves.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const cleanUps: (() => unknown)[] = []
@@ -88,9 +87,9 @@ class Chaos {
   readonly #onEnd: (cleanUp: () => unknown) => void
   readonly #failures: string[] = []
   #database: TestPostgres | undefined
-  /** What the standby of the next round listens on. */
+  /** The port of the next standby. */
   #spare = 0
-  /** To the server that serves, to the other address of the first host, and the address that moves. */
+  /** Proxies: to the primary, to the other address of the first host, and the moving address. */
   #proxies: CuttableProxy[] = []
   #hosts: WatchedHost[] = []
 
@@ -127,7 +126,7 @@ class Chaos {
       )
     } while (!this.#options.isOver(rounds.length))
     const slowest = Math.round(Math.max(...writers.map((writer) => writer.slowest)))
-    if (slowest > ANSWER_LIMIT) this.#fail(`a write was answered after ${slowest} ms`)
+    if (slowest > ANSWER_LIMIT) this.#fail(`the slowest write took ${slowest} ms`)
     return {
       rounds,
       acknowledged: this.#sum('acknowledged'),
@@ -159,7 +158,7 @@ class Chaos {
       let host: WatchedHost | undefined
       const child = new Child(hostServer, (line) => {
         if (host) host.lines += 1
-        // Why it cannot start, say.
+        // For example the reason why it cannot start.
         if (!line.startsWith('{')) process.stderr.write(`${line}\n`)
       })
       this.#onEnd(() => child.stop())
@@ -181,7 +180,7 @@ class Chaos {
 
   async #round(kind: Kind): Promise<Pick<Round, 'notReady' | 'recovery'>> {
     const begun = performance.now()
-    await this.#eventually(`${kind}: wrote before`, (host) => host.hasWrittenSince(begun))
+    await this.#eventually(`${kind}: wrote before the fault`, (host) => host.hasWrittenSince(begun))
     await pause(this.#random.between(0, 400))
     return kind === 'restart' || kind === 'promote'
       ? this.#kill(kind === 'promote')
@@ -198,26 +197,26 @@ class Chaos {
     let notReady: number | undefined
     try {
       if (isOutage) {
-        await this.#eventually(`${kind}: said that it is not ready`, (host) => !host.ready)
+        await this.#eventually(`${kind}: reported not ready`, (host) => !host.ready)
         notReady = Math.round(performance.now() - begun)
         await pause(random.between(0, 1_000))
       } else {
         const since = performance.now()
         await this.#crowd(kind)
-        await this.#eventually(`${kind}: wrote meanwhile`, (host) => host.hasWrittenSince(since))
+        await this.#eventually(`${kind}: wrote during the fault`, (host) => host.hasWrittenSince(since))
       }
     } finally {
       await end()
     }
     const recovery = await this.#recovery(kind)
     if (isOutage) return { notReady, recovery }
-    if (this.#hosts.some((host) => !host.wasReady)) this.#fail(`${kind}: a host said that it is not ready`)
+    if (this.#hosts.some((host) => !host.wasReady)) this.#fail(`${kind}: a host reported not ready`)
     const refused = this.#sum('refused') - before
     if (refused > 0) this.#fail(`${kind}: ${refused} writes were refused`)
     return { notReady, recovery }
   }
 
-  /** Many at once, who need more connections than there are. */
+  /** Concurrent reads that need more connections than available. */
   async #crowd(kind: Kind): Promise<void> {
     const writers = this.#hosts.flatMap(({ writers }) => writers)
     const looks = writers.flatMap((writer) => Array.from({ length: CROWD }, () => writer.look()))
@@ -227,29 +226,29 @@ class Chaos {
   }
 
   async #kill(isPromoted: boolean): Promise<Pick<Round, 'notReady' | 'recovery'>> {
-    const former = this.#database as TestPostgres
-    const standby = isPromoted ? await former.startStandby(this.#spare) : undefined
+    const previous = this.#database as TestPostgres
+    const standby = isPromoted ? await previous.startStandby(this.#spare) : undefined
     const begun = performance.now()
-    await former.kill()
+    await previous.kill()
     const moving = this.#proxies.at(-1)
     if (standby) {
       this.#database = standby
-      this.#spare = Number(new URL(former.url).port)
-      this.#onEnd(() => former.stop())
+      this.#spare = Number(new URL(previous.url).port)
+      this.#onEnd(() => previous.stop())
       // The address may move before the standby is promoted, or after.
       if (this.#random.chance(0.5)) moving?.point(standby.url)
     }
-    await this.#eventually('said that it is not ready', (host) => !host.ready)
+    await this.#eventually('reported not ready', (host) => !host.ready)
     const notReady = Math.round(performance.now() - begun)
     await pause(this.#random.between(0, 1_000))
-    await (standby ? standby.promote() : former.restart())
+    await (standby ? standby.promote() : previous.restart())
     if (standby) moving?.point(standby.url)
     const recovery = await this.#recovery('killed')
-    if (standby) await former.stop()
+    if (standby) await previous.stop()
     return { notReady, recovery }
   }
 
-  /** @returns how long the hosts took until they had written again, in milliseconds */
+  /** @returns the time until the hosts wrote again, in milliseconds */
   async #recovery(kind: string): Promise<number> {
     const back = performance.now()
     await this.#eventually(

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Writer } from './writer.ts'
 
-/** Asks a host how it is, again and again. */
+/** Polls the health of a host. */
 export class WatchedHost {
   readonly url: string
   readonly writers: readonly Writer[]
@@ -9,9 +9,9 @@ export class WatchedHost {
   readonly #onFailure: (text: string) => void
   #stopped = false
   ready = true
-  /** Whether it has said nothing else since this was set. */
+  /** False if it was not ready since this was set. */
   wasReady = true
-  /** Lines that it has logged. */
+  /** Its log lines. */
   lines = 0
 
   constructor(url: string, writers: readonly Writer[], onFailure: (text: string) => void) {
@@ -40,7 +40,7 @@ export class WatchedHost {
     while (!this.#stopped) {
       try {
         const live = await status('/health/live')
-        if (live !== 200) this.#onFailure(`${this.url} says with ${live} that it does not live`)
+        if (live !== 200) this.#onFailure(`${this.url} reports ${live} on /health/live`)
         this.ready = (await status('/health/ready')) === 200
         this.wasReady &&= this.ready
       } catch (error) {

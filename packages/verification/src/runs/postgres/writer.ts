@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../../harness/random.ts'
 
 export interface WriterOptions {
-  /** Of its host. */
+  /** The URL of its host. */
   readonly url: string
-  /** Its JWT: it alone writes for this user. */
+  /** Its JWT; no other writer has this user. */
   readonly token: string
   readonly random: Random
   readonly onFailure: (text: string) => void
 }
 
-/** So many of a product fill a line of the cart. */
+/** The largest quantity of a line of the cart. */
 const LINE = 9_000
 const PAUSE_MS = 20
 
@@ -21,26 +21,26 @@ interface Answer {
   readonly body: any
 }
 
-/** A caller who fills its cart and purchases, one request after the other, and knows what must be there. */
+/** A caller that fills its cart and purchases, and records its acknowledged writes. */
 export class Writer {
   readonly #options: WriterOptions
   readonly #quantities = new Map<string, number>()
   #purchases = 0
-  /** Of the purchases acknowledged since the last check. */
+  /** Purchases acknowledged since the last check. */
   #fresh: string[] = []
   #running: Promise<void> | undefined
   #stopped = false
-  /** Writes that were acknowledged, and that were refused with 503. */
+  /** Acknowledged writes, and writes refused with 503. */
   acknowledged = 0
   refused = 0
-  /** Writes of which the host did not know whether they were done. */
+  /** Writes with an unknown outcome. */
   unknown = 0
-  /** Writes that were acknowledged and are not there, and that are there twice or were refused. */
+  /** Acknowledged writes that are missing, and writes that exist twice or although refused. */
   lost = 0
   doubled = 0
-  /** How long the slowest answer to a write took, in milliseconds. */
+  /** The slowest answer to a write, in milliseconds. */
   slowest = 0
-  /** When the last one was acknowledged, by `performance.now()`. */
+  /** The time of the last acknowledgement, by `performance.now()`. */
   last = 0
 
   constructor(options: WriterOptions) {
@@ -52,13 +52,13 @@ export class Writer {
     this.#running = this.#run()
   }
 
-  /** Resolves when the last answer is there. */
+  /** Resolves after the last answer. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running
   }
 
-  /** While it is stopped: everything that was acknowledged is there, and nothing else. */
+  /** Checks, while it is stopped, that exactly the acknowledged writes exist. */
   async check(): Promise<void> {
     const [cart, list] = [await this.#read('/cart'), await this.#read('/purchase?rpp=1')]
     const found = new Map(cart.body.items.map(({ product, quantity }: never) => [product, quantity]))
@@ -76,7 +76,7 @@ export class Writer {
     for (const id of this.#fresh.splice(0)) await this.#read(`/purchase/${id}`)
   }
 
-  /** Asks for its purchases. @returns the status of the answer */
+  /** Reads its purchases. @returns the status */
   async look(): Promise<number> {
     return (await this.#ask('/purchase?rpp=1')).status
   }
@@ -125,7 +125,7 @@ export class Writer {
     if (answer.status === 201) this.#fresh.push(answer.body.id)
   }
 
-  /** Whether the write was done; where the host does not know, `more` looks how many there are more than before. */
+  /** Whether the write happened. For an unknown outcome `more` counts the new rows. */
   async #isDone({ status, retryAfter, body }: Answer, more: () => Promise<number>): Promise<boolean> {
     if (status === 200 || status === 201) {
       this.acknowledged += 1
@@ -137,22 +137,22 @@ export class Writer {
       return false
     }
     if (body.code !== 'outcome-unknown') {
-      this.#fail(`a write was answered with ${status} ${JSON.stringify(body)}`)
+      this.#fail(`a write got ${status} ${JSON.stringify(body)}`)
       return false
     }
     this.unknown += 1
     const count = await more()
-    if (count !== 0 && count !== 1) this.#fail(`a write whose outcome was unknown was done ${count} times`)
+    if (count !== 0 && count !== 1) this.#fail(`a write with an unknown outcome happened ${count} times`)
     return count === 1
   }
 
-  /** Reads until the database is there. */
+  /** Reads until the database is available. */
   async #read(path: string): Promise<Answer> {
     for (;;) {
       const answer = await this.#ask(path)
       if (answer.status === 200) return answer
       if (answer.status !== 503 || answer.retryAfter === null) {
-        this.#fail(`${path} was answered with ${answer.status} ${JSON.stringify(answer.body)}`)
+        this.#fail(`${path} got ${answer.status} ${JSON.stringify(answer.body)}`)
         return answer
       }
       await pause(PAUSE_MS)

@@ -12,7 +12,7 @@ import { outcome, repeat } from '../../harness/repeat.ts'
 import type { Outcome, Verification } from '../../harness/verification.ts'
 
 const USERS = 8
-/** How often the power goes in one round. */
+/** Power cuts in one round. */
 const CUTS = 2
 const IMAGE_BYTES = 256 * 1024 * 1024
 
@@ -39,7 +39,7 @@ export const powerCut: Verification = {
     }),
 }
 
-/** A new application, whose power goes right after its first purchases, and again amid a command. */
+/** A new application with power cuts after its first purchases and during a command. */
 async function round(disk: FileSystem, random: Random): Promise<Outcome> {
   const directory = join(disk.directory, 'application')
   await mkdir(directory)
@@ -57,7 +57,7 @@ async function round(disk: FileSystem, random: Random): Promise<Outcome> {
       buyers.start(`http://127.0.0.1:${host.port}`)
       const command = cut === 0 ? undefined : runApp(directory, ['module-disable', 'api-purchase'])
       await pause(random.between(30, command === undefined ? 600 : 1500))
-      // An fsync that is under way then succeeds, and nothing of it is on the disk: a power loss lets no answer out.
+      // A running fsync succeeds without effect here. After a real power loss no answer leaves.
       buyers.ignoreAnswers()
       await disk.shutDown()
       await host.kill()

@@ -1,4 +1,4 @@
-/** The bytes of a file, which grows. */
+/** The bytes of a growing file. */
 export class Bytes {
   #buffer: Buffer
   #size: number
@@ -12,7 +12,7 @@ export class Bytes {
     return this.#size
   }
 
-  /** Not to be changed. */
+  /** Read only. */
   get content(): Buffer {
     return this.#buffer.subarray(0, this.#size)
   }
@@ -26,7 +26,7 @@ export class Bytes {
     bytes.copy(this.#buffer, offset)
   }
 
-  /** What is new is zeros. */
+  /** New bytes are zero. */
   resize(size: number): void {
     if (size > this.#buffer.length) {
       const larger = Buffer.alloc(Math.max(size, this.#buffer.length * 2))

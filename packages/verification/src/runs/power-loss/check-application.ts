@@ -4,8 +4,8 @@ import { Host } from '../../harness/app-command.ts'
 import { isFolder, type Tree } from './disk.ts'
 
 /**
- * Starts the application as it was left, and asks for every purchase with the tokens of before.
- * @returns what does not hold
+ * Starts the application after the loss, and reads every purchase with the earlier tokens.
+ * @returns the failures
  */
 export async function checkApplication(
   tree: Tree,
@@ -38,13 +38,13 @@ async function writeTree(tree: Tree, folder: string): Promise<void> {
   }
 }
 
-/** The ids of all purchases of a caller. @throws {Error} where the token is refused */
+/** The ids of all purchases of a caller. @throws {Error} if the token is refused */
 async function idsOf(port: number | undefined, token: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${token}` }
   const ids: string[] = []
   for (let page = 1; ; page += 1) {
     const response = await fetch(`http://127.0.0.1:${port}/purchase?rpp=100&page=${page}`, { headers })
-    if (response.status !== 200) throw new Error(`a token of before is answered ${response.status}`)
+    if (response.status !== 200) throw new Error(`an earlier token gets ${response.status}`)
     const { data, pages } = (await response.json()) as { data: { id: string }[]; pages: number }
     ids.push(...data.map(({ id }) => id))
     if (page >= pages) return ids

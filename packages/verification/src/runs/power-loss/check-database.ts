@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Tree } from './disk.ts'
 
-/** What is wrong with a database, by kind. */
+/** The faults of a database, by kind. */
 export interface DatabaseFindings {
   readonly lost: number
   readonly doubled: number
@@ -11,7 +11,7 @@ export interface DatabaseFindings {
   readonly damage: string | undefined
 }
 
-/** Opens the database as it was left. @param acknowledged the ids of purchases */
+/** Opens the database after the loss. @param acknowledged the ids of purchases */
 export async function checkDatabase(
   tree: Tree,
   acknowledged: readonly string[],
@@ -51,10 +51,10 @@ function look(file: string, acknowledged: readonly string[]): DatabaseFindings {
   }
 }
 
-/** Buyers name a product once. */
+/** Buyers use each product once. */
 const doubled = 'SELECT product FROM purchase_item GROUP BY product HAVING count(*) > 1'
 
-/** A purchase has its items, its event and the record of its key; none of these is without it. */
+/** A purchase has its items, its event and its idempotency record, and none of these exists alone. */
 const half = `
   SELECT id FROM purchase
     WHERE item_count <> (SELECT count(*) FROM purchase_item WHERE purchase_seq = purchase.seq)

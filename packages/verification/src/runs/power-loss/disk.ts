@@ -15,7 +15,7 @@ interface Link {
 
 type Entry = Folder | File | Link
 
-/** What gives names and takes them, at once: on the disk it has happened whole or not at all. */
+/** Operations on names. On the disk each one is complete or absent. */
 interface NameChange {
   readonly place: number
   readonly effects: readonly {
@@ -25,14 +25,15 @@ interface NameChange {
   }[]
 }
 
-/** A folder, by the paths in it: the bytes of a file, a folder, a link. */
+/** The content of a folder by path: files, folders and links. */
 export type Tree = ReadonlyMap<string, Buffer | Folder | Link>
 export const isFolder = (entry: unknown): entry is Folder => entry instanceof Folder
 
 /**
- * A folder on a disk whose power may go. A name is on the disk once its folder was synced, a file's bytes once the file was;
- * everything else is there or not, in any combination. After a failed sync of a file a later one writes only what was
- * written to it again. File systems with a journal end where a sync of a folder fails: its names just wait here.
+ * A folder on a disk that may lose power. A name is durable after a sync of its folder, bytes after a
+ * sync of their file. Everything else may be there or not, in any combination. After a failed sync of
+ * a file, a later one writes only pages that were written again. A failed sync of a folder keeps its
+ * names pending; a file system with a journal would end.
  */
 export class Disk {
   readonly #root = new Folder()
@@ -84,7 +85,7 @@ export class Disk {
     }
   }
 
-  /** What every process sees. */
+  /** The view of every process. */
   tree(): Tree {
     return listed(
       this.#root,
@@ -93,7 +94,7 @@ export class Disk {
     )
   }
 
-  /** What may be left when the power goes now. */
+  /** A possible state after a power loss now. */
   lose(): Tree {
     const random = this.#random
     const how = random.weighted([
@@ -172,10 +173,10 @@ export class Disk {
     this.#pending.push(change)
   }
 
-  /** @throws {Error} where it was made before the record, or elsewhere */
+  /** @throws {Error} if it was made before the record, or elsewhere */
   #known(path: string): Entry {
     const entry = this.#find(path)
-    if (entry === undefined) throw new Error(`${path} is renamed or linked, and is not on record`)
+    if (entry === undefined) throw new Error(`${path} is renamed or linked, but not on record`)
     return entry
   }
 
@@ -189,7 +190,7 @@ export class Disk {
   }
 }
 
-/** Those that `isKept`, in their order, and what went before them with the same names. */
+/** The operations that `isKept`, in order, and earlier ones with the same names. */
 function closed(
   changes: readonly NameChange[],
   isKept: (change: NameChange, index: number) => boolean,

@@ -1,9 +1,9 @@
 import type { Random } from '../../harness/random.ts'
 import { Bytes } from './bytes.ts'
 
-/** What a disk writes whole or not at all, in bytes. */
+/** The sector size in bytes: a disk writes it completely or not at all. */
 const SECTOR = 512
-/** What the kernel keeps, writes and forgets together. */
+/** The page size of the kernel, in bytes. */
 const PAGE = 4096
 
 type Change = { readonly place: number } & (
@@ -11,15 +11,15 @@ type Change = { readonly place: number } & (
   | { readonly size: number }
 )
 
-/** A file: what every process reads, what is on the disk, and what was done to it since it was last synced. */
+/** A file: its content for processes, its content on the disk, and the operations since the last sync. */
 export class File {
   readonly #cached: Bytes
   readonly #durable: Bytes
   #pending: Change[] = []
-  /** Pages that differ on the disk although the kernel takes them for written: a sync of them has failed. */
+  /** Pages that the kernel takes for written after a failed sync, although the disk differs. */
   readonly #forgotten = new Set<number>()
 
-  /** @param content what is on the disk already */
+  /** @param content already on the disk */
   constructor(content?: Buffer) {
     this.#cached = new Bytes(content)
     this.#durable = new Bytes(content)
@@ -32,7 +32,7 @@ export class File {
   write(place: number, offset: number, bytes: Buffer): void {
     this.#cached.write(offset, bytes)
     let [from, to] = [offset, offset + bytes.length]
-    // A page that is written to again is written to the disk whole.
+    // A rewritten page reaches the disk completely.
     for (const page of pagesOf(offset, bytes.length)) {
       if (!this.#forgotten.delete(page)) continue
       from = Math.min(from, page * PAGE)
@@ -46,14 +46,14 @@ export class File {
     this.#pending.push({ place, size })
   }
 
-  /** A sync of what was done before `begun` has succeeded. */
+  /** A sync of the operations before `begun` has succeeded. */
   sync(begun: number): void {
     for (const change of this.#pending.filter(({ place }) => place < begun)) apply(this.#durable, change)
     this.#pending = this.#pending.filter(({ place }) => place >= begun)
     if (this.#pending.length === 0) this.#durable.resize(this.#cached.size)
   }
 
-  /** A sync has failed: each page was written or not, and none is tried again. */
+  /** A sync has failed: each page was written or not, and none is written again. */
   fail(random: Random): void {
     const pages = new Set<number>()
     for (const change of this.#pending) {
@@ -67,7 +67,7 @@ export class File {
     this.#pending = []
   }
 
-  /** What the disk may have when the power goes now. */
+  /** A possible content of the disk after a power loss now. */
   lose(random: Random): Buffer {
     if (this.#pending.length === 0) return this.#durable.content
     const disk = this.#durable.copy()
@@ -90,13 +90,13 @@ export class File {
     return disk.content
   }
 
-  /** Nothing that came after a new size is on the disk without it. */
+  /** The disk has nothing after a new size without that size. */
   #untilLostResize(random: Random): readonly Change[] {
     const lost = this.#pending.findIndex((change) => 'size' in change && random.chance(0.5))
     return lost === -1 ? this.#pending : this.#pending.slice(0, lost)
   }
 
-  /** A larger size is on the disk with the data, without them, or not. */
+  /** A larger size is on the disk with its data, without them, or not. */
   #drawSize(disk: Bytes, random: Random): void {
     if (this.#pending.some((change) => 'size' in change)) return
     const how = random.between(0, 3)
@@ -110,7 +110,7 @@ function apply(bytes: Bytes, change: Change): void {
   else bytes.write(change.offset, change.bytes)
 }
 
-/** Each sector has what some of the writes to it have made of it, the first ones. */
+/** Each sector has the effect of its first writes, up to any of them. */
 function tear(disk: Bytes, changes: readonly Change[], random: Random): void {
   const likely = [0.1, 0.5, 0.9][random.between(0, 2)] as number
   const counts = new Map<number, number>()

@@ -1,4 +1,4 @@
-/** What a process has asked of the file system, with what it wrote, and what it has answered to callers. */
+/** A call to the file system with its data, or an answer to a caller. */
 export type Operation =
   | {
       readonly kind: 'open'
@@ -8,7 +8,7 @@ export type Operation =
       readonly truncate: boolean
       readonly append: boolean
     }
-  /** Without an offset it goes to where the descriptor stands. */
+  /** Without an offset it writes at the position of the descriptor. */
   | {
       readonly kind: 'write'
       readonly path: string
@@ -28,6 +28,6 @@ export type Operation =
   | { readonly kind: 'folder' | 'remove'; readonly path: string }
   | { readonly kind: 'rename' | 'link'; readonly path: string; readonly to: string }
   | { readonly kind: 'symlink'; readonly path: string; readonly target: string }
-  /** It covers the operations before `begun`, a place in the record. */
+  /** It covers the operations before position `begun` of the record. */
   | { readonly kind: 'sync'; readonly path: string; readonly failed: boolean; readonly begun: number }
   | { readonly kind: 'answer'; readonly text: string }

@@ -11,7 +11,7 @@ import { Disk, type Tree } from './disk.ts'
 import type { Operation } from './operation.ts'
 import { ends, type RoundSize, recordRound } from './recorded-round.ts'
 
-/** At how many places of a record the power goes, how many of them a host starts from, and how many purchases it has. */
+/** Power losses per record, host starts after them, and purchases per record. */
 const slice = { points: 60, starts: 1, most: 24, ends: [[1, 'failed fsync']] } as const
 const round = { points: 300, starts: 4, most: 400, ends } as const
 
@@ -20,7 +20,7 @@ interface Size extends RoundSize {
   readonly starts: number
 }
 
-/** How many of the points that have failed are told. */
+/** The largest number of reported failures. */
 const SHOWN = 5
 
 export const powerLoss: Verification = {
@@ -91,7 +91,7 @@ async function tryRound(folder: string, random: Random, size: Size): Promise<Out
     ]
     if (wrong.length === 0 && point.isStarted)
       wrong.push(...(await checkApplication(left, tokens, acknowledged, folder)))
-    if (wrong.length > 0) texts.push(`the power goes after call ${place}: ${wrong.join('; ')}`)
+    if (wrong.length > 0) texts.push(`power loss after call ${place}: ${wrong.join('; ')}`)
   }
   const figures = {
     'points tried': size.points,
@@ -109,10 +109,10 @@ function purchaseOf({ text }: { readonly text: string }): string | undefined {
   return /"id":"(purchase_\w+)"/.exec(text)?.[1]
 }
 
-/** The database, which is looked at otherwise; locks; and what `app init` makes for editors and for git. */
+/** The database, which has its own check; locks; and files of `app init` for editors and git. */
 const unneeded = /control-\w+\.pid$|^data\/|\.lock$|^\.app\/app\.config\.schema\.json$|^\.gitignore$/
 
-/** Of the files that were there when the first purchase was acknowledged, and are the same now, those that are not `left` so. */
+/** Files that existed at the first acknowledged purchase, are unchanged now, and are not so in `left`. */
 function missingFiles(served: Tree, now: Tree, left: Tree): string[] {
   return [...served].flatMap(([path, before]) => {
     if (!Buffer.isBuffer(before) || unneeded.test(path)) return []

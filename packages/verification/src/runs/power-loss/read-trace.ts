@@ -7,10 +7,10 @@ export const calls =
   'rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir'
 
 /**
- * Reads what `strace -f -y -xx` has written, in the order in which the calls returned; an answer stands where its call began.
- * The memory that SQLite shares (`-shm`) is left out: it is made anew after a loss of power.
- * @param root nothing outside of this folder matters
- * @param start how many operations were recorded before
+ * Reads the output of `strace -f -y -xx`, in the order of return; an answer is at the start of its
+ * call. It omits SQLite's shared memory (`-shm`), which is rebuilt after a power loss.
+ * @param root calls outside this folder are ignored
+ * @param start the number of earlier operations
  */
 export function readTrace(trace: string, root: string, start = 0): Operation[] {
   const operations: Operation[] = []
@@ -48,7 +48,7 @@ function isWithin(operation: Exclude<Operation, { kind: 'answer' }>, root: strin
   )
 }
 
-/** What was written to a connection, where it begins as an answer does. */
+/** A write to a connection that begins like an answer. */
 function answerOf(call: string): Operation | undefined {
   if (!/^(?:write|writev|sendto)\(\d+<\\x73\\x6f\\x63\\x6b\\x65\\x74/.test(call)) return undefined
   const text = Buffer.concat(stringsOf(call)).toString()

@@ -8,15 +8,15 @@ import type { Operation } from './operation.ts'
 import { calls, readTrace } from './read-trace.ts'
 
 export interface RecordOptions {
-  /** The application, which is recorded. */
+  /** The folder of the recorded application. */
   readonly directory: string
-  /** How many operations were recorded before. */
+  /** The number of earlier operations. */
   readonly start: number
-  /** Which fsync of each thread fails, counted from 1; none where undefined. */
+  /** The fsync of each thread that fails, from 1; none if undefined. */
   readonly failingSync?: number | undefined
 }
 
-/** An `app` command under strace: what it does to the files is on record. */
+/** An `app` command under strace, which records its file operations. */
 export class RecordedApp {
   readonly #process: ChildProcess
   readonly #options: RecordOptions
@@ -60,12 +60,12 @@ export class RecordedApp {
     return this.#said
   }
 
-  /** The exit code, or the signal that has ended it. */
+  /** The exit code or signal. */
   get ended(): Promise<number | string> {
     return this.#ended
   }
 
-  /** Where the host serves; undefined where it has ended instead. */
+  /** The URL of the host; undefined if it has ended. */
   async url(): Promise<string | undefined> {
     const ended = this.#ended.then(() => true)
     while (!this.#said.includes('"url"')) {
@@ -79,7 +79,7 @@ export class RecordedApp {
     this.#process.kill(signal)
   }
 
-  /** What it has done. Waits for its end. */
+  /** The recorded operations. Waits for its end. */
   async operations(): Promise<Operation[]> {
     await this.#ended
     await this.#traced

@@ -8,12 +8,12 @@ import type { Operation } from './operation.ts'
 import { RecordedApp } from './recorded-app.ts'
 
 const USERS = 6
-/** How many syncs a start takes, about. */
+/** About the number of syncs of a start. */
 const STARTING = 5
-/** How long one host serves at most, in milliseconds. */
+/** The longest time that a host serves, in milliseconds. */
 const LIMIT = 60_000
 
-/** How the first host ends: an fsync fails; it is killed; it is stopped; it serves until the power goes. */
+/** How the first host ends: a failed fsync, a kill, a stop, or the power loss. */
 export const ends = [
   [5, 'failed fsync'],
   [1, 'killed'],
@@ -25,18 +25,18 @@ export interface RecordedRound {
   readonly operations: readonly Operation[]
   readonly tokens: readonly string[]
   readonly failedSyncs: number
-  /** What did not hold on the way. */
+  /** Failures before the power loss. */
   readonly failures: readonly string[]
 }
 
 export interface RoundSize {
-  /** How the first host may end, with weights. */
+  /** Ends of the first host, with weights. */
   readonly ends: readonly (readonly [number, (typeof ends)[number][1]])[]
-  /** How many purchases a host has at most, unless it is to end by itself. */
+  /** The most purchases of a host, unless it ends by itself. */
   readonly most: number
 }
 
-/** Makes an application in the empty `directory`, serves purchases, and serves more after the first host has ended. */
+/** Makes an application in the empty `directory`. Two hosts accept purchases, one after the other. */
 export async function recordRound(
   directory: string,
   random: Random,
@@ -58,7 +58,7 @@ export async function recordRound(
   const tokens = await mintUsers({ issuer: auth.issuer, secret }, USERS)
   const buyers = new Buyers(tokens)
 
-  /** @returns how it has ended; undefined where it did not start */
+  /** @returns how it ended; undefined if it did not start */
   const serve = async (
     signal: NodeJS.Signals,
     failingSync?: number,
@@ -91,9 +91,9 @@ export async function recordRound(
       const ended = await serve('SIGKILL', random.between(1, STARTING + Math.ceil(most / 3)))
       const expected = [70, 'SIGKILL', undefined]
       if (!expected.includes(ended)) failures.push(`after a failed fsync the host ended with ${ended}`)
-      // The disk fails once more while the next host looks at what is left.
+      // The disk fails again during the start of the next host.
       if (random.chance(0.3) && (await serve('SIGKILL', 1)) !== undefined)
-        failures.push('a host has served although it could not sync what it found')
+        failures.push('a host served although it could not sync the existing data')
     }
     if (end === 'killed') await serve('SIGKILL')
     if (end === 'stopped') await serve('SIGTERM')

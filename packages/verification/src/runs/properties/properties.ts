@@ -6,16 +6,16 @@ import type { Verification } from '../../harness/verification.ts'
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 
-/** The tests of properties, and how many random cases of each a round tries; `npm test` tries few. */
+/** The property tests, and their random cases per round; `npm test` tries few. */
 const tests = {
-  'packages/storage/test/sqlite/undo.property.test.ts': 20,
-  'packages/storage/test/sqlite/group-commit.property.test.ts': 1000,
-  'packages/api-purchase/test/cursor.property.test.ts': 100,
+  'packages/storage/test/sqlite/undo.property.test.ts': 6,
+  'packages/storage/test/sqlite/group-commit.property.test.ts': 400,
+  'packages/api-purchase/test/cursor.property.test.ts': 30,
 }
 
 export const properties: Verification = {
   promise:
-    'Whatever is applied can be undone, transactions in a group do what they do alone, and who pages by cursor meets what lasts once: for any sequence of steps.',
+    'For any sequence of steps, applied migrations can be undone, transactions behave in a group as alone, and a walk by cursor sees each lasting row once.',
   async run({ seed, minutes, signal, onProgress, postgres }) {
     const url = await postgres()
     return await repeat({ seed, minutes, signal, onProgress }, async (own) => {
@@ -35,7 +35,7 @@ export const properties: Verification = {
   },
 }
 
-/** What the test says where it fails. */
+/** The message of the failed test. */
 async function failureOf(file: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const setRuns = new URL('../../../test/runs/properties/set-runs.ts', import.meta.url).href
   const child = spawn(process.execPath, ['--import', setRuns, file], {

@@ -1,8 +1,8 @@
 import SqliteDatabase from 'better-sqlite3'
 
 /**
- * Writes events, purchases and rows of the module `pile` into the database of a stopped application, as if they had been
- * made through it. All belong to one owner.
+ * Writes events, purchases and rows of the module `pile` into the database of a stopped application.
+ * All belong to one owner.
  * @param owner a caller id
  */
 export function fillDatabase(file: string, rows: number, owner: string): void {

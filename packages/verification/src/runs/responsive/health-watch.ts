@@ -2,18 +2,18 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Latest } from './probe.ts'
 
-/** No answer may be later than this, in milliseconds, on a machine that has a CPU for the host. */
+/** The time limit for each answer, in milliseconds, if the host has a CPU of its own. */
 const LIMIT = 100
 
 export interface Phase extends Latest {
   readonly name: string
-  /** How many times its CPU time a piece of work took meanwhile. */
+  /** The elapsed time of a piece of work, divided by its CPU time. */
   readonly slowdown: number
 }
 
 const file = new URL('probe.ts', import.meta.url)
 
-/** Watches how late a host answers /health/live. */
+/** Measures the delay of /health/live. */
 export class HealthWatch {
   readonly #probe: ChildProcess
   readonly #bare: ChildProcess
@@ -35,7 +35,7 @@ export class HealthWatch {
     return new HealthWatch(probe, bare, onPhase)
   }
 
-  /** Does `work`, and a little more: how late was the host meanwhile? */
+  /** Runs `work`, waits a little, and records the delay of the host. */
   async during(name: string, work: () => Promise<unknown>): Promise<void> {
     await this.#latest()
     await work()
@@ -45,10 +45,10 @@ export class HealthWatch {
     const allowed = LIMIT * phase.slowdown
     if (phase.own > allowed)
       this.failures.push(
-        `${name}: /health/live was answered ${Math.round(phase.host)} ms late, ${Math.round(phase.own)} ms later than by a ` +
+        `${name}: /health/live responded ${Math.round(phase.host)} ms late, ${Math.round(phase.own)} ms later than by a ` +
           `bare server, where ${Math.round(allowed)} ms are allowed`,
       )
-    if (phase.asked === 0) this.failures.push(`${name}: nothing was asked`)
+    if (phase.asked === 0) this.failures.push(`${name}: no probe was sent`)
   }
 
   stop(): void {

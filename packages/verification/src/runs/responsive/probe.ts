@@ -1,18 +1,18 @@
 import { Agent, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// Two processes beside a host. One asks it for /health/live every 10 ms, and at the same moments a bare server, which is
-// the other: what is late there too is the machine's doing. The bare server also says how much slower than its CPU time
-// a piece of work is, for want of a CPU.
+// Two processes beside a host. One polls /health/live every 10 ms, and at the same time the other, a
+// bare server: a delay of both comes from the machine. The bare server also measures how much longer
+// than its CPU time a piece of work takes.
 
 const INTERVAL = 10
 const PIECE = 1
 
-/** Since it was last asked, in milliseconds. */
+/** Since the last message, in milliseconds. */
 export interface Latest {
-  /** The latest answer of the host. */
+  /** The slowest response of the host. */
   readonly host: number
-  /** The same, less what the bare server's latest answer took at that moment. */
+  /** The same, minus the bare server's response time at that moment. */
   readonly own: number
   readonly asked: number
 }
@@ -26,7 +26,7 @@ if (process.argv[2] === 'bare') serve()
 else process.once('message', ({ host, bare }: { host: string; bare: string }) => probe(host, bare))
 process.once('disconnect', () => process.exit())
 
-/** Answers each message with how many times its CPU time a piece of work has taken since. */
+/** Replies with the elapsed time of the work since the last message, divided by its CPU time. */
 function serve(): void {
   const server = createServer((_request, response) => response.end('{}'))
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))

@@ -12,17 +12,17 @@ import { HealthWatch } from './health-watch.ts'
 import { writeRowsModule } from './write-rows-module.ts'
 
 export interface ResponsiveRun {
-  /** Events, purchases of one user, and rows of a module; as many of each. */
+  /** The number of events, of purchases of one user, and of rows of a module. */
   readonly rows: number
   readonly seed: number
-  /** Whether backups and the end of a module with its data are tried, too. */
+  /** Also tries backups, and the removal of a module with its data. */
   readonly isThorough: boolean
   readonly onProgress: (text: string) => void
 }
 
 const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event']
 
-/** Has a host with many rows do what takes long, one after the other and together. */
+/** Runs the long operations of a host with many rows, one by one and together. */
 export async function runResponsive({ rows, seed, isThorough, onProgress }: ResponsiveRun): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-responsive-'))
   const directory = join(folder, 'app')
@@ -37,7 +37,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
     await (await Application.start({ directory, port: 0, environment: {} })).close()
     const file = join(directory, 'data', 'app.db')
     fillDatabase(file, rows, `user:${encodeURIComponent(issuer)}:ann`)
-    // Otherwise the host's first fsync would wait for all of that.
+    // Otherwise the host's first fsync would wait for these data.
     await syncPath(file)
     const key = { issuer, secret: Buffer.from(secret), subject: 'ann', expiresIn: '1d' }
     const ann = await mintToken(key)
@@ -59,7 +59,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
     const ask = async (path: string, token: string) => {
       const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
       await response.arrayBuffer()
-      if (!response.ok) failures.push(`GET ${path} was answered ${response.status}`)
+      if (!response.ok) failures.push(`GET ${path} got ${response.status}`)
     }
     const random = new Random(seed)
     const page = () => random.between(1, Math.ceil(rows / 20))
@@ -88,7 +88,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
     await watch.during('a stream from the beginning', async () => {
       const received = await stream(isThorough ? 10_000 : 500)
       figures['events streamed, kB'] = Math.round(received / 1_000)
-      if (received < 1_000) failures.push(`a stream has shown ${received} bytes`)
+      if (received < 1_000) failures.push(`a stream sent only ${received} bytes`)
     })
     await watch.during('a migration', upgrade)
     await watch.during('its down migration', back)
@@ -100,7 +100,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
       await watch.during('all together, with a backup', () =>
         Promise.all([backUp(), lists(), stream(10_000)]),
       )
-      await watch.during('a module that goes with its data', () =>
+      await watch.during('a removal of a module with its data', () =>
         app('module-remove', 'pile', '--purge', '--yes'),
       )
     }
@@ -112,7 +112,7 @@ export async function runResponsive({ rows, seed, isThorough, onProgress }: Resp
   }
 }
 
-/** @returns how many bytes it has shown in that time */
+/** @returns the received bytes */
 function readStream(url: string, token: string, milliseconds: number): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>()
   let bytes = 0

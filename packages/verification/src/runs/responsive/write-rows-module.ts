@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** A module that lists without care: it looks through all of its rows, and answers many. Version 1.1.0 changes each row. */
+/** A careless module: its lists scan all rows and return many. Version 1.1.0 changes each row. */
 const filesOf = (version: '1.0.0' | '1.1.0') => ({
   'package.json': JSON.stringify({
     name: 'pile',

@@ -4,20 +4,20 @@ import { NeverReaders } from './never-readers.ts'
 import type { StreamingGuests, StreamsOpened } from './streaming-guests.ts'
 import type { WritingGuests, Written } from './writing-guests.ts'
 
-/** `count` addresses of this machine, of which each `net` has others. */
+/** `count` loopback addresses in a `net` of their own. */
 const addresses = (net: number, count: number) =>
   Array.from({ length: count }, (_, index) => `127.0.${net}.${index + 1}`)
 
 const READERS = 2_700
-/** From one address, and from the fewest from which all come within the limit of 200 connections for each. */
+/** From one address, and from the fewest addresses within the limit of 200 connections each. */
 export const readersFrom = { one: addresses(2, 1), many: addresses(2, 14) }
-/** 150 guests with ten streams each, within the limit of 20 for each address. */
+/** 150 guests with ten streams each, within the limit of 20 per address. */
 const streams = { addresses: addresses(3, 75), guestsPerAddress: 2, streamsPerGuest: 10 }
-/** At once each address writes more than it may in a minute, and from then on three times what it may. */
+/** Each address first exceeds its limit for a minute, then writes at three times the limit. */
 const writers = { addresses: addresses(4, 2), guestsPerAddress: 3, atOnce: 50 }
 const WRITES_PER_SECOND = 5
 
-/** Strangers who take all they can get of a host, in processes of their own. */
+/** Attackers that take as much of a host as they get, in their own processes. */
 export class Attack {
   readonly #port: number
   readonly #streaming = new Child(new URL('streaming-guests.ts', import.meta.url))
@@ -29,7 +29,7 @@ export class Attack {
     this.#port = port
   }
 
-  /** Guests write from now on, and have as many streams as they get. */
+  /** Starts the writing guests, and opens as many streams as possible. */
   async begin(): Promise<StreamsOpened> {
     const opened = await this.#streaming.ask<StreamsOpened>({
       ...streams,
@@ -52,7 +52,7 @@ export class Attack {
     this.#readers = undefined
   }
 
-  /** Nothing is left of it in a moment, but what was written. */
+  /** Ends writes and streams; only the written data stay. */
   async rest(): Promise<Written> {
     const written = await this.#writing.ask<Written>({ perSecond: 0 })
     await this.#streaming.ask({ port: undefined })
@@ -61,8 +61,8 @@ export class Attack {
   }
 
   /**
-   * How many times what an address may write in a minute each could write by now, all addresses together: the allowance
-   * of a minute may be used in its first moment, and comes back within the next.
+   * The allowances per minute that all addresses together could use by now. A minute's allowance can
+   * be used at once, and returns within the next minute.
    */
   get allowances(): number {
     const minutes = (performance.now() - (this.#wroteFirst ?? performance.now())) / 60_000

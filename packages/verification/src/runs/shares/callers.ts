@@ -3,26 +3,26 @@ import { CrowdConnection } from '../overload/crowd-connection.ts'
 
 export interface Calls {
   readonly port: number
-  /** One caller each, with an address and a connection of their own. */
+  /** One per caller; each caller has its own address and connection. */
   readonly tokens: readonly string[]
   readonly milliseconds: number
-  /** How many requests each sends. */
+  /** Requests per second of each caller. */
   readonly perSecond: number
 }
 
 export interface Called {
-  /** In milliseconds, from the moment at which the request was due. */
+  /** In milliseconds, from the due time of the request. */
   readonly latencies: readonly number[]
-  /** Answers that should not be, by what they are. */
+  /** Wrong answers, by text. */
   readonly wrong: Readonly<Record<string, number>>
 }
 
-/** Every so many requests of a caller, one changes the cart. */
+/** One in this number of requests changes the cart. */
 const WRITES = 4
 
 let connections: CrowdConnection[] = []
 
-/** A process that is signed-in callers who shop at their pace, whatever the host does. */
+/** A process of signed-in callers that keep their pace even if the host is slow. */
 process.on('message', async (calls: Calls) => {
   process.send?.(await call(calls))
 })
@@ -39,7 +39,8 @@ async function call({ port, tokens, milliseconds, perSecond }: Calls): Promise<C
       const interval = 1_000 / perSecond
       const first = begun + (interval * caller) / tokens.length
       for (let due = first, turn = caller; due < begun + milliseconds; due += interval, turn += 1) {
-        if (due > performance.now()) await pause(due - performance.now())
+        const wait = due - performance.now()
+        if (wait > 0) await pause(wait)
         const isWrite = turn % WRITES === 0
         const asked = isWrite ? addition(token, turn % 7) : reading(token)
         const said = await (connections[caller] as CrowdConnection).ask(asked).then(

@@ -8,16 +8,16 @@ import { prepareApplication } from '../../harness/prepare-application.ts'
 import type { Called, Calls } from './callers.ts'
 
 const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event']
-/** 320 requests a second, by callers and from addresses that stay within the rate limits. */
+/** 320 requests per second, within the rate limits of callers and addresses. */
 const CALLERS = 20
 const PER_SECOND = 16
 
-/** A host with the limits as shipped, and the signed-in callers who shop there. */
+/** A host with the default limits, and its signed-in callers. */
 export class LoadedHost {
   readonly #host = new Child(hostServer)
   readonly #callers = new Child(new URL('callers.ts', import.meta.url))
   #tokens: readonly string[] = []
-  /** The headers of a signed-in user who does not shop. */
+  /** The headers of a signed-in user outside the load. */
   visitor: Readonly<Record<string, string>> = {}
   /** The SQLite file. */
   readonly database: string
@@ -27,7 +27,7 @@ export class LoadedHost {
     this.database = join(directory, 'data', 'app.db')
   }
 
-  /** @param directory where the application is made */
+  /** @param directory of the new application */
   static async start(directory: string): Promise<LoadedHost> {
     const started = new LoadedHost(directory)
     await mkdir(directory)
@@ -35,7 +35,7 @@ export class LoadedHost {
     const [visitor, ...tokens] = await mintUsers(application, 1 + CALLERS)
     started.visitor = { authorization: `Bearer ${visitor}` }
     started.#tokens = tokens
-    // A prepared application has switched limits off.
+    // A prepared application has no limits.
     const config = { auth: { issuer: application.issuer }, log: { level: 'silent' } }
     await writeFile(configFile(directory), JSON.stringify(config))
     started.url = (await started.#host.ask<{ url: string }>({ directory })).url

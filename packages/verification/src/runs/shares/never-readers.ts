@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('never-read.pl', import.meta.url))
 
-/** Readers that never read, in a process of their own. */
+/** Clients that never read, in their own process. */
 export class NeverReaders {
   readonly #process: ChildProcess
 
@@ -12,7 +12,7 @@ export class NeverReaders {
     this.#process = child
   }
 
-  /** Resolves when each has sent its request. @throws {Error} where they cannot come */
+  /** Resolves after each has sent its request. @throws {Error} if they cannot connect */
   static async come(port: number, count: number, addresses: readonly string[]): Promise<NeverReaders> {
     const command = 'ulimit -n "$(ulimit -Hn)"; exec perl "$@"'
     const words = [script, port, count, ...addresses].map(String)
@@ -20,7 +20,7 @@ export class NeverReaders {
     await Promise.race([
       once(child.stdout, 'data'),
       once(child, 'exit').then(() => {
-        throw new Error('the readers ended while they came: see what they wrote above')
+        throw new Error('the readers ended early: see their output above')
       }),
     ])
     return new NeverReaders(child)

@@ -10,31 +10,33 @@ import { LoadedHost } from './loaded-host.ts'
 import { Slowdown } from './slowdown.ts'
 
 /**
- * How many times as long the slowest of a hundred requests of signed-in callers may take as in an idle host. That is a second
- * host beside the attacked one, with the same callers at the same pace in the same seconds: whatever else the machine does slows
- * both, where an idle moment before the attack would be of another machine. The attackers keep a pace, so that they cost what
- * they keep of the host, not the cores that they share with it. A round has thousands of requests, and of the rounds the median
- * counts. Where it is more, up to two more rounds are taken before that is said. On a machine without a CPU to spare the busier
- * host waits longer for one: a ratio is divided by how many times its CPU time a piece of work took meanwhile.
+ * The largest ratio of the p99 of signed-in callers in the attacked host to that in an idle host. The
+ * idle host runs beside the attacked one with the same load at the same time, so other work of the
+ * machine slows both. The attackers keep a fixed pace, so they do not compete for cores. The median
+ * of the rounds counts; a higher one needs up to two more rounds. Each ratio is divided by the
+ * slowdown of the machine: elapsed time by CPU time of a piece of work.
  */
 const MOST_RATIO = 2
-/** In a slice of a run, whose few requests say whether a defence is gone, and not how well it holds. */
+/** In a slice, whose few requests only show whether a defence is missing. */
 const MOST_RATIO_OF_A_SLICE = 4
 const ROUNDS_TO_JUDGE = 3
-/** What an address adds to the disk in a minute by the longest purchases, in bytes: docs/operating.md, "What strangers can store". */
+/** Disk growth per address and minute, in bytes: docs/operating.md, "What strangers can store". */
 const MOST_GROWTH = 25 * 1024 * 1024
-/** A probe of health may take so much longer than the slowest one of the idle host meanwhile, in milliseconds; times the slowdown. */
+/** The extra time of a health probe over the slowest of the idle host, in ms; times the slowdown. */
 const PROBE = 1_000
-/** While all connections are taken, one without progress is ended after 3 s, and that is looked at once a second; times the slowdown. */
+/**
+ * The host ends a connection without progress after 3 s while all are taken, and checks once per
+ * second. In milliseconds; times the slowdown.
+ */
 const READER_PATIENCE = 6_000
-/** For how long callers shop while they are watched, in milliseconds. */
+/** The length of a measurement, in milliseconds. */
 const WINDOW = 4_000
-/** For how long they do before, until the hosts are warm, in milliseconds. */
+/** The warm-up before it, in milliseconds. */
 const WARMING = 1_500
-/** In which each of them sends a request, in milliseconds. */
+/** The interval of requests of each caller, in milliseconds. */
 const AGAIN = 60
 
-/** Has strangers take all they can get of a host, while signed-in callers shop. @param directory an empty folder */
+/** Attacks a host while signed-in callers shop. @param directory an empty folder */
 export async function runShares(
   directory: string,
   { minutes, signal, onProgress }: Pick<RunOptions, 'minutes' | 'signal' | 'onProgress'>,
@@ -47,7 +49,7 @@ export async function runShares(
   const count = (name: string, more: number) => {
     figures[name] = (figures[name] ?? 0) + more
   }
-  const [host, twin] = (await Promise.all(
+  const [host, idleHost] = (await Promise.all(
     ['attacked', 'idle'].map((name) => LoadedHost.start(join(directory, name))),
   )) as [LoadedHost, LoadedHost]
   const { url, visitor } = host
@@ -67,7 +69,7 @@ export async function runShares(
   } finally {
     slowdown.stop()
     await attack.end()
-    await Promise.all([host.kill(), twin.kill()])
+    await Promise.all([host.kill(), idleHost.kill()])
   }
 
   async function round(): Promise<void> {
@@ -93,12 +95,12 @@ export async function runShares(
     )
   }
 
-  /** @returns the latencies of callers, at the host and at its twin */
+  /** @returns the latencies of callers, in the attacked and the idle host */
   async function shop(milliseconds = WINDOW): Promise<readonly [readonly number[], readonly number[]]> {
-    const [called, calledTwin] = await Promise.all([host.shop(milliseconds), twin.shop(milliseconds)])
+    const [called, calledIdle] = await Promise.all([host.shop(milliseconds), idleHost.shop(milliseconds)])
     for (const [said, times] of Object.entries(called.wrong))
       failures.push(`${times} requests of callers: ${said}`)
-    return [called.latencies, calledTwin.latencies]
+    return [called.latencies, calledIdle.latencies]
   }
 
   async function openOwnStream(when: string): Promise<void> {
@@ -107,13 +109,13 @@ export async function runShares(
     else opened.drop()
   }
 
-  /** @returns the latencies of callers meanwhile, at the host and at its twin, and the slowdown */
+  /** @returns the latencies of callers during the attack in both hosts, and the slowdown */
   async function duringReaders(where: string, from: readonly string[]) {
     const stop = new AbortController()
     const health = probe(url, stop.signal)
-    const twinsHealth = probe(twin.url, stop.signal)
+    const idleHealth = probe(idleHost.url, stop.signal)
     const visits = probe(url, stop.signal, ['/cart'], visitor)
-    // Their connections would have ended while the others came.
+    // The host would end their connections while the others connect.
     await shop(AGAIN)
     const came = performance.now()
     await slowdown.take()
@@ -123,12 +125,12 @@ export async function runShares(
     const isServed = await getsConnection(came + READER_PATIENCE * times)
     const took = Math.round(performance.now() - came)
     if (isServed) await openOwnStream(`during readers at ${where}`)
-    else failures.push(`readers at ${where} have left nobody else a connection for ${took} ms`)
+    else failures.push(`readers at ${where} took all connections for ${took} ms`)
     stop.abort()
-    const [probed, twins, visited] = await Promise.all([health, twinsHealth, visits])
+    const [probed, idleProbed, visited] = await Promise.all([health, idleHealth, visits])
     await attack.takeReadersAway()
     count('health probes', probed.length)
-    const slowest = Math.max(...twins.map(({ milliseconds }) => milliseconds))
+    const slowest = Math.max(...idleProbed.map(({ milliseconds }) => milliseconds))
     const late = probed.filter(
       ({ said, milliseconds }) => said !== 200 || milliseconds > slowest + PROBE * times,
     )
@@ -140,11 +142,11 @@ export async function runShares(
     const refused = visited.filter(({ said }) => said !== 200)
     count(`new connections refused during readers at ${where}`, refused.length)
     if (refused.length > 0 && from.length === 1)
-      failures.push(`readers at ${where} have had ${refused.length} others refused: ${refused[0]?.said}`)
+      failures.push(`readers at ${where} caused ${refused.length} refusals of others: ${refused[0]?.said}`)
     return [attacked, idle, times] as const
   }
 
-  /** Whether a new connection of a signed-in caller is served, by then. */
+  /** Whether a new connection of a signed-in caller is served in time. */
   async function getsConnection(until: number): Promise<boolean> {
     while (performance.now() < until) {
       const { said } = await probeOnce(url, '/cart', visitor)
@@ -154,7 +156,7 @@ export async function runShares(
     return false
   }
 
-  /** Once the host has stopped, which writes all that is in the log of SQLite into its file. */
+  /** After the stop of the host, which copies the log of SQLite into its file. */
   async function judge(): Promise<Outcome> {
     const { allowances } = attack
     await host.stop()
@@ -166,16 +168,14 @@ export async function runShares(
       'p99 before the attack, ms': ms(latencies.before),
       'p99 in the idle host, ms': ms(latencies.idle),
       'p99 under attack, ms': ms(latencies.attacked),
-      'ratio of the two on a machine as slow, percent': Math.round(ratio * 100),
+      'ratio of the two, corrected by the slowdown, percent': Math.round(ratio * 100),
       'disk growth by attacking address and minute, kB': Math.round(growth / 1_000),
     })
     if (ratio > mostRatio)
-      failures.push(
-        `the p99 of signed-in callers is ${ratio.toFixed(1)} times that in the idle host on such a machine`,
-      )
+      failures.push(`the p99 of signed-in callers is ${ratio.toFixed(1)} times that in the idle host`)
     if (growth > MOST_GROWTH)
       failures.push(
-        `an address adds ${Math.round(growth / 1_000)} kB a minute to the disk, of ${Math.round(MOST_GROWTH / 1_000)}`,
+        `an address adds ${Math.round(growth / 1_000)} kB per minute to the disk, limit ${Math.round(MOST_GROWTH / 1_000)}`,
       )
     return outcome(figures, failures, ['requests under attack', 'longest purchases taken', 'health probes'])
   }

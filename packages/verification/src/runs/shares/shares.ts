@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import type { Verification } from '../../harness/verification.ts'
 import { runShares } from './run-shares.ts'
 
-/** Of the process that has most of them open, with some to spare. */
+/** Open files of the largest process, with a reserve. */
 const OPEN_FILES = 4_600
 
 export const shares: Verification = {
@@ -26,17 +26,17 @@ export const shares: Verification = {
   },
 }
 
-/** Why this machine cannot try it. */
+/** The reason why this machine cannot run it. */
 async function whyNot(): Promise<string | undefined> {
   const run = promisify(execFile)
   const { stdout } = await run('sh', ['-c', 'ulimit -Hn'])
   if (Number(stdout) < OPEN_FILES)
-    return `a process may open ${stdout.trim()} files here (ulimit -Hn), of ${OPEN_FILES}`
+    return `a process may open ${stdout.trim()} files (ulimit -Hn), and ${OPEN_FILES} are needed`
   const hasPerl = await run('perl', ['-MSocket', '-e', '1']).then(
     () => true,
     () => false,
   )
-  if (!hasPerl) return 'there is no perl, in which the readers are'
+  if (!hasPerl) return 'perl is missing'
   const server = createServer().listen(0, '127.0.0.2')
   const hasAddresses = await once(server, 'listening').then(
     () => true,

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** The most that is believed: a machine that is slower than that is not one on which a time says anything. */
+/** The largest accepted slowdown: times on a slower machine mean nothing. */
 const MOST = 4
 
 const file = new URL('../responsive/probe.ts', import.meta.url)
 
-/** How much the machine slows its processes for want of a CPU: one of them does a small piece of work a hundred times in a second. */
+/** Measures the lack of CPU: a process does a small piece of work a hundred times per second. */
 export class Slowdown {
   readonly #process: ChildProcess
 
@@ -20,7 +20,7 @@ export class Slowdown {
     return new Slowdown(child)
   }
 
-  /** How many times its CPU time a piece of work has taken since this was last asked: 1 to 4. */
+  /** Elapsed time of the work since the last call, divided by its CPU time: 1 to 4. */
   async take(): Promise<number> {
     this.#process.send({})
     const [{ slowdown }] = await once(this.#process, 'message')

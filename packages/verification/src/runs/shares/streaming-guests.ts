@@ -16,7 +16,7 @@ export interface StreamsOpened {
 
 let open: ClientRequest[] = []
 
-/** A process that is guests with many streams each: opens them, and lets go of them at a message without a port. */
+/** A process of guests with many streams each. A message without a port closes them. */
 process.on('message', async (options: StreamingGuests | { port: undefined }) => {
   if (options.port !== undefined) {
     const statuses = await Promise.all(options.addresses.map((address) => come(options, address)))
@@ -30,7 +30,7 @@ process.on('message', async (options: StreamingGuests | { port: undefined }) => 
 })
 process.once('disconnect', () => process.exit())
 
-/** @returns what each stream was answered; 0 where it was not */
+/** @returns the status of each stream; 0 without a response */
 async function come(options: StreamingGuests, address: string): Promise<number[]> {
   const { port, guestsPerAddress, streamsPerGuest } = options
   const connection = new CrowdConnection(port, address)

@@ -7,7 +7,7 @@ export interface WritingGuests {
   readonly port: number
   readonly addresses: readonly string[]
   readonly guestsPerAddress: number
-  /** How many purchases each sends as fast as they are answered. */
+  /** Purchases of each guest without a pause. */
   readonly atOnce: number
 }
 
@@ -21,7 +21,7 @@ interface Guest {
   readonly token: string
 }
 
-/** The most that one purchase takes: 200 products of 128 code points, four bytes each. */
+/** The largest purchase: 200 products of 128 code points, four bytes each. */
 const purchase = JSON.stringify({
   items: Array.from({ length: 200 }, (_, index) => ({
     product: `${'\u{1F600}'.repeat(125)}${String(index).padStart(3, '0')}`,
@@ -34,9 +34,9 @@ const written: Written = { taken: 0, refused: 0 }
 let round = 0
 
 /**
- * A process that is guests who write the longest they may, each purchase under a key of its own. With the options it
- * begins, and answers once what comes at once is answered. `{ perSecond }` is how many each address goes on to send in a
- * second, whatever it is answered; 0 makes it rest. Each message is answered with what was written so far.
+ * A process of guests that send the largest purchases, each with its own key. The options start it; it
+ * replies after the first purchases. `{ perSecond }` sets the later purchases per second and address;
+ * 0 pauses. Each reply has the counts so far.
  */
 process.on('message', async (message: WritingGuests | { perSecond: number }) => {
   if ('port' in message) {

@@ -6,27 +6,27 @@ import type { Timeline } from './timeline.ts'
 
 export interface ClientOptions {
   readonly port: number
-  /** Its own number: what it writes is told apart by it. */
+  /** Its number, which identifies its writes. */
   readonly number: number
   readonly random: Random
   readonly timeline: Timeline
-  /** The modules that are changed while it asks. */
+  /** The modules that change during the load. */
   readonly changing: readonly string[]
-  /** Hears of every request that fails: what was asked, and what came. */
+  /** Called for every failed request, with request and answer. */
   readonly onFailure: (text: string) => void
 }
 
-/** Milliseconds between two requests of a client, at most: the load, not its peak, is of interest. */
+/** The longest pause between two requests of a client, in milliseconds. */
 const PAUSE = 150
 
-/** A caller with one kept-alive connection, who asks all kinds of things one after the other and checks each answer. */
+/** A caller with one keep-alive connection. It sends all kinds of requests and checks each answer. */
 export class Client {
   readonly #options: ClientOptions
   #connection: Connection | undefined
   #running: Promise<void> | undefined
   #stopped = false
   #sequence = 0
-  /** The sum of what the host has acknowledged. */
+  /** The sum of acknowledged amounts. */
   #total = 0
   requests = 0
 
@@ -43,7 +43,7 @@ export class Client {
     this.#running = this.#run()
   }
 
-  /** Resolves when the last answer is there. The connection stays open. */
+  /** Resolves after the last answer. The connection stays open. */
   async pause(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -95,7 +95,7 @@ export class Client {
     this.#total += amount
   }
 
-  /** Several requests in one go, a slower one in the middle: the answers keep their order. */
+  /** Pipelined requests with a slow one in the middle: the answers keep their order. */
   async #pipeline(): Promise<void> {
     const { timeline } = this.#options
     const begun = timeline.epoch
@@ -127,7 +127,7 @@ export class Client {
     const expect = random.chance(0.3) ? 'expect: 100-continue\r\n' : ''
     this.requests += 1
     const answered = connection.answer()
-    // Looked at below; a connection that breaks meanwhile must not be an unhandled rejection.
+    // Checked below; without this a broken connection would be an unhandled rejection.
     answered.catch(() => {})
     connection.send(
       `POST /steady/upload HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\n${expect}${size}\r\n\r\n`,
@@ -144,7 +144,7 @@ export class Client {
     this.#holdText(await this.#ask(get('/steady/stream')), 'y'.repeat(PIECES.count * PIECES.length))
   }
 
-  /** Leaves an answer that is larger than all buffers on the way unread for a while. */
+  /** Reads nothing for a while of an answer that is larger than all buffers. */
   async #readSlowly(): Promise<void> {
     const connection = this.#connection as Connection
     const asking = this.#ask(get('/steady/large'))
@@ -170,7 +170,7 @@ export class Client {
     return { begun, answer: await answered }
   }
 
-  /** The answer must be this one, from an instance that could serve at the time and is not closed yet. */
+  /** Expects this answer from an instance that could serve at the time and is not closed. */
   #hold({ begun, answer }: { begun: number; answer: Answer }, status: number, wanted: object): void {
     const body = answer.status === status ? JSON.parse(answer.body) : {}
     const differs = Object.entries(wanted).some(([key, value]) => body[key] !== value)
@@ -198,7 +198,7 @@ export const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: soak\r\n\r\n
 const post = (path: string, body: string) =>
   `POST ${path} HTTP/1.1\r\nhost: soak\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** What an answer of a changing module says of it: `404`, or its version and setting. */
+/** The answer of a changing module: `404`, or its version and setting. */
 export function stateOf({ status, body }: Answer): string {
   if (status !== 200) return String(status)
   const { version, mark } = JSON.parse(body)

@@ -11,19 +11,19 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** After how many idle milliseconds a connection is not used again: the host closes one after 10 s, as it may. */
+/** The longest idle time before reuse, in milliseconds: the host closes a connection after 10 s. */
 const IDLE_LIMIT = 8_000
 
 /**
- * A kept-alive HTTP/1.1 connection that notices everything: an answer that is cut short, that nobody asked for,
- * or a connection that is closed although nobody asked for that. Answers come in the order of the requests, so that several may be under way.
+ * A keep-alive HTTP/1.1 connection that detects truncated and unexpected answers, and an unexpected
+ * close. Answers come in the order of the requests, so several requests can be in progress.
  */
 export class Connection {
   readonly #socket: Socket
   readonly #waiting: Waiting[] = []
   #received: Buffer[] = []
   #size = 0
-  /** Bytes without which there is no further answer, as far as is known. */
+  /** The known minimum of bytes for the next answer. */
   #needed = 0
   #broken: Error | undefined
   #used = Date.now()
@@ -41,7 +41,7 @@ export class Connection {
     socket.on('close', () => this.#break(new Error('the host closed the connection')))
   }
 
-  /** The connection that is there, unless it has been idle for too long: then another. */
+  /** The present connection, or a new one if it was idle for too long. */
   static async open(port: number, known?: Connection): Promise<Connection> {
     if (known && Date.now() - known.#used < IDLE_LIMIT) return known
     known?.close()
@@ -50,12 +50,12 @@ export class Connection {
     return new Connection(socket)
   }
 
-  /** Sends bytes of a request; what the answer is to, `answer` tells. */
+  /** Sends bytes of a request; `answer` returns its answer. */
   send(bytes: string): void {
     this.#socket.write(bytes)
   }
 
-  /** The answer to the next request whose answer nobody waits for yet. @throws {Error} where it does not come, or not whole */
+  /** The next answer without a waiting caller. @throws {Error} if it is missing or incomplete */
   answer(): Promise<Answer> {
     if (this.#broken) return Promise.reject(this.#broken)
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -63,7 +63,7 @@ export class Connection {
     return promise
   }
 
-  /** Reads nothing until `resume`, so that the host has to keep what it wants to send. */
+  /** Reads nothing until `resume`, so the host must buffer. */
   pause(): void {
     this.#socket.pause()
   }
@@ -98,7 +98,7 @@ export class Connection {
       rest = rest.subarray(read.size)
       if (read.answer.status === 100) continue
       const waiting = this.#waiting.shift()
-      if (waiting === undefined) throw new Error(`an answer (${read.answer.status}) that nobody asked for`)
+      if (waiting === undefined) throw new Error(`an unexpected answer (${read.answer.status})`)
       this.#used = Date.now()
       waiting.resolve(read.answer)
       if (read.closes) throw new Error('the host announced that it closes the connection')
@@ -115,13 +115,13 @@ interface Read {
   readonly size: number
 }
 
-/** The first answer in `bytes`; of one that is not there whole, how many bytes it takes at least. */
+/** The first answer in `bytes`, or the least size of an incomplete one. */
 function readAnswer(bytes: Buffer): Read | number {
   const end = bytes.indexOf('\r\n\r\n') + 4
   if (end === 3) return bytes.length + 1
   const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end - 4).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
-  if (Number.isNaN(status)) throw new Error(`this is no answer: ${statusLine}`)
+  if (Number.isNaN(status)) throw new Error(`not an answer: ${statusLine}`)
   if (status === 100) return { answer: { status, body: '' }, closes: false, size: end }
   const head = new Map(fields.map((field) => [nameOf(field), field.slice(field.indexOf(':') + 1).trim()]))
   const isChunked = head.get('transfer-encoding') === 'chunked'
@@ -134,7 +134,7 @@ const nameOf = (field: string) => field.slice(0, field.indexOf(':')).toLowerCase
 
 interface Body {
   readonly text: string
-  /** Where the next answer begins. */
+  /** The start of the next answer. */
   readonly end: number
 }
 

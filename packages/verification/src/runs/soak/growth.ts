@@ -1,12 +1,12 @@
 import type { Sample } from '../../harness/figures.ts'
 
-/** Bytes of heap that may stay per replaced package, and in all: measured by `npm run retention`, and some noise. */
+/** Allowed heap growth in bytes per replaced package, and in total with noise. */
 const PER_PACKAGE = 100_000
 const NOISE = 4_000_000
-/** Open files at one moment may be some more than at another. */
+/** The allowed variation of open files. */
 const DESCRIPTORS = 4
 
-/** What there is more of in `last` than in `first`, apart from the code of the packages in between: one line each. */
+/** The growth from `first` to `last`, without the code of new packages: one line each. */
 export function growth(first: Sample, last: Sample): string[] {
   const allowed = {
     instances: 0,

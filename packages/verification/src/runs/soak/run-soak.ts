@@ -16,40 +16,40 @@ export interface SoakOptions {
   readonly steps: number
   readonly clients: number
   readonly seed: number
-  /** Ends the run after the step that is under way. */
+  /** Ends the run after the current step. */
   readonly signal?: AbortSignal
-  /** Hears of the progress, every so many steps, and of each failure. */
+  /** Called with the progress and each failure. */
   readonly onProgress?: (text: string) => void
 }
 
 export interface SoakReport {
-  /** Steps by what came of them: `done`, `refused`, `reverted`, `killed`, `two at once`. */
+  /** Steps by outcome: `done`, `refused`, `reverted`, `killed`, `two at once`. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly requests: number
   readonly writes: number
   readonly samples: readonly Sample[]
-  /** What went wrong; empty where all is well. */
+  /** Empty if the promise holds. */
   readonly failures: readonly string[]
 }
 
-/** The modules that are changed; `steady` is under load meanwhile. */
+/** The changing modules; `steady` is under load. */
 const changing = ['alpha', 'beta']
 
-/** The exit code of a command that finds another one at work. */
+/** The exit code of a command during another command. */
 const BUSY = 6
 
-/** Within these milliseconds a command is killed: some before it has begun, some when it is over. */
+/** The latest kill of a command, in milliseconds: before, during or after its work. */
 const KILL_AFTER = [300, 3000] as const
 
-/** So many steps lie between two samples. */
+/** Steps between two samples. */
 const INTERVAL = 20
 
-/** A run says what is wrong in so many lines at most. */
+/** The largest number of reported failures. */
 const FAILURES_TOLD = 50
 
 /**
- * Runs the real host under load while the real command changes it, killed now and then, and holds every answer
- * against what could serve at its time. Failures are told, not thrown.
+ * Runs the real host under load while the real command changes it and is sometimes killed. Checks
+ * every answer against the modules of its time. Failures are reported, not thrown.
  */
 export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-soak-'))
@@ -127,7 +127,7 @@ class Soak {
     }
   }
 
-  /** Ends all processes and connections, whatever state they are in. */
+  /** Ends all processes and connections in any state. */
   async stop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()))
     this.#connection?.close()
@@ -144,7 +144,7 @@ class Soak {
     this.#options.onProgress?.(`failed: ${text}`)
   }
 
-  /** One command, or two at once, or one that is killed; then the routes must answer what the lock says. */
+  /** Runs one command, two at once, or one that is killed. Then the routes must match the lock file. */
   async #step(number: number, timeline: Timeline): Promise<void> {
     const lock = await readLockFile(this.#directory)
     const before = await this.#served()
@@ -169,7 +169,7 @@ class Soak {
     this.#count({ 0: 'done', 4: 'refused', 5: 'reverted' }[outcome.exitCode ?? -1] ?? 'failed')
   }
 
-  /** @returns whether both were carried out: one had ended before the other began */
+  /** @returns whether both ran, one after the other */
   async #two(number: number, ...steps: readonly [Step, Step]): Promise<boolean> {
     const outcomes = await Promise.all(
       steps.map(async (step) => {
@@ -179,13 +179,13 @@ class Soak {
       }),
     )
     if (outcomes.every(({ exitCode }) => exitCode === BUSY)) {
-      this.#fail(`step ${number}: of two commands at once both found the other one busy`)
+      this.#fail(`step ${number}: both of two concurrent commands were refused as busy`)
     }
     this.#count('two at once')
     return outcomes.every(({ exitCode }) => exitCode === 0)
   }
 
-  /** Kills a command somewhere, and has what it left completed or taken back. */
+  /** Kills a command at a random moment; the next one completes or reverts its change. */
   async #kill({ argv }: Step): Promise<void> {
     const { exitCode } = await runApp(this.#directory, argv, this.#random.between(...KILL_AFTER))
     await this.#must(this.#random.chance(0.5) ? ['doctor', '--fix'] : ['module-install'])
@@ -203,7 +203,7 @@ class Soak {
     )
   }
 
-  /** What the routes answer must be what is installed, and how it is set. */
+  /** The routes must match the installed modules and their settings. */
   async #compareWithLock(number: number, { argv }: Step): Promise<void> {
     const { modules, generation } = await readLockFile(this.#directory)
     const config = JSON.parse(await readFile(configFile(this.#directory), 'utf8'))
@@ -225,7 +225,7 @@ class Soak {
     }
   }
 
-  /** What serves now, asked on the connection that was idle since the last time. */
+  /** The serving modules, read on an idle connection. */
   async #served(): Promise<Served> {
     const { port } = this.#host as Host
     const connection = await Connection.open(port, this.#connection)
@@ -246,7 +246,7 @@ class Soak {
     return await callRunningHost(this.#directory, 'state')
   }
 
-  /** While nobody asks, so that what is counted is not in passing. */
+  /** Without load, so that only lasting objects count. */
   async #sample(step: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.pause()))
     await callRunningHost(this.#directory, 'retired')
@@ -262,7 +262,7 @@ class Soak {
     for (const client of this.#clients) client.start()
   }
 
-  /** Every acknowledged write is there, none twice; also after a restart. */
+  /** Each acknowledged write exists once, also after a restart. */
   async #finish(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()))
     await this.#compareSums('at the end')
@@ -284,7 +284,7 @@ class Soak {
     const wanted = JSON.stringify(
       this.#clients.map(({ acknowledged }) => acknowledged).filter(({ entries }) => entries > 0),
     )
-    if (found !== wanted) this.#fail(`${when} the sums are ${found}, and acknowledged was ${wanted}`)
+    if (found !== wanted) this.#fail(`${when} the sums are ${found}, acknowledged were ${wanted}`)
   }
 
   async #must(argv: readonly string[]): Promise<void> {
@@ -293,7 +293,7 @@ class Soak {
   }
 }
 
-/** What may be seen while a command is killed and what it has left is completed or taken back. */
+/** The valid states during a killed command and its completion or revert. */
 function betweenKilled({ argv, module }: Step, before: Served): ReadonlyMap<string, Allowed> {
   const isRollback = argv[0] === 'module-rollback'
   const least = Number(before.get('steady'))
@@ -307,7 +307,7 @@ function betweenKilled({ argv, module }: Step, before: Served): ReadonlyMap<stri
   )
 }
 
-/** What may be seen while two commands are carried out, one after the other: who changes what of the modules in between is not known. */
+/** The valid states during two concurrent commands in unknown order. */
 function betweenTwo(before: Served, after: Served): ReadonlyMap<string, Allowed> {
   const [least, most] = [before, after].map((served) => Number(served.get('steady'))) as [number, number]
   return new Map<string, Allowed>(
@@ -318,7 +318,7 @@ function betweenTwo(before: Served, after: Served): ReadonlyMap<string, Allowed>
   )
 }
 
-/** By module, what it answers. */
+/** The answer of each module. */
 type Served = ReadonlyMap<string, string>
 
 const exactly = (served: Served): ReadonlyMap<string, Allowed> => either(served, served)

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Characters of `GET /steady/large`: more than the sockets between two processes keep. */
+/** Characters of `GET /steady/large`: more than socket buffers hold. */
 export const LARGE = 6_000_000
-/** Pieces of `GET /steady/stream`, each of so many characters, and milliseconds apart. */
+/** Pieces of `GET /steady/stream`, their characters, and the milliseconds between them. */
 export const PIECES = { count: 20, length: 2_000, pause: 50 }
 
-/** The module under load. Each answer says which instance of it, counted since the host's start, gives it. */
+/** The module under load. Each answer has the number of its instance since the host's start. */
 export async function writeSteadyModule(folder: string): Promise<string> {
   await write(folder, {
     'package.json': packageJson('steady', '1.0.0', {
@@ -77,10 +77,10 @@ export default defineModule('steady').plugin(async (app, { database }) => {
 })
 `
 
-/** What may be wrong with a version of a module that changes. */
+/** The faults of a version of a changing module. */
 export type Fault = 'throws' | 'bad migration' | 'fails its self-check'
 
-/** A version of a module that is changed all the time: `GET /<id>` answers its version and its setting. */
+/** A version of a changing module: `GET /<id>` returns its version and setting. */
 export async function writeChangingModule(
   folder: string,
   id: string,
@@ -112,7 +112,7 @@ export async function writeChangingModule(
   return folder
 }
 
-/** The probe finds what fails there too, and a child of it has no variables: this fails only where it would serve. */
+/** Fails only in the host: the probe has no environment variables. */
 const failsInTheHost = "if (process.env.APP_LOG_LEVEL) throw new Error('on purpose')"
 
 const changingSource = (id: string, version: string, fault: Fault | undefined) => `

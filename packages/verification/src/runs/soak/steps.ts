@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Lock } from '@mortise/host'
+import type { LockFile } from '@mortise/host'
 import type { Random } from '../../harness/random.ts'
 import { type Fault, writeChangingModule } from './soak-modules.ts'
 
@@ -7,18 +7,18 @@ import { type Fault, writeChangingModule } from './soak-modules.ts'
 export interface Step {
   readonly argv: readonly string[]
   readonly module: string
-  /** What it ends with, when nothing interferes. */
+  /** The expected exit code without interference. */
   readonly exitCode: number
 }
 
-/** Every kind of fault, and what the command that meets it ends with. */
+/** Every kind of fault, with the exit code of its command. */
 const faults: readonly (readonly [Fault, number])[] = [
   ['fails its self-check', 5],
   ['throws', 4],
   ['bad migration', 4],
 ]
 
-/** Thinks up commands that make sense for what is installed. */
+/** Chooses commands that fit the installed modules. */
 export class Steps {
   readonly #folder: string
   readonly #random: Random
@@ -27,7 +27,7 @@ export class Steps {
   #mark = 0
   #fault = 0
 
-  /** @param folder where it writes the packages that are installed */
+  /** @param folder for the packages */
   constructor(folder: string, modules: readonly string[], random: Random) {
     this.#folder = folder
     this.#modules = modules
@@ -35,7 +35,7 @@ export class Steps {
   }
 
   /** @param except a module that is being changed already */
-  async next({ modules }: Lock, except?: string): Promise<Step> {
+  async next({ modules }: LockFile, except?: string): Promise<Step> {
     const module = this.#oneOf(this.#modules.filter((id) => id !== except))
     const step = (...argv: string[]): Step => ({ argv, module, exitCode: 0 })
     const install = async () => step('module-install', await this.#write(module))
@@ -58,10 +58,10 @@ export class Steps {
   }
 
   /** The installation of a version with a fault, each kind in its turn; it must be refused or taken back. */
-  async faulty({ modules }: Lock): Promise<Step> {
+  async faulty({ modules }: LockFile): Promise<Step> {
     // The host does not look at the code of what is switched off.
     const choices = this.#modules.filter((id) => modules[id]?.enabled !== false)
-    if (choices.length === 0) return await this.next({ modules } as Lock)
+    if (choices.length === 0) return await this.next({ modules } as LockFile)
     const module = this.#oneOf(choices)
     const [fault, exitCode] = faults[this.#fault++ % faults.length] as (typeof faults)[number]
     return { argv: ['module-install', await this.#write(module, fault)], module, exitCode }

@@ -1,4 +1,4 @@
-/** Whether something may be seen. */
+/** Whether a state is valid. */
 export type Allowed = (state: string) => boolean
 
 interface Sighting {
@@ -9,8 +9,9 @@ interface Sighting {
 }
 
 /**
- * What was seen of each subject, against what could be seen at the time. Time is counted in epochs: even ones
- * in which nothing changes, odd ones in which a change is under way. What a change allows is known after it.
+ * Compares the observed states of each subject with the valid ones of that time. Time is counted in
+ * epochs: even ones without a change, odd ones during a change. The valid states of a change are known
+ * after it.
  */
 export class Timeline {
   readonly #allowed: ReadonlyMap<string, Allowed>[]
@@ -24,12 +25,12 @@ export class Timeline {
 
   #epoch = 0
 
-  /** Now, to be kept from the beginning of a request until its answer. */
+  /** The current epoch, to keep from a request until its answer. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** @param begun the epoch in which the request began that is answered now */
+  /** @param begun the epoch of the request */
   saw(begun: number, subject: string, state: string): void {
     const sighting = { begun, ended: this.#epoch, subject, state }
     if (this.#epoch < this.#allowed.length) this.#check(sighting)
@@ -41,7 +42,7 @@ export class Timeline {
     this.#epoch += 1
   }
 
-  /** A change is over: what could be seen while it went on, and what can be from now on. */
+  /** A change ends: the valid states during it, and from now on. */
   settle(during: ReadonlyMap<string, Allowed>, afterwards: ReadonlyMap<string, Allowed>): void {
     this.#allowed.push(during, afterwards)
     this.#epoch += 1

@@ -22,7 +22,7 @@ t.test('each bug can be planted in the code as it is', async (t) => {
   }
 })
 
-t.test('a text is replaced where it is there once, whatever its white space', async (t) => {
+t.test('a text that occurs once is replaced, with any white space', async (t) => {
   const edit = { package: 'x', file: 'x.js', text: 'a( b', becomes: '$&' }
   t.equal(replaceOnce('1 a(\n  b 2', edit), '1 $& 2')
   for (const source of ['', 'a(b', 'a( b a( b'])

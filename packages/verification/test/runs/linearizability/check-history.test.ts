@@ -62,14 +62,14 @@ for (const [name, linearizable, history] of histories) {
   })
 }
 
-t.test('what cannot be next is told', async (t) => {
+t.test('an illegal transition names the allowed ones', async (t) => {
   const { explained, state, next } = checkHistory(register, [write(1, 0, 1), write(2, 2, 3), read(1, 4, 5)])
   t.equal(explained, 2)
   t.same(state, { value: 2 })
   t.same(next, [read(1, 4, 5)])
 })
 
-t.test('a search that takes too long is no verdict', async (t) => {
+t.test('a search that takes too long gives no verdict', async (t) => {
   const history = Array.from({ length: 12 }, (_, index) => write(index + 1, 0, 1))
   t.equal(checkHistory(register, [...history, read(0, 2, 3)], 100).linearizable, undefined)
 })

@@ -40,7 +40,7 @@ const sync = (path: string, begun: number, failed = false): Operation => ({
   begun,
 })
 
-t.test('a file is there whole once it and its folder are synced', async (t) => {
+t.test('a file is complete after a sync of it and its folder', async (t) => {
   t.strictSame([...leftOf(open, write('a'), sync(file, 2), sync(root, 3))], ['a'])
 })
 
@@ -54,7 +54,7 @@ t.test('a sync covers what was done before it began', async (t) => {
   t.strictSame([...left].sort(), ['a', 'a0', 'ab'])
 })
 
-t.test('what is not synced is torn at sectors', async (t) => {
+t.test('unsynced data are torn at sectors', async (t) => {
   const [a, b] = ['a'.repeat(512), 'b'.repeat(512)]
   const left = leftOf(open, write(a + a), sync(file, 2), sync(root, 3), write(b + b, 0))
   t.strictSame([...left].sort(), [a + a, a + b, b + a, b + b])

@@ -13,7 +13,7 @@ const sample = {
   descriptors: 60,
 }
 
-t.test('what grows is told, the code of new packages apart', async (t) => {
+t.test('growth is reported, apart from the code of new packages', async (t) => {
   const later = { ...sample, step: 200, switches: 200, packages: 110 }
   t.same(growth(sample, later), [])
   t.same(growth(sample, { ...later, heap: 53e6, descriptors: 64 }), [])

@@ -9,7 +9,7 @@ function timeline() {
   return { contradictions, timeline: new Timeline(only('old'), (text) => contradictions.push(text)) }
 }
 
-t.test('during a change what was and what will be may be seen, afterwards only what is', async (t) => {
+t.test('during a change the old and new state are valid, afterwards only the new one', async (t) => {
   const { timeline: seen, contradictions } = timeline()
   const early = seen.epoch
   seen.saw(early, 'note', 'old')
@@ -25,7 +25,7 @@ t.test('during a change what was and what will be may be seen, afterwards only w
   t.match(contradictions, [/^note was seen as "old"/])
 })
 
-t.test('what a change turns out not to allow is told when it is over', async (t) => {
+t.test('errors of a schema change are reported after it', async (t) => {
   const { timeline: seen, contradictions } = timeline()
   seen.change()
   seen.saw(seen.epoch, 'note', 'refused version')

@@ -1,0 +1,115 @@
+import { defineFailure } from './define-failure.ts'
+
+export const installNotConfirmed = defineFailure(
+  'refused',
+  'declined',
+  'Nothing was installed: you did not confirm it.',
+  'Enter y, or add --yes.',
+)
+
+export const breaking = defineFailure(
+  'refused',
+  'breaking',
+  '{names} is refused: --fail-on-breaking is set, and the changes above are breaking.',
+  'Nothing was changed. Adapt the callers and modules that depend on it, then install it without --fail-on-breaking.',
+)
+
+export const moduleNotInstalled = defineFailure(
+  'notFound',
+  'not-installed',
+  'The module {name} is not installed.',
+  'To see what it contains: app module-info {source}. To install it: app module-install {name}',
+)
+
+export const notInstalled = defineFailure(
+  'notFound',
+  'not-installed',
+  '{name} is not installed.',
+  'These are installed: {installed}.',
+)
+
+export const nothingInstalled = defineFailure(
+  'notFound',
+  'not-installed',
+  '{name} is not installed.',
+  'Nothing is installed.',
+)
+
+export const idTaken = defineFailure(
+  'refused',
+  'id-taken',
+  'The package {name} is refused: the module "{id}" is already installed from the package {installed}.',
+  'To replace it, remove it first: app module-remove {id}',
+)
+
+export const conflict = defineFailure(
+  'refused',
+  'conflict',
+  'The module {id} is refused: {reason}.',
+  'Remove the other module first ("app module-remove"), or leave this one out.',
+)
+
+export const invalidSettings = defineFailure(
+  'refused',
+  'invalid-settings',
+  'The module {id} is refused: {reason}.',
+  'Correct the settings in app.config.json first.',
+)
+
+export const contractConflict = defineFailure(
+  'refused',
+  'contract-conflict',
+  'The module {id} is refused: {reason}.',
+  'Leave one of the modules out, or remove it first ("app module-remove").',
+)
+
+export const contractMissing = defineFailure(
+  'refused',
+  'contract-missing',
+  'The module {module} requires the contract "{contract}" ({range}): {reason}.',
+  'Install a module whose "provides" names it, in the same command or earlier.',
+)
+
+export const contractOutOfRange = defineFailure(
+  'refused',
+  'contract-missing',
+  'The module {module} requires the contract "{contract}" ({range}): {reason}.',
+  'Install a version of {others} that provides {contract} {range} in the same command.',
+)
+
+export const required = defineFailure(
+  'refused',
+  'required',
+  '{names} cannot be {what}: {module} requires the contract "{contract}" of it.',
+  'Nothing was changed. Add {module} to the command, or run the command for {module} first.',
+)
+
+export const hostRange = defineFailure(
+  'refused',
+  'host-range',
+  'The module {id} is refused: it requires host {range}, and this host is {version}.',
+  'Install a version of the module for this host.',
+)
+
+export const peerMissing = defineFailure(
+  'refused',
+  'peer-missing',
+  'The package {target} is refused: the host does not provide its peer dependency {peer}. It provides {provided}.',
+  'Nothing was changed. The module has to list it in "dependencies".',
+)
+
+export const peerRange = defineFailure(
+  'refused',
+  'peer-range',
+  'The package {target} is refused: it needs {peer} {range}, and the host provides {provided}.',
+  'Install a version of the module for this host.',
+)
+
+export const hostLeavesModules = defineFailure(
+  'refused',
+  'host-range',
+  'The host {version} is refused: {needs}.',
+  'Upgrade them first (app module-upgrade {ids}), or disable them: in the same change with "app host-upgrade --disable-incompatible", or earlier with "app module-disable".',
+)
+
+export const noVersion = defineFailure('usage', 'usage', '"{text}" is not a version.', 'Write name@1.2.3.')

@@ -1,0 +1,67 @@
+import { type LockFile, recordGeneration, writeLockFile } from '@mortise/host'
+import { closeJournal, type Journal } from '../../changes/journal.ts'
+import { restoreCommand } from '../../data/archives.ts'
+import { activationFailed, type Failure } from '../../failures/index.ts'
+import { activate } from './activate.ts'
+import { replaceConfig } from './commit.ts'
+import type { Applied } from './migrate.ts'
+import { undoMigrations } from './undo-migrations.ts'
+
+/**
+ * Writes the previous lock file as a new generation, and undoes the migrations of the change if
+ * possible.
+ */
+export async function revertChange(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const { command, next, config } = journal
+  const back = revertedLockFile(journal)
+  if (config) await replaceConfig(directory, config.next, config.former)
+  await writeLockFile(directory, back)
+  await recordGeneration(directory, revertEntry(command), back, { takesBack: next.generation, reason })
+  const outcome = await activate(directory)
+  const schema = await undoOrReport(directory, journal.former, migrated)
+  await closeJournal(directory, journal, 'taken back')
+  const where = outcome === 'served' ? 'The previous modules serve again.' : 'The lock file was restored.'
+  return activationFailed({ reason, where, schema })
+}
+
+/** The lock file of a revert. */
+export const revertedLockFile = ({ former, next }: Journal): LockFile => ({
+  ...former,
+  generation: next.generation + 1,
+})
+/** The entry for it in the history. */
+export const revertEntry = (command: string) => `${command} (taken back)`
+
+/** Keeps an external lock file, and undoes its migrations if possible. */
+export async function keepLockFile(
+  directory: string,
+  journal: Journal,
+  migrated: Applied,
+  reason: string,
+): Promise<Failure> {
+  const schema = await undoOrReport(directory, journal.former, migrated)
+  await closeJournal(directory, journal, 'taken back')
+  return activationFailed({ reason, where: 'It still serves the previous modules.', schema })
+}
+
+async function undoOrReport(directory: string, previous: LockFile, migrated: Applied): Promise<string> {
+  if (migrated.length === 0) return AS_BEFORE
+  try {
+    const { stays, archive } = await undoMigrations(directory, previous, migrated)
+    if (stays !== undefined) return ahead(stays)
+    if (archive === undefined) return AS_BEFORE
+    return `${AS_BEFORE} An archive has the database from before its migrations were undone: ${restoreCommand(directory, archive)}`
+  } catch (error) {
+    return ahead((error as Error).message)
+  }
+}
+
+const AS_BEFORE = 'Data and modules are the same as before.'
+
+const ahead = (reason: string) =>
+  `The schema stays newer than the previous modules, which does no harm: ${reason}`

@@ -1,0 +1,55 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ModulePackage, readConfig } from '@mortise/host'
+import { requireHost } from '../../store/host-package.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { confirmBreaking } from '../consent/confirm-breaking.ts'
+import { apiChanges } from '../plan/breaking/api-changes.ts'
+import { refuseBreaking } from '../plan/breaking/refuse-breaking.ts'
+import type { Plan } from '../plan/module-plan.ts'
+import type { Planned } from '../plan/plan.ts'
+import { probedText } from '../plan/print-plan.ts'
+import { isOwnFolder } from '../resolve/source.ts'
+import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
+import { tryHost } from './try-host.ts'
+
+/** The plan after its packages ran in separate processes and responded. */
+export type Probed = Planned
+
+/** @throws {Failure} if that fails, or breaks something */
+export async function probe(planned: Planned): Promise<Probed> {
+  const { input, previous, target, arriving, arrivingHost, restored, others, replaced } = planned
+  const { directory, terminal, yes = false } = input
+  const host = arrivingHost ?? restored.find((one) => one.host)?.host
+  const isNewHost = !isDeepStrictEqual(target.host, previous.host)
+  const serving = arriving.flatMap(({ locked, package: found }) => (locked.enabled ? [found] : []))
+  let { plans } = planned
+  if (isNewHost && target.host) {
+    const next = host?.package ?? requireHost(target, directory)
+    await terminal.during('Probing', () => tryHost(next, directory, [...others, ...serving]))
+  } else if (arriving.length > 0) {
+    const own = arriving.flatMap(({ id, source }) => (source && isOwnFolder(source) ? [id] : []))
+    const config = await readConfig(directory)
+    const probed = await terminal.during('Probing', () =>
+      probeCandidates(config, others, serving, replaced, new Set(own)),
+    )
+    plans = plans.map((plan) => completePlan(plan, replaced, probed, terminal))
+  }
+  if (input.failOnBreaking) refuseBreaking(plans)
+  await confirmBreaking(plans, terminal, yes)
+  return { ...planned, plans }
+}
+
+/** Adds the results of the probe to the plan, and prints them. */
+function completePlan(
+  plan: Plan,
+  replaced: readonly ModulePackage[],
+  { previous, next }: ProbedChange,
+  terminal: Terminal,
+): Plan {
+  const before = replaced.find(({ manifest }) => manifest.id === plan.id)
+  const found = before && previous ? apiChanges(before.manifest, previous, next) : []
+  const access = next.access[plan.id] ?? {}
+  const complete = { ...plan, access, breaking: [...plan.breaking, ...found] }
+  terminal.note(probedText(complete, found))
+  return complete
+}

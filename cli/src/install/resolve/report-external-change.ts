@@ -1,0 +1,25 @@
+import { externalChanges } from '../../changes/current-generation.ts'
+import { currentStays, exitCodes, Failure } from '../../failures/index.ts'
+import type { Resolved } from './resolve.ts'
+
+/**
+ * Runs `work`. For an external lock file, prints its changes and, on a failure, the generation that
+ * stays in force.
+ */
+export async function reportExternalChange<Result>(
+  { input: { terminal }, target, fromOutside }: Resolved,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (fromOutside === undefined) return await work()
+  const { present } = fromOutside
+  terminal.note(
+    `modules.lock.json was changed without a command. Compared with ${present === undefined ? 'an empty application' : `generation ${present.generation}`}: ${externalChanges(target, present)}`,
+  )
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure) || present === undefined) throw error
+    if (error.exitCode !== exitCodes.activation && error.exitCode !== exitCodes.refused) throw error
+    throw currentStays(error, present.generation)
+  }
+}

@@ -1,0 +1,96 @@
+import { createSecretKey } from 'node:crypto'
+import { Problem } from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import type { JWTVerifyGetKey } from 'jose'
+import * as errors from 'jose/errors'
+import { jwtVerify } from 'jose/jwt/verify'
+import type { TokenIssuer } from '../config/token-issuer.ts'
+import { invalidToken } from './bearer.ts'
+import { IssuerKeys, KEYS_MAX_AGE, keysUnavailable } from './jwks.ts'
+import { type KeySource, keySource } from './published-keys.ts'
+import { assertTokenType } from './token-type.ts'
+import { userOf } from './token-user.ts'
+import type { User } from './user.ts'
+
+/** Tolerance for `exp` and `nbf` in seconds, since clocks differ. */
+const CLOCK_TOLERANCE = 30
+
+/** Shortest time between two lines about an unusable key, which any client can name. */
+const SILENCE = 60_000
+
+/** Verifies the tokens of one issuer with its own keys and the algorithms that fit them. */
+export interface IssuerVerifier {
+  /** How long a verdict is valid at most, in milliseconds. */
+  readonly maxAge: number
+  /** Rejects with jose's errors, or with a Problem: 503 if the keys are unavailable. */
+  verify(token: string): Promise<VerifiedToken>
+}
+
+export interface VerifiedToken {
+  readonly user: User
+  /** The token's expiry plus the tolerance, in epoch milliseconds. */
+  readonly expires: number
+}
+
+/** @throws {TypeError} for a secret that is too short */
+export function issuerVerifier(config: TokenIssuer, log?: FastifyBaseLogger): IssuerVerifier {
+  if ('secret' in config) {
+    const { issuer, secret } = config
+    if (secret.length < 32) throw new TypeError(`the secret has ${secret.length} bytes, and needs 32`)
+    const key = createSecretKey(secret)
+    return verifier({ issuer }, Infinity, async () => key, { algorithms: ['HS256'] })
+  }
+  const { audience } = config
+  // RFC 9864 renames the algorithm for Ed25519.
+  const algorithms = config.algorithms.flatMap((name) => (name === 'EdDSA' ? [name, 'Ed25519'] : name))
+  const source = keySource(config)
+  const { find } = new IssuerKeys(source, log)
+  const { maxAge, verify } = verifier(config, KEYS_MAX_AGE, find, { audience, algorithms })
+  const blame = blameKeys(source, log)
+  return { maxAge, verify: (token) => verify(token).catch(blame) }
+}
+
+type VerifierConfig = Parameters<typeof userOf>[1] & { readonly typ?: string }
+
+function verifier(
+  config: VerifierConfig,
+  maxAge: number,
+  find: JWTVerifyGetKey,
+  rules: { readonly algorithms: string[]; readonly audience?: string },
+): IssuerVerifier {
+  const options = {
+    ...rules,
+    issuer: config.issuer,
+    requiredClaims: config.claims?.subject === undefined ? ['exp', 'sub'] : ['exp'],
+    clockTolerance: CLOCK_TOLERANCE,
+  }
+  // Runs before the key look-up, after jose has checked the algorithm.
+  const key: JWTVerifyGetKey = (header, token) => {
+    assertTokenType(header.typ, config.typ)
+    return find(header, token)
+  }
+  return {
+    maxAge,
+    async verify(token) {
+      const { payload } = await jwtVerify(token, key, options)
+      // A logout token (OpenID Connect Back-Channel Logout 1.0) may come without its own typ.
+      if (payload.events !== undefined) throw invalidToken('it is a security event, not an access token')
+      const expires = ((payload.exp as number) + CLOCK_TOLERANCE) * 1000
+      return { user: userOf(payload, config), expires }
+    },
+  }
+}
+
+/** jose throws its own errors for a wrong token, and others for an unusable key. */
+function blameKeys({ url }: KeySource, log?: FastifyBaseLogger): (error: unknown) => never {
+  let silentUntil = 0
+  return (error) => {
+    const isOfToken = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
+    if (error instanceof Problem || isOfToken) throw error
+    if (performance.now() >= silentUntil) {
+      silentUntil = performance.now() + SILENCE
+      log?.warn({ err: error, url }, 'cannot use a key of a token issuer')
+    }
+    throw keysUnavailable(undefined, error)
+  }
+}

@@ -1,0 +1,87 @@
+import { Problem } from '@mortise/module-sdk'
+import type { FastifyBaseLogger } from 'fastify'
+import * as errors from 'jose/errors'
+import { decodeJwt } from 'jose/jwt/decode'
+import { LRUCache } from 'lru-cache'
+import { assertIssuers, type TokenIssuer } from '../config/token-issuer.ts'
+import { invalidToken } from './bearer.ts'
+import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './issuer-verifier.ts'
+import type { User } from './user.ts'
+
+const TOKEN_LENGTH = 4096
+/** Cache size in characters of verified tokens: some ten thousand tokens of usual length. */
+const CACHE_SIZE = 8 * 1024 * 1024
+
+/** Verifies each JWT once: a verified token costs a cache look-up until it expires. */
+export interface TokenVerifier {
+  /** Synchronous if cached. @throws {Problem} 401; 503 if keys are unavailable */
+  verify(token: string): User | Promise<User>
+}
+
+interface Verdict extends VerifiedToken {
+  /** The time of the next check, on the clock of `performance`, which never jumps. */
+  readonly until: number
+}
+
+export interface TokenVerifierOptions {
+  /** Each has keys of its own, and checks only the tokens that name it. */
+  readonly issuers: readonly TokenIssuer[]
+  /** Logs issuers with unavailable keys. */
+  readonly log?: FastifyBaseLogger
+}
+
+/** @throws {TypeError} for an unsafe configuration */
+export function createTokenVerifier({ issuers, log }: TokenVerifierOptions): TokenVerifier {
+  assertIssuers(issuers)
+  const verifiers = new Map<unknown, IssuerVerifier>(
+    issuers.map((config) => [config.issuer, issuerVerifier(config, log)]),
+  )
+
+  // Caches valid tokens only, so made-up tokens take no memory.
+  const verdicts = new LRUCache<string, Verdict>({
+    maxSize: CACHE_SIZE,
+    sizeCalculation: (_verdict, token) => token.length,
+  })
+  const running = new Map<string, Promise<User>>()
+
+  async function check(token: string): Promise<User> {
+    try {
+      const verifier = verifiers.get(decodeJwt(token).iss)
+      if (!verifier) throw invalidToken('its issuer is unknown')
+      const verified = await verifier.verify(token)
+      verdicts.set(token, { ...verified, until: performance.now() + verifier.maxAge })
+      return verified.user
+    } catch (error) {
+      throw error instanceof Problem ? error : invalidToken(reasonOf(error), { cause: error })
+    }
+  }
+
+  return {
+    verify(token) {
+      const verdict = verdicts.get(token)
+      // Does not ask its issuer, which may be unreachable.
+      if (verdict && Date.now() >= verdict.expires) throw invalidToken('it has expired')
+      if (verdict && performance.now() < verdict.until) return verdict.user
+      if (token.length > TOKEN_LENGTH) throw invalidToken('it is longer than 4096 characters')
+      // jose ignores spaces in base64, so one token could be written, and cached, in many ways.
+      if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken('it is not a well-formed JWT')
+      const verification = running.get(token)
+      if (verification) return verification
+      const checking = check(token).finally(() => running.delete(token))
+      running.set(token, checking)
+      return checking
+    },
+  }
+}
+
+/** jose's reason for a refusal. Its messages contain quotes, which a challenge may not. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is missing or wrong`
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its issuer does not use its algorithm'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its issuer does not have its key'
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return 'it must name its key (kid)'
+  if (error instanceof errors.JOSEError) return 'it is not a well-formed JWT'
+  throw error
+}

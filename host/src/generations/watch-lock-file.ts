@@ -1,0 +1,28 @@
+import { unwatchFile, watch, watchFile } from 'node:fs'
+import { basename } from 'node:path'
+import { lockFilePath } from '../modules/lock-file.ts'
+
+/** The host adopts a changed lock file after this many milliseconds; a command asks sooner. */
+const WATCH_DELAY = 500
+/** How often it polls the lock file, in milliseconds: shared folders report no remote changes. */
+const LOOK_INTERVAL = 5_000
+
+/** Calls `takeUp` after modules.lock.json has changed, until `signal` aborts. */
+export function watchLockFile(directory: string, signal: AbortSignal, takeUp: () => Promise<void>): void {
+  const file = lockFilePath(directory)
+  let timer: NodeJS.Timeout | undefined
+  const soon = () => {
+    clearTimeout(timer)
+    timer = setTimeout(takeUp, WATCH_DELAY).unref()
+  }
+  try {
+    const watcher = watch(directory, { persistent: false, signal }, (_event, name) => {
+      if (name === basename(file)) soon()
+    })
+    watcher.on('error', () => {})
+  } catch {
+    // The system has no more watches (EMFILE, ENOSPC): polls the file instead.
+  }
+  watchFile(file, { persistent: false, interval: LOOK_INTERVAL }, soon)
+  signal.addEventListener('abort', () => unwatchFile(file, soon))
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
+import type { Problem } from '@mortise/module-sdk'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import findMyWay from 'find-my-way'
+import { hostProblems } from './problems.ts'
+
+// The heads of requests and responses, before anything asks who calls.
+
+const SLASH = 47
+
+/**
+ * The problem with the head of a request; undefined if valid. Node takes the first of two Host or
+ * Content-Type headers, and any list of transfer encodings that ends with `chunked`; a proxy in
+ * front may have used another one.
+ *
+ * The authority of an absolute target replaces Host (RFC 9112, 3.2.2).
+ */
+export function checkHead(request: IncomingMessage): Problem | undefined {
+  const { rawHeaders, url = '', httpVersion } = request
+  if (!isKnownVersion(httpVersion)) return unknownVersion()
+  let host: string | undefined
+  let hasType = false
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    const value = rawHeaders[index + 1] as string
+    // Few names have these lengths, so few are compared.
+    switch (name.length) {
+      case 'host'.length:
+        if (name.toLowerCase() !== 'host') break
+        if (host !== undefined) return invalid('The request has two Host headers.')
+        host = value
+        break
+      case 'content-type'.length:
+        if (name.toLowerCase() !== 'content-type') break
+        if (hasType) return invalid('The request has two Content-Type headers.')
+        hasType = true
+        break
+      case 'transfer-encoding'.length:
+        if (name.toLowerCase() !== 'transfer-encoding') break
+        if (value.toLowerCase() !== 'chunked') return unknownTransferEncoding()
+        // RFC 9112, 6.1: the framing is faulty.
+        if (httpVersion === '1.0') return invalid('HTTP/1.0 has no Transfer-Encoding.')
+    }
+  }
+  if (host === undefined) {
+    if (httpVersion === '1.1') return invalid('The request has no Host header.')
+  } else if (!isHost(host)) return invalid('The Host header is not a host with an optional port.')
+  if (url.charCodeAt(0) === SLASH) return undefined
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1]
+  if (authority === undefined) return undefined
+  if (!isHost(authority)) return invalid('The request target does not name a host with an optional port.')
+  request.headers.host = authority
+  return undefined
+}
+
+/** 501: the framing of the body is unknown, so nothing after the head can be read. */
+export const unknownTransferEncoding = (): Problem =>
+  hostProblems.create(
+    'unsupported-transfer-encoding',
+    'The server supports only the Transfer-Encoding chunked; nothing was done. Send the body chunked or with a Content-Length.',
+  )
+
+export const isKnownVersion = (version: string) => version === '1.1' || version === '1.0'
+
+/** 505: the meaning of other versions is unknown. */
+export const unknownVersion = (): Problem =>
+  hostProblems.create('http-version-not-supported', 'The server supports HTTP/1.1 and HTTP/1.0.')
+
+const LAST_PORT = 65_535
+
+/**
+ * RFC 3986 `host [ ":" port ]`, not empty as in RFC 9110, 4.2.1. Excludes commas, which RFC 3986
+ * allows, because two joined Host headers contain one.
+ */
+const grammar = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
+
+function isHost(text: string): boolean {
+  const found = grammar.exec(text)
+  if (found === null) return false
+  const [, literal, port] = found
+  return (literal === undefined || isIPv6(literal)) && (port === undefined || Number(port) <= LAST_PORT)
+}
+
+const invalid = (detail: string): Problem => hostProblems.create('invalid-request', detail)
+
+/**
+ * Rewrites a request target so that the router always accepts it and a malformed path parameter
+ * reaches its route, which responds with its own 404:
+ * - a segment with escapes that cannot be decoded (`%ZZ`, `%FF`) or that decode to NUL gets its
+ * percent signs escaped;
+ * - the absolute form (`http://host/path`) becomes its path; anything else, such as `*`, becomes a
+ * path that no route has.
+ */
+export function requestTarget(target: string): string {
+  const path = target.charCodeAt(0) === SLASH ? target : toOriginForm(target)
+  return path.includes('%') ? escapeUndecodable(path) : path
+}
+
+/** `requestTarget` for Fastify. */
+export const rewriteUrl = ({ url = '' }: { readonly url?: string | undefined }): string => requestTarget(url)
+
+function toOriginForm(target: string): string {
+  const absolute = /^https?:\/\/[^/?#]*(.*)$/is.exec(target)
+  if (!absolute) return `/${encodeURIComponent(target.toWellFormed())}`
+  const rest = absolute[1] as string
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function escapeUndecodable(target: string): string {
+  const end = target.search(/[?#]/)
+  const path = end === -1 ? target : target.slice(0, end)
+  const segments = path.split('/').map((segment) => {
+    return isDecodable(segment) ? segment : segment.replaceAll('%', '%25')
+  })
+  return segments.join('/') + target.slice(path.length)
+}
+
+function isDecodable(segment: string): boolean {
+  if (!segment.includes('%')) return true
+  try {
+    return !decodeURIComponent(segment).includes('\0')
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Visible ASCII without quotes, comma and backslash: safe in a header, a log line and a JSON
+ * string.
+ */
+const validId = /^[!#-&(-+\--[\]-~]{1,128}$/
+
+/** The request's own id if valid, otherwise a new one. Sent as `Request-Id`. */
+export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const incoming = headers['request-id']
+  return typeof incoming === 'string' && validId.test(incoming) ? incoming : randomUUID()
+}
+
+/** The path of a request target, without the query. */
+export function pathOf(url: string): string {
+  const end = url.search(/[?#]/)
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** Whether a method only reads. */
+export const isRead = (method: string) => method === 'GET' || method === 'HEAD'
+
+export interface SecurityHeadersOptions {
+  /** The origin that callers use; HSTS is for https only. */
+  readonly publicUrl?: string | undefined
+}
+
+/** Sent with every response, even without a route. */
+export const constantHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+const constants = Object.entries(constantHeaders)
+
+/**
+ * Sets `Request-Id` and the security headers on every response. One hook sets constants; helmet
+ * rebuilds them for each request at twice the cost (5 against 2.5 µs of the 17 µs of a trivial
+ * request).
+ */
+export const securityHeaders = fp<SecurityHeadersOptions>(
+  async (app, { publicUrl }) => {
+    const secure = publicUrl?.startsWith('https:') === true
+    app.addHook('onRequest', (request, reply, done) => {
+      reply.header('request-id', request.id)
+      for (const [name, value] of constants) reply.header(name, value)
+      if (secure) reply.header('strict-transport-security', 'max-age=31536000')
+      if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store')
+      done()
+    })
+  },
+  { name: 'security-headers', fastify: '5.x' },
+)
+
+export interface UnknownRoutesOptions {
+  /** Prefix of every path; '' for none. */
+  readonly basePath: string
+  /** Installed modules with unknown routes: any unknown path below the base path may be theirs. */
+  readonly unavailable?: readonly string[]
+}
+
+/**
+ * Refuses requests without a route, before access, parsing and body: 405 with `Allow` for a known
+ * path with another method, otherwise 404, or 503 if the path may belong to a module. `/cart/` is
+ * not `/cart`, and `/cart/item/` is not an item with an empty id. Register it before every route
+ * and after the plugins that set headers on every response.
+ */
+export const unknownRoutes = fp<UnknownRoutesOptions>(
+  async (app, { basePath, unavailable = [] }) => {
+    const known = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER })
+    const methods = new Set<string>()
+
+    app.addHook('onRoute', ({ method, url }) => {
+      for (const name of [method].flat() as findMyWay.HTTPMethod[]) {
+        if (url === '*') continue // the preflight route of CORS is no resource
+        methods.add(name)
+        if (!known.hasRoute(name, url)) known.on(name, url, () => {})
+      }
+    })
+
+    // The only path that ends in a slash: `/` itself, below the base path.
+    const root = `${basePath}/`
+    const isCutOff = (path: string) => path !== root && path.length > 1 && path.endsWith('/')
+
+    const mayBeModules = (path: string) =>
+      unavailable.length > 0 && !isCutOff(path) && path.startsWith(`${basePath}/`)
+
+    const allowedOn = (path: string) => {
+      const route = path === root ? basePath || root : path
+      return isCutOff(path) ? [] : [...methods].filter((name) => known.find(name as never, route))
+    }
+
+    const refuse = ({ url }: FastifyRequest): never => {
+      const path = pathOf(url)
+      const allowed = allowedOn(path)
+      if (allowed.length === 0 && mayBeModules(path)) {
+        throw hostProblems.create(
+          'module-unavailable',
+          `No other module has this path, and the routes of ${unavailable.join(', ')} are unknown now.`,
+        )
+      }
+      if (allowed.length === 0) throw hostProblems.create('not-found', 'No resource has this path.')
+      const allow = allowed.sort().join(', ')
+      throw hostProblems.create('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } })
+    }
+
+    app.setNotFoundHandler(refuse)
+    app.addHook('onRequest', (request, _reply, done) => {
+      const path = pathOf(request.url)
+      const isPreflights = request.routeOptions.url === '*'
+      if (request.is404 || isCutOff(path) || (isPreflights && allowedOn(path).length === 0)) refuse(request)
+      done()
+    })
+  },
+  { name: 'unknown-routes', fastify: '5.x' },
+)

@@ -1,0 +1,191 @@
+import { LRUCache } from 'lru-cache'
+import type { Config } from '../../config/config.ts'
+import type { MetricFamily } from '../../telemetry/metric-family.ts'
+
+/** Limits in bytes count request bodies. */
+export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | 'address-bytes'
+
+/**
+ * The limits per minute for each caller and each address. They belong to the process and outlive
+ * generations.
+ */
+export class RateLimits {
+  readonly counters: Readonly<Record<LimitName, WindowCounter>>
+  readonly #refused: Record<LimitName, number> = {
+    caller: 0,
+    address: 0,
+    'new-guests': 0,
+    'caller-bytes': 0,
+    'address-bytes': 0,
+  }
+  /**
+   * Offset to the monotonic clock of this process, which never jumps, unlike the machine's clock.
+   */
+  #began = performance.timeOrigin
+
+  constructor(config: Config['rateLimit']) {
+    const { max, maxPerAddress, maxNewGuests, maxBytes, maxBytesPerAddress } = config
+    this.counters = {
+      caller: new WindowCounter(max),
+      address: new WindowCounter(maxPerAddress),
+      'new-guests': new WindowCounter(maxNewGuests),
+      'caller-bytes': new WindowCounter(maxBytes),
+      'address-bytes': new WindowCounter(maxBytesPerAddress),
+    }
+  }
+
+  /** Epoch milliseconds. */
+  now(): number {
+    return Math.trunc(this.#began + performance.now())
+  }
+
+  /** Adopts the database's clock, so that all hosts share the same windows. */
+  follow(now: number): void {
+    this.#began = now - performance.now()
+  }
+
+  take(name: LimitName, key: string, amount = 1): Allowance {
+    const allowance = this.counters[name].take(key, this.now(), amount)
+    if (allowance.isSpent) this.#refused[name] += 1
+    return allowance
+  }
+
+  giveBack(name: LimitName, key: string, amount = 1): void {
+    this.counters[name].giveBack(key, this.now(), amount)
+  }
+
+  family(): MetricFamily {
+    return {
+      name: 'mortise_rate_limited_total',
+      help: 'Requests refused by rate limits, by limit',
+      type: 'counter',
+      merge: 'sum',
+      samples: Object.entries(this.#refused).map(([limit, value]) => ({ labels: { limit }, value })),
+    }
+  }
+}
+
+/** In milliseconds. All limits are per minute. */
+export const WINDOW = 60_000
+/** Keys remembered; the one unused for longest is dropped first. */
+export const MOST_KEYS = 50_000
+
+/** The use of one key in the current and in the previous window. */
+class Usage {
+  window = -1
+  /** Counted by this process. */
+  own = 0
+  /** The part of `own` that the other hosts know. */
+  told = 0
+  /** Counted by other hosts, as far as they reported it. */
+  others = 0
+  previous = 0
+
+  moveTo(window: number): void {
+    if (this.window === window) return
+    this.previous = this.window === window - 1 ? this.own + this.others : 0
+    this.own = this.told = this.others = 0
+    this.window = window
+  }
+}
+
+/** The rest of a limit. */
+export interface Allowance {
+  /** The request was over the limit; it is not counted then. */
+  readonly isSpent: boolean
+  readonly remaining: number
+  /** Seconds until the limit allows more, at least one. */
+  readonly seconds: number
+}
+
+/** A count that the other hosts do not know yet. */
+export interface Unsynced {
+  readonly key: string
+  readonly window: number
+  readonly count: number
+}
+
+/**
+ * Counts by key, with `max` per minute. The minute slides: the previous window counts with the part
+ * that the current one has not replaced yet. So the full limit never returns at once, and a short
+ * wait helps.
+ */
+export class WindowCounter {
+  readonly max: number
+  readonly #usages = new LRUCache<string, Usage>({ max: MOST_KEYS })
+  /** Keys that other hosts must know: they have used a tenth of the limit here. */
+  readonly #busy = new Set<string>()
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  /** @param now in epoch milliseconds */
+  take(key: string, now: number, amount = 1): Allowance {
+    const usage = this.#at(key, now)
+    const past = (now % WINDOW) / WINDOW
+    const used = usage.own + usage.others + usage.previous * (1 - past)
+    if (used + amount > this.max) {
+      const remaining = Math.max(0, Math.floor(this.max - used))
+      return { isSpent: true, remaining, seconds: this.#wait(usage, past, amount) }
+    }
+    usage.own += amount
+    if (usage.own * 10 >= this.max) this.#busy.add(key)
+    const remaining = Math.floor(this.max - used - amount)
+    return { isSpent: false, remaining, seconds: Math.ceil((1 - past) * (WINDOW / 1000)) }
+  }
+
+  /** Undoes a `take` whose purpose failed. A count that other hosts know stays. */
+  giveBack(key: string, now: number, amount = 1): void {
+    const usage = this.#at(key, now)
+    usage.own -= Math.min(amount, usage.own - usage.told)
+  }
+
+  /** Counts of at most `most` keys since the last report to the other hosts. */
+  untold(now: number, most: number): Unsynced[] {
+    const window = Math.trunc(now / WINDOW)
+    const found: Unsynced[] = []
+    for (const key of this.#busy) {
+      if (found.length === most) break
+      const usage = this.#usages.peek(key)
+      if (usage?.window !== window) this.#busy.delete(key)
+      else found.push({ key, window, count: usage.own - usage.told })
+    }
+    return found
+  }
+
+  /** @param total the count of all hosts together, which contains this host's `count` */
+  told({ key, window, count }: Unsynced, total: number): void {
+    const usage = this.#usages.peek(key)
+    if (usage?.window !== window) return
+    usage.told += count
+    usage.others = total - usage.told
+    // Moves the key to the end for the next report.
+    this.#busy.delete(key)
+    this.#busy.add(key)
+  }
+
+  #at(key: string, now: number): Usage {
+    let usage = this.#usages.get(key)
+    if (usage === undefined) {
+      usage = new Usage()
+      this.#usages.set(key, usage)
+    }
+    usage.moveTo(Math.trunc(now / WINDOW))
+    return usage
+  }
+
+  /**
+   * Seconds until this amount is allowed, without further use; a minute for an amount over the
+   * limit.
+   */
+  #wait({ own, others, previous }: Usage, past: number, amount: number): number {
+    if (amount > this.max) return WINDOW / 1000
+    const free = this.max - amount
+    const current = own + others
+    // In this window if the previous one fades enough; otherwise in the next one, in which this one
+    // fades.
+    const until = current <= free ? 1 - (free - current) / previous : 2 - free / current
+    return Math.max(1, Math.ceil((until - past) * (WINDOW / 1000)))
+  }
+}

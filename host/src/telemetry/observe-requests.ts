@@ -1,0 +1,255 @@
+import type { StorageObserver } from '@mortise/storage'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { LogThrottle } from './log-throttle.ts'
+import { counter, type MetricFamily, type Sample } from './metric-family.ts'
+import type { Tracing } from './tracing.ts'
+
+export interface RequestLogOptions {
+  /**
+   * Log every request. Otherwise log failed (5xx) and slow requests, at most ten of a kind per
+   * minute, without those that `logRefusals` logs.
+   */
+  readonly requests: boolean
+  /** From this duration on a request is slow, in milliseconds. */
+  readonly slowMs: number
+}
+
+/**
+ * Logs one line per finished request, without headers and body, with the requestId of every line of
+ * `request.log`. Logging all requests halves the rate of trivial ones.
+ */
+export const requestLog = fp<RequestLogOptions>(
+  async (app, { requests, slowMs }) => {
+    const alike = new LogThrottle((line) =>
+      app.log.warn(line, 'more requests failed or were slow in the same way'),
+    )
+    app.addHook('onClose', async () => alike.close())
+    app.addHook('onResponse', (request, reply, done) => {
+      const { elapsedTime, statusCode } = reply
+      const failed = statusCode >= 500 && reply.refused !== true
+      const noteworthy = failed || (reply.refused !== true && elapsedTime >= slowMs && !isStream(reply))
+      if (!noteworthy && !requests) return done()
+      const line = {
+        ...routeOf(request),
+        method: request.method,
+        url: request.url,
+        status: statusCode,
+        ms: Math.round(elapsedTime * 10) / 10,
+        ip: request.ip,
+      }
+      const kind = [line.route, failed ? statusCode : 'slow', request.problem].join(' ')
+      if (!noteworthy) request.log.info(line, 'request')
+      else if (requests || alike.admits(kind, line))
+        request.log.warn(line, failed ? 'request failed' : 'request was slow')
+      done()
+    })
+  },
+  { name: 'request-log', fastify: '5.x' },
+)
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /**
+     * The trace of the request (W3C Trace Context): its own header, or the next span of it;
+     * undefined without a trace.
+     */
+    readonly traceparent: string | undefined
+  }
+}
+
+export interface TracingOptions {
+  /**
+   * The process's tracing. Without it the log names a trace that a client began, and nothing more.
+   */
+  readonly tracing?: Tracing | undefined
+}
+
+/** Continues the trace of a request (W3C Trace Context). */
+export const tracing = fp<TracingOptions>(
+  async (app, { tracing }) => {
+    app.decorateRequest('traceparent', {
+      getter(this: FastifyRequest) {
+        const { traceparent } = this.headers
+        return tracing?.traceparentOf(this) ?? (traceIdIn(traceparent) && String(traceparent))
+      },
+    })
+    await tracing?.trace(app)
+  },
+  { name: 'tracing', fastify: '5.x' },
+)
+
+/** Whether a response has no set end, so that its duration means nothing. */
+export function isStream(reply: FastifyReply): boolean {
+  return reply.getHeader('content-type') === 'text/event-stream'
+}
+
+const validTrace = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
+
+/** The trace id of a `traceparent` (W3C Trace Context); undefined if invalid. */
+export function traceIdIn(header: unknown): string | undefined {
+  const [, version, id, rest] = (typeof header === 'string' && validTrace.exec(header)) || []
+  return version === '00' && rest !== undefined ? undefined : id
+}
+
+export interface RouteTaken {
+  readonly module?: string
+  readonly route?: string
+  readonly traceId?: string
+}
+
+/**
+ * The route and trace of a request for a log line: `{ module: 'api-cart', route: 'GET
+ * /cart/item/:id' }`.
+ */
+export function routeOf({ method, routeOptions, traceparent }: FastifyRequest): RouteTaken {
+  const { config, url } = routeOptions
+  const traceId = traceIdIn(traceparent)
+  return {
+    ...(config?.module && { module: config.module }),
+    ...(url && { route: `${method} ${url}` }),
+    ...(traceId && { traceId }),
+  }
+}
+
+/** In seconds: a commit is one wait for the disk. */
+const COMMIT_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+const GROUP_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
+
+/** Counters of the process. They outlive generations. */
+export class Metrics implements StorageObserver {
+  readonly requests = new RequestDurations()
+  readonly #groups = new Histogram(GROUP_BOUNDS)
+  readonly #commits = new Histogram(COMMIT_BOUNDS)
+  #retries = 0
+
+  committed(transactions: number, milliseconds: number): void {
+    this.#groups.observe(transactions)
+    this.#commits.observe(milliseconds / 1000)
+  }
+
+  retried(): void {
+    this.#retries += 1
+  }
+
+  families(): MetricFamily[] {
+    return [
+      this.requests.family(),
+      {
+        name: 'mortise_commit_transactions',
+        help: 'Transactions per SQLite commit',
+        type: 'histogram',
+        merge: 'sum',
+        samples: this.#groups.samples(),
+      },
+      {
+        name: 'mortise_commit_duration_seconds',
+        help: 'Duration of SQLite commits',
+        type: 'histogram',
+        merge: 'sum',
+        samples: this.#commits.samples(),
+      },
+      counter(
+        'mortise_database_retries_total',
+        'Transactions repeated on PostgreSQL because of conflicts',
+        this.#retries,
+      ),
+    ]
+  }
+}
+
+/** In seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+type RouteConfig = FastifyContextConfig & { readonly url?: string }
+
+/** Durations of one route and method, by status class. */
+class RouteDurations {
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #classes: (Histogram | undefined)[] = []
+
+  constructor(labels: Readonly<Record<string, string>>) {
+    this.#labels = labels
+  }
+
+  observe(status: number, milliseconds: number): void {
+    const first = Math.trunc(status / 100)
+    this.#classes[first] ??= new Histogram(BOUNDS)
+    this.#classes[first].observe(milliseconds / 1000)
+  }
+
+  samples() {
+    return this.#classes.flatMap(
+      (histogram, first) => histogram?.samples({ ...this.#labels, status: `${first}xx` }) ?? [],
+    )
+  }
+}
+
+/** By route pattern, so callers cannot create metrics. They stay after a module is removed. */
+export class RequestDurations {
+  readonly #byName = new Map<string, RouteDurations>()
+  /** The same by the route's config, which each generation makes again. */
+  readonly #byConfig = new WeakMap<object, Map<string, RouteDurations>>()
+
+  /** @param config of the route; for requests without a route it has no `url` */
+  observe(config: RouteConfig, method: string, status: number, milliseconds: number): void {
+    const durations = this.#byConfig.get(config)?.get(method) ?? this.#remember(config, method)
+    durations.observe(status, milliseconds)
+  }
+
+  family(): MetricFamily {
+    return {
+      name: 'mortise_request_duration_seconds',
+      help: 'Duration of requests by route',
+      type: 'histogram',
+      merge: 'sum',
+      samples: [...this.#byName.values()].flatMap((durations) => durations.samples()),
+    }
+  }
+
+  #remember(config: RouteConfig, method: string): RouteDurations {
+    const { module = 'host', url: route = 'unknown' } = config
+    const name = `${module} ${method} ${route}`
+    const durations = this.#byName.get(name) ?? new RouteDurations({ method, route, module })
+    this.#byName.set(name, durations)
+    const methods = this.#byConfig.get(config) ?? new Map()
+    this.#byConfig.set(config, methods.set(method, durations))
+    return durations
+  }
+}
+
+/** Counts values by size. Called for every request: a value costs a few comparisons. */
+export class Histogram {
+  readonly #bounds: readonly number[]
+  /** By bound; the last one counts values above all bounds. */
+  readonly #counts: Float64Array
+  #sum = 0
+
+  /** @param bounds the largest value of each bucket, ascending */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = new Float64Array(bounds.length + 1)
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds
+    let index = 0
+    while (index < bounds.length && value > (bounds[index] as number)) index += 1
+    ;(this.#counts[index] as number) += 1
+    this.#sum += value
+  }
+
+  samples(labels: Readonly<Record<string, string>> = {}): Sample[] {
+    let count = 0
+    const buckets = Array.from(this.#counts, (own, index) => {
+      count += own
+      const le = String(this.#bounds[index] ?? '+Inf')
+      return { suffix: '_bucket', labels: { ...labels, le }, value: count }
+    })
+    return [
+      ...buckets,
+      { suffix: '_sum', labels, value: this.#sum },
+      { suffix: '_count', labels, value: count },
+    ]
+  }
+}

@@ -1,0 +1,118 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { createTokenVerifier } from '../../src/callers/token-verifier.ts'
+import { readConfig, tokenIssuers } from '../../src/config/config.ts'
+import { openStorage } from '../../src/events/event-log.ts'
+import { createHost } from '../../src/generations/create-host.ts'
+import { inContractOrder } from '../../src/modules/contract-registry.ts'
+import { loadPlugin } from '../../src/modules/load-plugin.ts'
+import { migrateHost } from '../../src/modules/migrate-host.ts'
+import { readPackage } from '../../src/modules/read-package.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
+
+const config = await readConfig(await applicationFolder(t), {})
+const storage = await openStorage({
+  file: join(config.directory, 'register.db'),
+  onFatal: (error) => {
+    throw error
+  },
+})
+t.teardown(() => storage.close())
+await migrateHost(storage)
+
+/** Registers the modules with a host, as a generation and a probe do. */
+async function register(...modules: FixtureModule[]): Promise<void> {
+  const loaded = modules.map(async (module) => {
+    const directory = await modulePackage(t, module)
+    const { name, version, manifest } = await readPackage(directory)
+    const plugin = await loadPlugin(manifest.id, directory)
+    const state = 'active' as const
+    return { id: manifest.id, package: name, version, manifest, state, directory, settings: {}, plugin }
+  })
+  const app = await createHost({
+    config,
+    storage,
+    logger: createLogger(config.log),
+    tokens: createTokenVerifier({ issuers: tokenIssuers(config) }),
+    modules: inContractOrder(await Promise.all(loaded)),
+    notReady: () => undefined,
+  })
+  await app.close()
+}
+
+/** A module whose entry is `code`, and which declares `routes`. */
+const withCode = (code: string, ...routes: string[]): FixtureModule => ({
+  manifest: { id: 'bad', routes },
+  files: { 'index.js': code },
+})
+
+t.test('a module that cannot be loaded or registered is named with the reason, and its place', async (t) => {
+  const bad: [string, FixtureModule, RegExp][] = [
+    ['exports no plugin', withCode('export default {}'), /not a Fastify plugin/],
+    ['has no entry', { manifest: { id: 'bad' }, files: {} }, /index\.js/],
+    ['imports what it does not have', withCode('import "left-pad"'), /left-pad/],
+    [
+      'throws in another file',
+      {
+        manifest: { id: 'bad' },
+        files: { 'index.js': 'import "./lib/deep.js"', 'lib/deep.js': 'null.x' },
+      },
+      /\(lib\/deep\.js:1\)$/,
+    ],
+    [
+      'is no CommonJS',
+      { manifest: { id: 'bad' }, files: { 'index.cjs': '\n\n(' }, packageJson: { main: './index.cjs' } },
+      /Unexpected.*\(index\.cjs:\d\)$/,
+    ],
+    [
+      'throws while registering',
+      withCode('export default async () => {\n  throw new Error("later")\n}'),
+      /: later \(index\.js:2\)$/,
+    ],
+  ]
+  for (const [what, module, message] of bad) {
+    await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message }, what)
+  }
+})
+
+t.test('routes are what the manifest says, with access, and nobody else’s', async (t) => {
+  const route = (options: string, path = '/bad') =>
+    `export default async (app) => { app.get('${path}', ${options} async () => 1) }`
+  const open = "{ config: { access: 'public' } },"
+  await register(oneRoute('good', ''), withCode(route(open), 'GET /bad'))
+  const bad: [FixtureModule, RegExp][] = [
+    [withCode(route(open)), /registers GET \/bad, which its manifest does not declare/],
+    [withCode(route(open), 'GET /bad', 'POST /bad'), /declares POST \/bad, which it does not register/],
+    [withCode(route(''), 'GET /bad'), /has no access/],
+    [withCode(route("{ config: { access: '' } },"), 'GET /bad'), /access/],
+    [withCode(route('{ config: { access: [] } },'), 'GET /bad'), /access/],
+    [withCode(route(open, '/good'), 'GET /good'), /GET.*\/good/],
+    [withCode(route(open, '/health/live'), 'GET /health/live'), /\/health\/live/],
+  ]
+  for (const [module, message] of bad) {
+    await t.rejects(register(oneRoute('good', ''), module), { module: 'bad', message })
+  }
+})
+
+t.test('events are what the manifest says, and nobody else’s', async (t) => {
+  const emitting = (id: string, emitted: string[], declared: string[], code = ''): FixtureModule => ({
+    manifest: { id, events: declared },
+    files: {
+      'index.js': `import { defineModule } from '@mortise/module-sdk'
+        const events = { ${emitted.map((type) => `'${type}': { type: 'object' }`)} }
+        export default defineModule('${id}', { events }).plugin(async (app, context) => { ${code} })`,
+    },
+  })
+  await register(emitting('bad', ['thing.done'], ['thing.done']))
+  const bad: [FixtureModule, RegExp][] = [
+    [emitting('bad', ['thing.done'], []), /emits "thing.done", which its manifest does not declare/],
+    [emitting('bad', [], ['thing.done']), /declares the events thing.done, which it does not emit/],
+    [emitting('bad', ['good.done'], ['good.done']), /emits "good.done", which good also emits/],
+    [emitting('bad', [], [], 'context.events'), /its manifest needs "listensTo": \["\*"\]/],
+  ]
+  const good = emitting('good', ['good.done'], ['good.done'])
+  for (const [module, message] of bad) {
+    await t.rejects(register(good, module), { module: 'bad', message })
+  }
+})

@@ -1,0 +1,116 @@
+import t, { type Test } from 'tap'
+import { type ListedRows, newId, PagedList, run, sql } from '../src/index.ts'
+import { sqliteDriver } from './sqlite-driver.ts'
+
+const schema = `
+  CREATE TABLE note (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    gone INTEGER NOT NULL DEFAULT 0
+  )`
+
+interface Note {
+  id: string
+  kind: string
+}
+
+const columns = sql`id, kind`
+const bySeq = new PagedList<Note>('note', { columns, position: 'seq', where: sql`gone = 0`, walks: true })
+const byId = new PagedList<Note>('note', { columns, where: sql`gone = 0` })
+const anns = { where: sql`owner = 'ann'` }
+
+/** Notes of two callers, in turns. Returns the ids of ann's notes, newest first. */
+function fill(t: Pick<Test, 'teardown'>, count: number) {
+  const database = sqliteDriver(schema)
+  t.teardown(() => database.close())
+  const ids: string[] = []
+  const insert = (owner: string) => {
+    const id = newId('note')
+    const kind = ids.length % 2 === 0 ? 'even' : 'odd'
+    database.transaction(() => run(sql`INSERT INTO note (id, owner, kind) VALUES (${id}, ${owner}, ${kind})`))
+    return id
+  }
+  const add = () => ids.unshift(insert('ann'))
+  for (let index = 0; index < count; index += 1) {
+    add()
+    insert('ben')
+  }
+  const remove = (id: string) =>
+    database.transaction(() => run(sql`UPDATE note SET gone = 1 WHERE id = ${id}`))
+  const page = (query: object, rows: ListedRows = anns, list = bySeq) =>
+    database.transaction(() => list.page({ page: 1, rpp: 2, ...query }, rows, ({ id }) => id))
+  const read = (query: object, rows: ListedRows = anns, list = bySeq) =>
+    database.transaction(() => list.read({ page: 1, rpp: 2, ...query }, rows, (note) => note))
+  return { add, ids, page, read, remove }
+}
+
+t.test('a page has the rows of its number, newest first, and the exact total', async (t) => {
+  const { ids, page } = fill(t, 5)
+  t.match(page({}), { data: [ids[0], ids[1]], page: 1, rpp: 2, total: 5 })
+  t.match(page({ page: 3 }), { data: [ids[4]], total: 5 })
+  t.match(page({ page: 4 }), { data: [], total: 5 })
+  t.strictSame(page({}, anns, byId), { data: [ids[0], ids[1]], page: 1, rpp: 2, total: 5 })
+})
+
+t.test('an ascending list begins with the smallest position', async (t) => {
+  const { ids, page } = fill(t, 3)
+  const oldest = new PagedList<Note>('note', { columns, ascending: true })
+  t.strictSame(page({}, anns, oldest).data, [ids[2], ids[1]])
+})
+
+t.test('a walk shows the list as it was at the start', async (t) => {
+  const { add, ids, page, remove } = fill(t, 3)
+  const [newest, second, third] = ids
+  const { until } = page({})
+  t.equal(until, newest)
+  add()
+  t.match(page({ until }), { data: [newest, second], total: 3, until })
+  remove(newest as string)
+  t.match(page({ until }), { data: [second, third], total: 2, until })
+})
+
+t.test('an empty list has an empty `until`', async (t) => {
+  t.strictSame(fill(t, 0).page({}), { data: [], page: 1, rpp: 2, total: 0, until: '' })
+})
+
+t.test('a filter leaves rows out, and the start of the walk alone', async (t) => {
+  const { ids, page } = fill(t, 3)
+  t.match(page({}, { ...anns, filter: sql`kind = 'odd'` }), {
+    data: [ids[1]],
+    total: 1,
+    until: ids[0],
+  })
+})
+
+for (const [name, list] of Object.entries({ bySeq, byId })) {
+  t.test(`what follows a row does so after that row is gone (${name})`, async (t) => {
+    const { ids, read, remove } = fill(t, 4)
+    remove(ids[0] as string)
+    t.match(read({ after: ids[0] }, anns, list), {
+      data: [{ id: ids[1] }, { id: ids[2] }],
+      rpp: 2,
+      more: true,
+    })
+    t.match(read({ after: ids[2] }, anns, list), { data: [{ id: ids[3] }], more: false })
+  })
+
+  t.test(`an id that the list cannot have is an invalid parameter (${name})`, async (t) => {
+    const { read } = fill(t, 1)
+    for (const after of ['', 'x', newId('other')]) {
+      t.throws(() => read({ after }, anns, list), {
+        code: 'invalid-request',
+        members: { errors: [{ parameter: 'after' }] },
+      })
+    }
+  })
+}
+
+t.test("another caller's id is as unknown as one that never existed, unless it is known", async (t) => {
+  const { ids, read, page } = fill(t, 1)
+  const bens = { where: sql`owner = 'ben' OR owner = 'carl'` }
+  t.throws(() => read({ after: ids[0] }, bens), { code: 'invalid-request' })
+  t.throws(() => page({ until: ids[0] }, bens), { code: 'invalid-request' })
+  t.match(read({ after: ids[0] }, { ...bens, known: sql`TRUE` }), { data: [], more: false })
+})

@@ -1,0 +1,116 @@
+// biome-ignore-all lint/suspicious/noExplicitAny: an engine answers each step in that step's own shape
+
+import type { Sql, Statement, Step, Transaction } from '@mortise/module-sdk'
+import type { Engine } from './storage.ts'
+
+const remedy = 'a transaction takes a generator: write transaction(function* () { … })'
+
+/**
+ * Starts the steps of a transaction.
+ * @throws {TypeError} for anything but a generator; an async function, which would hold the write
+ * lock while it waits, is not even called
+ */
+export function generatorOf<Result>(steps: () => Transaction<Result>): Transaction<Result> {
+  if (kindOf(steps).startsWith('Async')) throw new TypeError(`${remedy}, not an async function`)
+  const begun: unknown = typeof steps === 'function' ? steps() : undefined
+  if (kindOf(begun) === 'Generator') return begun as Transaction<Result>
+  // An unhandled rejection would end the process.
+  if (begun instanceof Promise) begun.catch(() => {})
+  throw new TypeError(remedy)
+}
+
+/** The language's name for the type of a value: `Generator`, `AsyncFunction`. */
+export const kindOf = (value: unknown) => Object.prototype.toString.call(value).slice('[object '.length, -1)
+
+/**
+ * Runs a generator to its end. The error of a step is thrown into it, and it may continue; after an
+ * error that `ends` everything it stays where it is.
+ */
+export function drive<Step, Result>(
+  generator: Generator<Step, Result, any>,
+  take: (step: Step) => unknown,
+  ends: (error: unknown) => boolean,
+): Result {
+  let next = generator.next()
+  while (!next.done) {
+    let answer: unknown
+    try {
+      answer = take(next.value)
+    } catch (error) {
+      if (ends(error)) throw error
+      next = generator.throw(error)
+      continue
+    }
+    next = generator.next(answer)
+  }
+  return next.value
+}
+
+/** The same for asynchronous steps. */
+export async function driveAsync<Step, Result>(
+  generator: Generator<Step, Result, any>,
+  take: (step: Step) => Promise<unknown>,
+  ends: (error: unknown) => boolean,
+): Promise<Result> {
+  let next = generator.next()
+  while (!next.done) {
+    let answer: unknown
+    try {
+      answer = await take(next.value)
+    } catch (error) {
+      if (ends(error)) throw error
+      next = generator.throw(error)
+      continue
+    }
+    next = generator.next(answer)
+  }
+  return next.value
+}
+
+/**
+ * Rows that transactions write by special steps, and that get positions in the order of their
+ * commits.
+ */
+export interface Outbox {
+  /**
+   * The statement that writes the row of such a step; undefined for other steps.
+   * @throws {Error} into the transaction
+   */
+  insertion(step: Step): Sql | undefined
+  /** Finds one committed row without a position, if any. */
+  readonly unplaced: Sql
+  /**
+   * Gives some of those rows the next positions. Must not run in a serializable transaction, which
+   * would conflict with every writing one.
+   */
+  place(engine: Engine): Transaction<unknown>
+  /**
+   * The channel on which `place` announces new positions on PostgreSQL, with the name of their
+   * schema.
+   */
+  readonly channel: string
+}
+
+/** A value yielded by mistake has no query. */
+export const asStatement = (step: Step): Statement => (step ?? {}) as Statement
+
+/** Converts the steps of transactions to statements. */
+export class StepReader {
+  readonly #outbox: Outbox | undefined
+  /** A step has written to the outbox since this was last set to false. */
+  wrote = false
+
+  constructor(outbox: Outbox | undefined) {
+    this.#outbox = outbox
+  }
+
+  /** The statement of a step. */
+  read(step: Step): Statement {
+    const statement = asStatement(step)
+    if (statement.query !== undefined) return statement
+    const query = this.#outbox?.insertion(statement as Step)
+    if (query === undefined) return statement
+    this.wrote = true
+    return { query, want: 'changes' }
+  }
+}

@@ -1,0 +1,308 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Answered, ask, type Cut } from '../../harness/ask.ts'
+import { HostGroup } from '../../harness/host-group.ts'
+import { ownSchema } from '../../harness/own-schema.ts'
+import { Random } from '../../harness/random.ts'
+import { CuttingProxy } from './cutting-proxy.ts'
+
+export interface DuplicatesOptions {
+  readonly keys: number
+  readonly seed: number
+  /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
+  readonly database?: string | undefined
+  /** The largest number of answers before a host is killed. */
+  readonly killWithin?: number
+  readonly onProgress?: (text: string) => void
+}
+
+export interface DuplicatesReport {
+  readonly keys: number
+  readonly requests: number
+  /** Complete answers, without those that ask for a retry. */
+  readonly acknowledged: number
+  /** Kills of hosts, and cut connections of clients and COMMITs, by moment. */
+  readonly kills: number
+  readonly cuts: Readonly<Record<string, number>>
+  /** Answers that ask for a retry, by code. */
+  readonly again: Readonly<Record<string, number>>
+  /** Empty if the promise holds. */
+  readonly failures: readonly string[]
+}
+
+/** Concurrent keys. */
+const AT_ONCE = 16
+const MOST_DUPLICATES = 5
+/** The time limit for the answer to a key, in milliseconds. */
+const PATIENCE = 120_000
+/** The share of COMMITs whose connection is cut. */
+const CUT_COMMITS = 0.05
+/** The largest number of reported failures. */
+const FAILURES_TOLD = 50
+
+/** One intended change, as all duplicates send it. */
+interface Intent {
+  readonly method: 'POST' | 'PATCH'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** The expected status. */
+  readonly status: number
+}
+
+/**
+ * Sends duplicates of each request to hosts that are killed, over connections that are cut, until it
+ * gets an answer. Each request must take effect once, and all its answers must be the same bytes.
+ */
+export async function runDuplicates(options: DuplicatesOptions): Promise<DuplicatesReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-duplicates-'))
+  const run = new DuplicatesRun(folder, options)
+  try {
+    return await run.run()
+  } finally {
+    await run.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+class DuplicatesRun {
+  readonly #options: DuplicatesOptions
+  readonly #folder: string
+  readonly #random: Random
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #schema: ReturnType<typeof ownSchema> | undefined
+  readonly #proxies: CuttingProxy[] = []
+  #hosts: HostGroup | undefined
+  /** The first answer by key and route. */
+  readonly #answers: { readonly intent: Intent; readonly answer: string }[] = []
+  readonly #cuts: Record<string, number> = {}
+  readonly #again: Record<string, number> = {}
+  readonly #failures: string[] = []
+  /** Cuts and kills have ended. */
+  #isCalm = false
+  #requests = 0
+  #acknowledged = 0
+  #kills = 0
+  /** Answers until a host is killed. */
+  #untilKill: number
+  #killing: Promise<void> | undefined
+
+  constructor(folder: string, options: DuplicatesOptions) {
+    this.#folder = folder
+    this.#options = options
+    this.#schema = options.database === undefined ? undefined : ownSchema(options.database)
+    this.#random = new Random(options.seed)
+    this.#untilKill = this.#answersUntilKill()
+  }
+
+  async run(): Promise<DuplicatesReport> {
+    const { keys, seed, onProgress } = this.#options
+    const hosts = await this.#start()
+    const users = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, index) => hosts.mintToken(`u${index}`)),
+    )
+    let next = 0
+    const work = async () => {
+      while (next < keys && this.#failures.length < FAILURES_TOLD) {
+        const number = next++
+        if (number > 0 && number % 1000 === 0)
+          onProgress?.(`${number} keys, ${this.#failures.length} failures`)
+        await this.#tryKey(number, users[number % AT_ONCE] as string, new Random(seed * 1_000_003 + number))
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await this.#killing
+    this.#untilKill = Number.POSITIVE_INFINITY
+    this.#isCalm = true
+    for (const proxy of this.#proxies) proxy.cutting = false
+    await this.#repeatAll()
+    await this.#count(await hosts.mintToken('reader', 'purchase:read'))
+    for (const { cuts } of this.#proxies) {
+      for (const [moment, count] of Object.entries(cuts)) add(this.#cuts, `COMMIT, ${moment}`, count)
+    }
+    return {
+      keys: next,
+      requests: this.#requests,
+      acknowledged: this.#acknowledged,
+      kills: this.#kills,
+      cuts: this.#cuts,
+      again: this.#again,
+      failures: this.#failures,
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#agent.destroy()
+    await this.#hosts?.stop()
+    for (const proxy of this.#proxies) proxy.close()
+    await this.#schema?.drop()
+  }
+
+  /** One host on SQLite, or three on PostgreSQL, each with its own proxy. */
+  async #start(): Promise<HostGroup> {
+    const databases: string[] = []
+    for (const number of this.#schema === undefined ? [] : [1, 2, 3]) {
+      const { url } = this.#schema as ReturnType<typeof ownSchema>
+      const proxy = await CuttingProxy.start(url, new Random(this.#options.seed + number), CUT_COMMITS)
+      this.#proxies.push(proxy)
+      databases.push(proxy.urlFor(url))
+    }
+    this.#hosts = await HostGroup.start({
+      folder: this.#folder,
+      modules: ['@mortise/api-purchase'],
+      databases,
+    })
+    // Not before the hosts have migrated the database.
+    for (const proxy of this.#proxies) proxy.cutting = true
+    return this.#hosts
+  }
+
+  async #killOne(): Promise<void> {
+    this.#kills += 1
+    try {
+      await this.#anyHost(this.#random).killAndStart()
+      this.#untilKill = this.#answersUntilKill()
+    } catch (error) {
+      this.#fail(`a killed host did not start again: ${error}`)
+    }
+  }
+
+  #answersUntilKill(): number {
+    return this.#random.between(20, this.#options.killWithin ?? 1000)
+  }
+
+  #anyHost(random: Random) {
+    return (this.#hosts as HostGroup).any(random)
+  }
+
+  /** Sends a purchase, and for some a cancellation or an illegal change. */
+  async #tryKey(number: number, user: string, random: Random): Promise<void> {
+    const headers = { authorization: `Bearer ${user}`, 'idempotency-key': `key-${number}` }
+    const body = JSON.stringify({ items: [{ product: `product ${number}`, quantity: 1 }] })
+    const made = await this.#send({ method: 'POST', path: '/purchase', headers, body, status: 201 }, random)
+    if (made === undefined || random.chance(0.5)) return
+    const [status, to] = random.chance(0.5) ? [200, 'cancelled'] : [409, 'pending']
+    const path = `/purchase/${JSON.parse(made.body).id}`
+    await this.#send({ method: 'PATCH', path, headers, body: JSON.stringify({ status: to }), status }, random)
+  }
+
+  /** Sends 1 to 5 duplicates at once. The first repeats until it gets an answer, the others may stop. */
+  async #send(intent: Intent, random: Random): Promise<Answered | undefined> {
+    const duplicates = Array.from({ length: random.between(1, MOST_DUPLICATES) }, (_, index) =>
+      this.#sendUntilAnswered(intent, new Random(random.between(0, 2 ** 31)), index === 0),
+    )
+    const answers = (await Promise.all(duplicates)).filter((answer) => answer !== undefined)
+    const name = `${intent.method} ${intent.path} with ${intent.headers['idempotency-key']}`
+    const [first] = answers
+    if (first === undefined) {
+      this.#fail(`${name} had no answer within ${PATIENCE / 1000} s`)
+      return undefined
+    }
+    if (first.status !== intent.status) {
+      this.#fail(`${name} got ${first.status} instead of ${intent.status}: ${first.body}`)
+    }
+    const different = new Set(answers.map(lasting))
+    if (different.size > 1) this.#fail(`${name} has several answers:\n${[...different].join('\n')}`)
+    const originals = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)
+    if (originals.length > 1) this.#fail(`${name} took effect ${originals.length} times, by its answers`)
+    this.#answers.push({ intent, answer: lasting(first) })
+    return first
+  }
+
+  async #sendUntilAnswered(intent: Intent, random: Random, persists: boolean): Promise<Answered | undefined> {
+    for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await pause(random.between(1, 40))) {
+      const cut = random.weighted<Cut>([
+        [6, undefined],
+        [1, 'amid the request'],
+        [2, 'before the answer'],
+        [1, 'amid the answer'],
+      ])
+      const answer = await this.#ask(intent, random, this.#isCalm ? undefined : cut)
+      if (answer !== undefined) return answer
+      if (!persists && random.chance(0.3)) return undefined
+    }
+    return undefined
+  }
+
+  /** Asks any host. Undefined for a missing answer, or one that asks for a retry. */
+  async #ask(intent: Intent, random: Random, cut?: Cut): Promise<Answered | undefined> {
+    const host = this.#anyHost(random)
+    this.#requests += 1
+    if (cut) add(this.#cuts, cut, 1)
+    let answer: Answered
+    try {
+      answer = await ask(this.#agent, { ...intent, url: host.url + intent.path }, cut)
+    } catch (error) {
+      // It is starting.
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await pause(100)
+      return undefined
+    }
+    const { code } = JSON.parse(answer.body)
+    if (answer.status >= 500 || code === 'idempotency-running') {
+      add(this.#again, code, 1)
+      if (code === 'internal-error') this.#fail(`${intent.method} ${intent.path}: ${answer.body}`)
+      return undefined
+    }
+    this.#acknowledged += 1
+    if (--this.#untilKill === 0) this.#killing = this.#killOne()
+    return answer
+  }
+
+  /** Each host still returns the first answer to each request. */
+  async #repeatAll(): Promise<void> {
+    const left = this.#answers.values()
+    const work = async () => {
+      for (const { intent, answer } of left) {
+        const again = await this.#sendUntilAnswered(intent, this.#random, true)
+        if (
+          again === undefined ||
+          lasting(again) !== answer ||
+          again.headers['idempotent-replayed'] !== 'true'
+        ) {
+          const got = again && `${lasting(again)}, replayed: ${again.headers['idempotent-replayed']}`
+          this.#fail(
+            `${intent.method} ${intent.path} was answered with\n${answer}\nand at the end with\n${got}`,
+          )
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+  }
+
+  /** Each key has one purchase: there are as many purchases as keys, with different ids. */
+  async #count(reader: string): Promise<void> {
+    const created = this.#answers.filter(({ intent }) => intent.method === 'POST')
+    const ids = new Set(created.map(({ answer }) => JSON.parse(answer).location))
+    if (ids.size !== created.length) this.#fail(`${created.length} keys have ${ids.size} purchases`)
+    const { body } = await ask(this.#agent, {
+      url: `${this.#anyHost(this.#random).url}/purchase?owner=*&rpp=1`,
+      method: 'GET',
+      headers: { authorization: `Bearer ${reader}` },
+    })
+    const { total } = JSON.parse(body)
+    if (total !== created.length) this.#fail(`${created.length} keys have ${total} purchases`)
+  }
+
+  #fail(text: string): void {
+    if (this.#failures.length >= FAILURES_TOLD) return
+    this.#failures.push(text)
+    this.#options.onProgress?.(`failed: ${text}`)
+  }
+}
+
+/** The part of the answer that must be the same bytes each time. */
+const lasting = ({ status, headers, body }: Answered): string =>
+  JSON.stringify({
+    status,
+    type: headers['content-type'],
+    location: headers.location,
+    etag: headers.etag,
+    body,
+  })
+
+function add(counts: Record<string, number>, name: string, count: number): void {
+  counts[name] = (counts[name] ?? 0) + count
+}
