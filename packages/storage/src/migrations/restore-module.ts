@@ -50,7 +50,7 @@ const identity = ({ name, checksum, appliedAt }: LedgerEntry) => [name, checksum
 
 function inTheWay(module: string, reason: string): MigrationError {
   return new MigrationError(
-    `the data of ${module} cannot be restored: ${reason}. Nothing was changed; purge the present data first ` +
+    `the module ${module} has data already: ${reason}. Nothing was changed; purge the present data first ` +
       `(app module-remove --purge ${module})`,
   )
 }

@@ -24,6 +24,9 @@ import { applyChange, type SchemaChange } from './schema-change.ts'
 import type { SchemaWork } from './schema-thread.ts'
 import { type SpaceOptions, WriteRefusals } from './write-refusals.ts'
 
+/** Groups of transactions between two looks at the size of the log: a look costs as much as a read. */
+const GROUPS_PER_LOOK = 8
+
 /**
  * Reads (`Reads`) have connections of their own, and see earlier commits; writes go through
  * `GroupCommit`. After `onFatal` nothing more is accepted.
@@ -40,6 +43,7 @@ export class SqliteStorage implements Storage {
   readonly #onFatal: (error: Error) => void
   readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
   readonly #checkpoints: Checkpoints
+  #groups = 0
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<unknown>>()
   readonly #listeners = new Set<() => void>()
@@ -76,9 +80,10 @@ export class SqliteStorage implements Storage {
       onWritten: () => {
         for (const listener of this.#listeners) listener()
       },
-      // Writes during a copy stay in the log: the copy thread writes them back.
       onPause: () => {
-        if (this.#copies.size === 0) this.#checkpoints.run()
+        this.#groups += 1
+        // Writes during a copy stay in the log: the copy thread writes them back.
+        if (this.#groups % GROUPS_PER_LOOK === 0 && this.#copies.size === 0) this.#checkpoints.run()
       },
       rehearse: options.rehearse,
       observer: options.observer,
