@@ -127,9 +127,9 @@ interface Checkout {
   readonly prepareApplication: typeof prepareApplication
 }
 
-const thisCheckout: Checkout = { hostServer, prepareApplication }
+export const thisCheckout: Checkout = { hostServer, prepareApplication }
 
-async function otherCheckout(directory: string): Promise<Checkout> {
+export async function otherCheckout(directory: string): Promise<Checkout> {
   return import(pathToFileURL(resolve(directory, 'packages/verification/src/index.ts')).href)
 }
 
