@@ -18,10 +18,11 @@ const limits = Object.fromEntries(
 
 const modules = ['@mortise/api-cart', '@mortise/api-purchase']
 
-const commits = [
-  ['bare', 'each'],
-  ['bare, grouped commits', 'grouped'],
-] as const
+/** The bare servers, with their options. */
+const bareServers = {
+  sqlite: { bare: { commit: 'each' }, 'bare, grouped commits': { commit: 'grouped' } },
+  postgres: { bare: { oneStatement: false }, 'bare, one statement': { oneStatement: true } },
+} as const
 
 export type ServerName = 'host' | Other
 
@@ -96,22 +97,12 @@ export async function withServers<Result>(
   try {
     const { application, tokens } = await addHost('host', limits)
     const { secret } = application
-    if (postgres) {
-      const schema = newSchema()
-      await add('bare', new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
-        url: postgres,
-        schema,
-        secret,
-      })
-    } else {
-      for (const [name, commit] of commits) {
-        const file = join(directory, `${commit}.db`)
-        await add(name, new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
-          file,
-          secret,
-          commit,
-        })
-      }
+    for (const [name, options] of Object.entries(bareServers[postgres ? 'postgres' : 'sqlite'])) {
+      const place = postgres
+        ? { url: postgres, schema: newSchema() }
+        : { file: join(directory, `${name}.db`) }
+      const child = new Child(new URL('bare-server.ts', import.meta.url))
+      await add(name as Other, child, tokens, { ...place, ...options, secret })
     }
     await addHost('host, no rate limits', {})
     if (before !== undefined) await addHost('host before', limits, await otherCheckout(before))
