@@ -12,14 +12,14 @@ import { type Other, type Scenario, scenarios } from './scenarios.ts'
 export const CONNECTIONS = 32
 
 /** Rate limits that count but are never reached. */
-const limits = Object.fromEntries(
+export const limits = Object.fromEntries(
   ['MAX', 'MAX_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [`APP_RATE_LIMIT_${name}`, '1000000000']),
 )
 
-const modules = ['@mortise/api-cart', '@mortise/api-purchase']
+export const modules = ['@mortise/api-cart', '@mortise/api-purchase']
 
 /** The bare servers, with their options. */
-const bareServers = {
+export const bareServers = {
   sqlite: { bare: { commit: 'each' }, 'bare, grouped commits': { commit: 'grouped' } },
   postgres: { bare: { oneStatement: false }, 'bare, one statement': { oneStatement: true } },
 } as const
@@ -45,9 +45,8 @@ export class ComparedServer {
     return { url: this.url, connections: this.#callers.map((callers) => scenario.requests(callers)) }
   }
 
-  /** CPU time so far, in microseconds. */
-  async cpu(): Promise<number> {
-    return (await this.#child.ask<Usage>({})).cpu
+  usage(): Promise<Usage> {
+    return this.#child.ask<Usage>({})
   }
 }
 
