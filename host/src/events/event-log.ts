@@ -37,7 +37,7 @@ const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, because these have no index. */
 const LOOKED_THROUGH_AT_ONCE = 5_000
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
-const FORGOTTEN_AT_ONCE = 1_000
+const FORGOTTEN_AT_ONCE = 200
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
 

@@ -9,6 +9,22 @@ const GAP = 60 * MINUTE
 /** How long to wait then, in milliseconds, because work on a wrong clock would delete data. */
 const PATIENCE = 15 * MINUTE
 
+/** Per database: settles after all transactions of jobs so far. */
+const turns = new WeakMap<Database, Promise<unknown>>()
+
+/**
+ * Runs one transaction of all jobs at a time. Started together, all of them would share a COMMIT and
+ * hold the event loop as one.
+ */
+function inTurn<Result>(database: Database, steps: () => Transaction<Result>): Promise<Result> {
+  const result = (turns.get(database) ?? Promise.resolve()).then(() => database.transaction(steps))
+  turns.set(
+    database,
+    result.catch(() => {}),
+  )
+  return result
+}
+
 /**
  * Runs `work` once a minute, on one of all hosts of the database, until `app` is closed. If the
  * last run is more than an hour ago, the host was stopped or a clock is ahead: then it waits for a
@@ -47,7 +63,7 @@ export function everyMinute(
   async function runAll(): Promise<void> {
     let more = true
     while (more && !closing) {
-      const state = await database.transaction(function* () {
+      const state = await inTurn(database, function* () {
         const waits = mustWait(yield* lease.age())
         const taken = !waits && (yield* lease.take())
         return { taken, more: taken && (yield* work()) }

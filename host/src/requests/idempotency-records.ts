@@ -37,7 +37,7 @@ export interface StoredResponse {
 /** How long a response is kept, in milliseconds. */
 export const RESPONSE_LIFETIME = DAY
 /** Records deleted per transaction at most. */
-const FORGOTTEN_AT_ONCE = 200
+const FORGOTTEN_AT_ONCE = 50
 
 /** Headers that carry credentials. */
 const NEVER_KEPT = new Set(['set-cookie', 'guest-token'])

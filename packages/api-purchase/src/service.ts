@@ -30,7 +30,7 @@ import { deletable, type Status, statuses, transitions } from './status.ts'
  */
 
 /** The most purchases that one run of `expirePending` expires, which keeps transactions short. */
-const EXPIRED_AT_ONCE = 100
+const EXPIRED_AT_ONCE = 50
 
 const seesEveryones = (caller: Caller) => caller.has('purchase:read') || caller.has('purchase:manage')
 /** The owner of the purchases that the caller sees. */

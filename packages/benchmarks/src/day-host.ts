@@ -3,15 +3,21 @@ import { Application } from '@mortise/host'
 import { watchStatements } from './count-statements.ts'
 
 // A separate process: the host, in which a minute lasts a second for its jobs. It answers each
-// further message with the longest hold of its event loop since the one before.
+// further message with the holds of its event loop since the one before.
 
 export interface Hold {
   /** In milliseconds: elapsed, and CPU time of the event loop's thread. */
   readonly ms: number
   readonly cpu: number
-  /** The statement or the garbage collection with the largest part of it, and that part. */
-  readonly by: string
-  readonly part: number
+  /** The statements and garbage collections with the largest parts of it, in milliseconds. */
+  readonly by: Readonly<Record<string, number>>
+}
+
+export interface Holds {
+  /** By elapsed time, which includes the disk and the machine's other work. */
+  readonly longest: Hold
+  /** By CPU time. */
+  readonly busiest: Hold
 }
 
 const MINUTE = 60_000
@@ -28,8 +34,9 @@ new PerformanceObserver((list) => {
   for (const { duration } of list.getEntries()) add('garbage collection', duration)
 }).observe({ entryTypes: ['gc'] })
 
-const none: Hold = { ms: 0, cpu: 0, by: '', part: 0 }
-let longest = none
+const none: Hold = { ms: 0, cpu: 0, by: {} }
+const PARTS = 5
+let holds: Holds = { longest: none, busiest: none }
 let last = performance.now()
 let before = process.threadCpuUsage()
 
@@ -37,9 +44,14 @@ start(() => {
   const now = performance.now()
   const ms = now - last - 1
   const { user, system } = process.threadCpuUsage(before)
-  if (ms > longest.ms) {
-    const [by, part] = [...parts].toSorted(([, one], [, other]) => other - one)[0] ?? ['other code', 0]
-    longest = { ms, cpu: (user + system) / 1000, by, part }
+  const cpu = (user + system) / 1000
+  if (ms > holds.longest.ms || cpu > holds.busiest.cpu) {
+    const largest = [...parts].toSorted(([, one], [, other]) => other - one).slice(0, PARTS)
+    const hold = { ms, cpu, by: Object.fromEntries(largest) }
+    holds = {
+      longest: ms > holds.longest.ms ? hold : holds.longest,
+      busiest: cpu > holds.busiest.cpu ? hold : holds.busiest,
+    }
   }
   parts = new Map()
   last = now
@@ -53,7 +65,7 @@ process.on('message', ({ directory }: { directory: string }) => {
     serving.then(({ url }) => process.send?.({ url }))
     return
   }
-  process.send?.(longest)
-  longest = none
+  process.send?.(holds)
+  holds = { longest: none, busiest: none }
 })
 process.once('disconnect', () => serving?.then((application) => application.close()))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Application, configFile } from '@mortise/host'
 import { Child, mintUsers, prepareApplication, runApp } from '@mortise/verification'
-import type { Hold } from './day-host.ts'
+import type { Holds } from './day-host.ts'
 import { fillDay, isDue } from './fill-day.ts'
 import type { LoadResult } from './load.ts'
 import type { ReadPlan, ReadResult } from './paced-reader.ts'
@@ -24,7 +24,7 @@ const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-eve
 const READERS = 4
 
 /** Measures how long the work of a day holds the event loop of a host on SQLite, under light load. */
-export async function measureDay({ rows, due, onProgress }: DayOptions): Promise<Record<string, Hold>> {
+export async function measureDay({ rows, due, onProgress }: DayOptions): Promise<Record<string, Holds>> {
   const folder = await mkdtemp(join(tmpdir(), 'mortise-day-'))
   const directory = join(folder, 'app')
   const children: Child[] = []
@@ -33,7 +33,7 @@ export async function measureDay({ rows, due, onProgress }: DayOptions): Promise
     children.push(started)
     return started
   }
-  const holds: Record<string, Hold> = {}
+  const holds: Record<string, Holds> = {}
   try {
     onProgress?.(`filling ${rows} rows`)
     const application = await prepareApplication(directory, modules)
@@ -68,9 +68,9 @@ export async function measureDay({ rows, due, onProgress }: DayOptions): Promise
         isOver = true
       }
       await Promise.all([load(), work().finally(end)])
-      holds[name] = await host.ask<Hold>({})
+      holds[name] = await host.ask<Holds>({})
     }
-    holds.boot = await host.ask<Hold>({})
+    holds.boot = await host.ask<Holds>({})
     await during('jobs', async () => {
       while (isDue(day)) await pause(200)
     })

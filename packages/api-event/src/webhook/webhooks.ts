@@ -15,7 +15,7 @@ const MOST_PENDING = 1_000
 /** The interval of the search for webhooks that are behind and have room, in milliseconds. */
 const FILL_INTERVAL = 60_000
 /** The most rows to delete in one transaction. */
-const FORGOTTEN_AT_ONCE = 500
+const FORGOTTEN_AT_ONCE = 50
 
 export interface WebhookOptions {
   readonly clock?: Clock
