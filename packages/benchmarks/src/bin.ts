@@ -1,16 +1,18 @@
 import { parseArgs } from 'node:util'
 import { countsOf, fail, UsageError } from './command-line.ts'
+import { record } from './figures.ts'
 import { formatReport } from './format-report.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { scenarios } from './scenarios.ts'
 
-const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.2] [--only TEXT] [--postgres URL] [--before CHECKOUT] [--json]
+const usage = `Usage: npm run benchmark -w packages/benchmarks -- [--rounds 7] [--seconds 1.2] [--only TEXT] [--postgres URL] [--before CHECKOUT] [--json] [--record]
 
 Compares the host with bare Fastify servers that do the same work. A ratio is of host ÷ bare, as the median of
 the rounds and in brackets the range: throughput above 1, or latency or CPU below 1, is in favour of the host.
 --only measures the routes whose name contains TEXT: --only 'GET /cart'.
 --postgres measures on the PostgreSQL server at URL, each server in a schema of its own, in place of SQLite.
 --before compares with the host of another checkout as well, built: what a change costs.
+--record keeps the figures, and makes the chart and the table of the README.
 `
 
 try {
@@ -22,6 +24,7 @@ try {
       postgres: { type: 'string' },
       before: { type: 'string' },
       json: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
@@ -45,9 +48,9 @@ try {
       before,
       onProgress,
     })
-    const text = values.json
-      ? JSON.stringify({ rounds, seconds, engine: postgres ? 'postgres' : 'sqlite', ...report })
-      : formatReport(report)
+    const engine = postgres ? 'postgres' : 'sqlite'
+    if (values.record) await record(engine, { rounds, seconds, ...report })
+    const text = values.json ? JSON.stringify({ rounds, seconds, engine, ...report }) : formatReport(report)
     process.stdout.write(`${text}\n`)
   }
 } catch (error) {
