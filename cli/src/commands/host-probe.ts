@@ -43,7 +43,7 @@ export const hostProbe: Command = {
 /** Runs the migrations of the host's own tables on an empty database with this schema. */
 async function rehearseMigrations(directory: string, schema: DatabaseSchema): Promise<string[]> {
   return await inTemporaryFolder(directory, async (scratch) => {
-    const storage = await openStorage({ file: join(scratch, 'probe.db'), schema })
+    const storage = await openStorage({ file: join(scratch, 'probe.db'), durable: false, schema })
     try {
       return (await migrateHost(storage)).map(({ name }) => name)
     } finally {

@@ -76,6 +76,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
   watchdog.unref()
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
+    durable: false,
     onFatal: (error) => {
       throw error
     },

@@ -83,6 +83,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   const database = await openStorage({
     ...databaseAddress(config),
     rehearse: options.rehearse ?? true,
+    durable: false,
     onFatal: (error) => {
       throw error
     },
