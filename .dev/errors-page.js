@@ -51,13 +51,10 @@ function byStatus(definitions) {
 }
 
 function failureTable() {
-  const entries = Object.values(failures).filter((entry) => typeof entry.hint === 'string')
-  const rows = entries.map(({ code, kind, message, hint }) => [
-    `\`${code}\``,
-    exitCodes[kind],
-    escaped(message),
-    escaped(hint),
-  ])
+  const entries = Object.values(failures).filter((entry) => 'hints' in entry)
+  const rows = entries.flatMap(({ code, kind, message, hints }) =>
+    Object.values(hints).map((hint) => [`\`${code}\``, exitCodes[kind], escaped(message), escaped(hint)]),
+  )
   const text = ([code, exitCode, message]) => `${code} ${exitCode} ${message}`
   rows.sort((a, b) => (text(a) < text(b) ? -1 : 1))
   return table(['Code', 'Exit code', 'What happened', 'What to do'], rows)

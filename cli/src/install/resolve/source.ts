@@ -8,11 +8,9 @@ import {
   type Failure,
   fileOfPackage,
   invalidSpec,
-  misspeltModule,
   noPackageInFolder,
   noSuchPath,
   notBuilt,
-  refusedPath,
   refusedSource,
   unknownModule,
 } from '../../failures/index.ts'
@@ -130,7 +128,7 @@ function noSpec(text: string, why: string, cause?: unknown): Failure {
 
 function refusedKind(text: string, cwd: string): Failure {
   const isPath = existsSync(resolve(cwd, text))
-  return isPath ? refusedPath({ text }) : refusedSource({ text })
+  return refusedSource({ text, hint: isPath ? 'path' : 'package' })
 }
 
 function localKind(path: string, text: string): 'folder' | 'tarball' {
@@ -191,6 +189,6 @@ function unknownName(name: string, { lock, aliases }: Lookup): Failure {
   const known = [...indexedNames, ...Object.keys(aliases), ...Object.keys(lock.modules)]
   const near = nearest(name, known)
   return near.length > 0
-    ? misspeltModule({ name, near: near.join(' or ') })
-    : unknownModule({ name, known: [...new Set(known)].join(', ') })
+    ? unknownModule({ hint: 'misspelt', name, near: near.join(' or ') })
+    : unknownModule({ hint: 'known', name, known: [...new Set(known)].join(', ') })
 }
