@@ -1,7 +1,7 @@
 // Writes the tables of docs/errors.md from the registries of problems and failures. What to do about a problem of the
 // API is the page's own: write it into the last column. `--check` writes nothing, and fails where the page differs.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { declarationOf } from '@mortise/module-sdk'
+import { declarationOf } from '@mortise/module-sdk/host'
 import * as failures from '../cli/src/failures/index.ts'
 import { exitCodes } from '../cli/src/failures/index.ts'
 import { hostProblems } from '../host/src/http/problems.ts'

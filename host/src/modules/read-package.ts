@@ -1,5 +1,5 @@
 import { isAbsolute, join, normalize } from 'node:path'
-import { Manifest } from '@mortise/module-sdk'
+import { Manifest } from '@mortise/module-sdk/host'
 import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
