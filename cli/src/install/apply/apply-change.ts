@@ -83,9 +83,10 @@ export async function applyChange({
   object,
   anyLock = false,
 }: Change): Promise<Switched> {
-  if (!anyLock) await assertCurrent(directory)
+  const recorded = await currentGeneration(directory)
+  if (!anyLock) assertCurrent(await readLockFile(directory), recorded)
   await assertDatabaseThere(directory)
-  const present = await recordUnrecorded(directory, previous)
+  const present = await recordUnrecorded(directory, previous, recorded)
   const { lockVersion } = previous
   const generation = nextGeneration(previous, present)
   const next = { lockVersion, generation, ...(host && { host }), modules }
@@ -119,7 +120,8 @@ export async function applyExternalChange(
   next: LockFile,
 ): Promise<Switched> {
   await assertDatabaseThere(directory)
-  const present = (await currentGeneration(directory)) ?? (await recordUnrecorded(directory, emptyLockFile))
+  const recorded = await currentGeneration(directory)
+  const present = recorded ?? (await recordUnrecorded(directory, emptyLockFile, undefined))
   const { lock: previous } = present
   const outside = generationOf(next, present)
   const record = changeRecord(command, previous, next, undefined, outside)
@@ -226,8 +228,11 @@ function freshIn(next: LockFile, previous: LockFile): LockFile['modules'] {
 }
 
 /** The first change of an application without history also records its state before. */
-async function recordUnrecorded(directory: string, lock: LockFile): Promise<Generation> {
-  const present = await currentGeneration(directory)
+async function recordUnrecorded(
+  directory: string,
+  lock: LockFile,
+  present: Generation | undefined,
+): Promise<Generation> {
   if (present !== undefined && isSame(present.lock, lock)) return present
   const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
   await recordGeneration(directory, command, lock, { generation: generationOf(lock, present) })
