@@ -31,7 +31,7 @@ import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
 import { commit } from './commit.ts'
-import { type Applied, migrate, namesOf } from './migrate.ts'
+import { type Applied, migrate } from './migrate.ts'
 import { keepLockFile, revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 import { type Undone, undoMigrations } from './undo-migrations.ts'
@@ -175,7 +175,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
   await closeJournal(directory, journal, 'done')
   const live = outcome === 'served'
-  return { generation, live, migrations: namesOf(migrations), undone }
+  const names = migrations.map(({ module, name }) => `${module}/${name}`)
+  return { generation, live, migrations: names, undone }
 }
 
 /** `begun` before the commit, `committed` after it, `past` if modules.lock.json changed again. */

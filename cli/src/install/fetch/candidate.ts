@@ -2,7 +2,7 @@ import { join, sep } from 'node:path'
 import { ManifestError, type ModulePackage, NoManifestError, readPackage } from '@mortise/host'
 import { noManifest, wrongManifest } from '../../failures/index.ts'
 import { indexedNames } from '../resolve/module-index.ts'
-import { isOwnFolder, type Source } from '../resolve/source.ts'
+import type { Source } from '../resolve/source.ts'
 import { checkContents } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
@@ -28,7 +28,7 @@ async function readManifest(source: Source, directory: string): Promise<ModulePa
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { message } = error
-    const hint = isOwnFolder(source) ? 'own' : 'others'
+    const hint = source.isOwn ? 'own' : 'others'
     if (error instanceof NoManifestError) {
       throw noManifest({ reason: message, indexed: indexedNames.join(', '), hint, cause: error })
     }

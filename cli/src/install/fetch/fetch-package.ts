@@ -52,7 +52,7 @@ export async function fetchPackage(
       target: source.target,
       found: fetched.integrity,
       expected,
-      hint: source.kind === 'folder' && !source.indexed ? 'folder' : 'package',
+      hint: source.isOwn ? 'folder' : 'package',
     })
   }
   return fetched

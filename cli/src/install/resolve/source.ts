@@ -32,13 +32,10 @@ export interface Source {
   readonly range: string | undefined
   /** Whether it comes from the index that ships with the command. */
   readonly indexed: boolean
+  /** Whether it is a folder of the operator, who can correct its files. */
+  readonly isOwn: boolean
   /** The spec for the lock file, from the resolved version. */
   readonly record: (version: string) => string
-}
-
-/** Whether the package is in a folder of the operator, who can then correct its errors. */
-export function isOwnFolder({ kind, indexed }: Source): boolean {
-  return kind === 'folder' && !indexed
 }
 
 export interface Lookup {
@@ -146,7 +143,8 @@ function localKind(path: string, text: string): 'folder' | 'tarball' {
 
 function localSource(kind: 'folder' | 'tarball', path: string, directory: string): Source {
   const spec = `file:${relative(directory, path).split(sep).join('/')}`
-  return { kind, target: path, package: undefined, range: undefined, indexed: false, record: () => spec }
+  const local = { kind, target: path, indexed: false, isOwn: kind === 'folder' }
+  return { ...local, package: undefined, range: undefined, record: () => spec }
 }
 
 function registrySource(name: string, range: string | undefined, indexed: boolean): Source {
@@ -157,6 +155,7 @@ function registrySource(name: string, range: string | undefined, indexed: boolea
     package: name,
     range: range !== undefined && semver.validRange(range) !== null ? range : undefined,
     indexed,
+    isOwn: false,
     record: (version) => `${prefix}${name}@${range ?? `^${version}`}`,
   }
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { noEntry } from '../../failures/index.ts'
 import type { Candidate } from '../fetch/candidate.ts'
-import { isOwnFolder } from '../resolve/source.ts'
 
 /** The probe finds what package.json cannot show. */
 export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
@@ -14,7 +13,7 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
       ? 'it has no index.js, and its package.json neither "exports" nor "main"'
       : `its "${key}" in package.json names ${file}, which is not in the package`
   const isBuilt = () => existsSync(join(source.target, file))
-  const hint = !isOwnFolder(source) ? 'others' : isBuilt() ? 'notPacked' : 'notBuilt'
+  const hint = !source.isOwn ? 'others' : isBuilt() ? 'notPacked' : 'notBuilt'
   throw noEntry({ id: manifest.id, reason: why, hint })
 }
 
