@@ -189,9 +189,7 @@ async function startWorkers(
   host: string | undefined,
   signal: AbortSignal,
 ): Promise<WorkerPool> {
-  if ((await readConfig(directory)).databaseFile !== undefined) {
-    throw needsPostgres()
-  }
+  if ((await readConfig(directory)).databaseFile !== undefined) throw needsPostgres()
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
   try {
     return await WorkerPool.start({

@@ -68,9 +68,7 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
     await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
     files += 1
     bytes += size
-    if (files > largestTree.files || bytes > largestTree.bytes) {
-      throw treeTooLarge(what)
-    }
+    if (files > largestTree.files || bytes > largestTree.bytes) throw treeTooLarge(what)
     await syncPath(path)
   }
   for (const folder of folders) await syncPath(folder)

@@ -217,9 +217,7 @@ export function registryFailure(error: Error & { code?: string }, target: string
   if (error.code === 'E401' || error.code === 'E403') {
     return unauthorized({ target, reason: error.message, cause: error })
   }
-  if (error.code === 'ENOTCACHED') {
-    return offline({ target, cause: error })
-  }
+  if (error.code === 'ENOTCACHED') return offline({ target, cause: error })
   if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
     return noSuchVersion({ target, cause: error })
   }

@@ -50,9 +50,7 @@ export async function stageLocked(
     const candidate = found.host ?? found.module
     const { version } = candidate.package
     const difference = differenceOf(locked, { name: locked.package, version })
-    if (difference !== undefined) {
-      throw lockDiffers({ difference })
-    }
+    if (difference !== undefined) throw lockDiffers({ difference })
     if (candidate.tree !== locked.tree) {
       throw locked === lock.host
         ? otherTree({ hint: 'host', name: locked.package, version: locked.version })

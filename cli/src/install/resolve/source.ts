@@ -130,9 +130,7 @@ function refusedKind(text: string, cwd: string): Failure {
 
 function localKind(path: string, text: string): 'folder' | 'tarball' {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) {
-    throw noSuchPath({ text, path })
-  }
+  if (!found) throw noSuchPath({ text, path })
   if (found.isFile() && basename(path) === 'package.json') {
     throw fileOfPackage({ text, folder: dirname(path) })
   }
@@ -164,9 +162,7 @@ function indexSource(packageName: string, range: string | undefined): Source {
   const source = registrySource(packageName, range, true)
   const folder = workspaceFolder(packageName)
   if (folder === undefined) return source
-  if (!existsSync(join(folder, 'dist'))) {
-    throw notBuilt({ name: packageName, folder })
-  }
+  if (!existsSync(join(folder, 'dist'))) throw notBuilt({ name: packageName, folder })
   return { ...source, kind: 'folder', target: folder }
 }
 
