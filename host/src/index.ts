@@ -92,7 +92,7 @@ export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
 export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
 export { WorkerPool } from './control/workers/worker-pool.ts'
 export { WorkerEndedError } from './control/workers/worker-process.ts'
-export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
+export type { AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
 export { EventLog, openStorage } from './events/event-log.ts'
 export type {
   ChosenEvent,
@@ -133,8 +133,7 @@ export {
 } from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
-export type { ObservedModule } from './modules/observe-module.ts'
 export { providedPackages } from './modules/provide-peers.ts'
-export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export { ManifestError, type ModulePackage, NoManifestError, readPackage } from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
 export { createLogger, linesForPeople } from './telemetry/logger.ts'

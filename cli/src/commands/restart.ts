@@ -1,6 +1,6 @@
-import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { callRunningHost, HostRefusedError, readLockFile } from '@mortise/host'
 import { withCommandLock } from '../changes/command-lock.ts'
-import { assertCurrent } from '../changes/current-generation.ts'
+import { assertCurrent, currentGeneration } from '../changes/current-generation.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
@@ -12,7 +12,7 @@ export const restart: Command = {
 
   async run({ terminal, application }) {
     const directory = await application()
-    await assertCurrent(directory)
+    assertCurrent(await readLockFile(directory), await currentGeneration(directory))
     const replaced = await withCommandLock(directory, 'restart', () =>
       terminal.during('Replacing the processes one by one', () => callRunningHost(directory, 'restart')),
     ).catch((error) => {

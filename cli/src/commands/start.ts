@@ -31,7 +31,6 @@ import {
   noWorkers,
   portInUse,
   workersFailed,
-  workersFailedAlike,
 } from '../failures/index.ts'
 import { blocksStart } from '../install/apply/apply-change.ts'
 import { deployAtStart } from '../install/deploy-at-start.ts'
@@ -190,9 +189,7 @@ async function startWorkers(
   host: string | undefined,
   signal: AbortSignal,
 ): Promise<WorkerPool> {
-  if ((await readConfig(directory)).databaseFile !== undefined) {
-    throw needsPostgres()
-  }
+  if ((await readConfig(directory)).databaseFile !== undefined) throw needsPostgres()
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
   try {
     return await WorkerPool.start({
@@ -214,7 +211,9 @@ async function startWorkers(
 function stoppedWorking(error: WorkerEndedError): Failure {
   const advice = error.failure?.hint
   const because = { reason: error.message, cause: error }
-  return advice === undefined ? workersFailed(because) : workersFailedAlike({ ...because, advice })
+  return advice === undefined
+    ? workersFailed({ hint: 'log', ...because })
+    : workersFailed({ hint: 'advice', ...because, advice })
 }
 
 function portOf(text: string | undefined): number | undefined {

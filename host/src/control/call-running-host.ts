@@ -101,7 +101,7 @@ function begin(
     })
   })
   sent.once('continue', () => sent.end(text))
-  sent.on('information', () => silence.heard())
+  sent.on('information', () => silence.extend())
   sent.once('close', () => silence.end())
   sent.flushHeaders()
   return { sent, answered, silence }

@@ -54,12 +54,12 @@ const changeOfShared = rememberSharedObjects()
 process.once('message', (request: ProbeRequest | ObserveRequest) => {
   const done = 'requires' in request ? look(request) : tryOut(request)
   done.then(
-    () => tell({ kind: 'done' }),
+    () => report({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
       const directory = request.modules.find(({ id }) => id === module)?.directory
       const unparsed = directory === undefined ? undefined : unparsedIn(directory, error)
-      tell({ kind: 'failed', module, reason: error.message, stack: stackOf(error), unparsed })
+      report({ kind: 'failed', module, reason: error.message, stack: stackOf(error), unparsed })
     },
   )
 })
@@ -68,7 +68,7 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
   const { id, directory } = module as ProbedModule
   inHand = id
   await watched
-  tell({ kind: 'observed', observed: await observeModule(directory, id, requires) })
+  report({ kind: 'observed', observed: await observeModule(directory, id, requires) })
 }
 
 async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
@@ -117,7 +117,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
     if (failed === undefined) well.push(module)
     else if (upgrades.length === 0) throw failed
   }
-  tell({ kind: 'report', report: { document, access } })
+  report({ kind: 'report', report: { document, access } })
   const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
   const applied = await storage.migrate(moduleMigrations(packages))
   if (applied.length > 0) for (const module of well) await answers(module)
@@ -182,9 +182,9 @@ function refuseChangeOfShared(): void {
 function begin(module: string, doing: 'loading' | 'answering' = 'loading'): void {
   refuseChangeOfShared()
   inHand = module
-  tell({ kind: 'began', module, doing })
+  report({ kind: 'began', module, doing })
 }
 
-function tell(message: ProbeMessage): void {
+function report(message: ProbeMessage): void {
   send?.(message)
 }

@@ -56,8 +56,8 @@ export function rememberSharedObjects(): () => string | undefined {
       const added = prototype && [...now.keys()].find((key) => !properties.has(key))
       if (added) return `it adds ${pathOf(name, added)}`
     }
-    const heard = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
-    if (heard !== undefined) return `it adds a listener for "${heard}" to the process`
+    const changed = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
+    if (changed !== undefined) return `it adds a listener for "${changed}" to the process`
     return process.hasUncaughtExceptionCaptureCallback() ? 'it captures uncaught exceptions' : undefined
   }
 }

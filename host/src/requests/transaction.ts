@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import {
-  type Answer,
-  answer,
-  type Database,
-  isAnswer,
-  type Problem,
-  type Transaction,
-} from '@mortise/module-sdk'
+import { type Answer, answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
+import { isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf } from '@mortise/storage'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
