@@ -1,16 +1,14 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
+import { BrokenStorageError, hasUnfinishedRevert, readConfig } from '@mortise/host'
 import {
   Application,
-  BrokenStorageError,
-  hasUnfinishedRevert,
-  readConfig,
   reportFailure,
   sendHeartbeat,
   serveParent,
   WorkerEndedError,
   WorkerPool,
-} from '@mortise/host'
+} from '@mortise/host/serving'
 import {
   beginInClone,
   completeClone,
@@ -46,8 +44,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 const START_TIMEOUT = 10_000
 
 export const start: Command = {
-  name: 'start',
-  summary: 'run the application',
   options: [
     ['--port <port>', 'the port to listen on; 0: any free port (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
