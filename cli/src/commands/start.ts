@@ -16,6 +16,7 @@ import {
   renewIdentity,
 } from '../application/application-folder.ts'
 import { calledFolder } from '../application/pinned-host.ts'
+import { isCurrent } from '../changes/current-generation.ts'
 import { namingDatabaseUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { explain } from '../doctor/explain-error.ts'
@@ -31,9 +32,7 @@ import {
   workersFailed,
   workersFailedAlike,
 } from '../failures/index.ts'
-import { blocksStart } from '../install/apply/apply-change.ts'
-import { deployAtStart } from '../install/deploy-at-start.ts'
-import { changeApplication } from '../install/pipeline.ts'
+import { blocksStart } from '../install/apply/blocks-start.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
@@ -73,9 +72,14 @@ export const start: Command = {
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
     const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
-    if (isLeft || (await blocksStart(directory)))
+    if (isLeft || (await blocksStart(directory))) {
+      const { changeApplication } = await import('../install/pipeline.ts')
       await changeApplication(directory, 'start', terminal, async () => {})
-    await deployAtStart(directory, terminal)
+    }
+    if (!(await isCurrent(directory))) {
+      const { deployAtStart } = await import('../install/deploy-at-start.ts')
+      await deployAtStart(directory, terminal)
+    }
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
       workers === 1

@@ -142,11 +142,6 @@ export interface Completed {
   readonly archive: string | undefined
 }
 
-/** Whether the change that a killed command left keeps the host from starting. */
-export async function blocksStart(directory: string): Promise<boolean> {
-  return (await readJournal(directory))?.undo.some(isOfHost) === true
-}
-
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
   const { next, command, outside } = journal
   const lock = await readLockFile(directory)
