@@ -18,8 +18,6 @@ import type { Command } from '../terminal/command.ts'
 
 /** Runs in the new host's own process, for `app host-upgrade`, with the trial on stdin. */
 export const hostProbe: Command = {
-  name: 'host-probe',
-  summary: 'check this host with an application (app host-upgrade calls this)',
   examples: ['app host-probe --json < trial.json'],
 
   async run({ terminal, application }) {

@@ -5,8 +5,6 @@ import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const restart: Command = {
-  name: 'restart',
-  summary: 'replace the processes of "app start --workers" one by one; no request fails',
   examples: ['app restart'],
   changes: true,
 

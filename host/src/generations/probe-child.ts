@@ -15,7 +15,6 @@ import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
 import { loadPlugin } from '../modules/load-plugin.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
-import { observeModule } from '../modules/observe-module.ts'
 import { loadedFrom } from '../modules/provide-peers.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { rememberSharedObjects } from '../modules/shared-objects.ts'
@@ -68,6 +67,7 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
   const { id, directory } = module as ProbedModule
   inHand = id
   await watched
+  const { observeModule } = await import('../modules/observe-module.ts')
   report({ kind: 'observed', observed: await observeModule(directory, id, requires) })
 }
 

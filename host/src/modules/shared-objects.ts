@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { IncomingMessage, OutgoingMessage, Server, ServerResponse } from 'node:http'
 import { Socket, Server as SocketServer } from 'node:net'
 import { Duplex, Readable, Stream, Transform, Writable } from 'node:stream'
+import { http } from '../config/node-http.ts'
 
 type Properties = ReadonlyMap<PropertyKey, unknown>
 
@@ -9,10 +9,10 @@ type Properties = ReadonlyMap<PropertyKey, unknown>
 const classes = {
   Buffer,
   EventEmitter,
-  IncomingMessage,
-  OutgoingMessage,
-  ServerResponse,
-  'http.Server': Server,
+  IncomingMessage: http.IncomingMessage,
+  OutgoingMessage: http.OutgoingMessage,
+  ServerResponse: http.ServerResponse,
+  'http.Server': http.Server,
   'net.Server': SocketServer,
   Socket,
   Stream,

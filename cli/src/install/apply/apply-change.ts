@@ -26,7 +26,6 @@ import {
   writeJournal,
 } from '../../changes/journal.ts'
 import { exitCodes } from '../../failures/index.ts'
-import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
@@ -142,11 +141,6 @@ export interface Completed {
   readonly command: string
   /** Relative to the application folder. */
   readonly archive: string | undefined
-}
-
-/** Whether the change that a killed command left keeps the host from starting. */
-export async function blocksStart(directory: string): Promise<boolean> {
-  return (await readJournal(directory))?.undo.some(isOfHost) === true
 }
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
