@@ -1,5 +1,33 @@
 import SqliteDatabase from 'better-sqlite3'
 
+const methods = ['run', 'get', 'all'] as const
+
+type Ran = (statement: SqliteDatabase.Statement, milliseconds: number) => void
+
+/**
+ * Calls `onRan` after each statement of better-sqlite3 in this process.
+ * @returns a function that ends it
+ */
+export function watchStatements(onRan: Ran): () => void {
+  const database = new SqliteDatabase(':memory:')
+  const prototype = Object.getPrototypeOf(database.prepare('SELECT 1'))
+  database.close()
+  const originals = methods.map((name) => prototype[name])
+  for (const [index, name] of methods.entries()) {
+    prototype[name] = function (this: SqliteDatabase.Statement, ...values: unknown[]) {
+      const begun = performance.now()
+      try {
+        return originals[index].apply(this, values)
+      } finally {
+        onRan(this, performance.now() - begun)
+      }
+    }
+  }
+  return () => {
+    for (const [index, name] of methods.entries()) prototype[name] = originals[index]
+  }
+}
+
 /** The statements that ran on SQLite in this process since `begin`. */
 export interface CountedStatements {
   begin(): void
@@ -8,29 +36,16 @@ export interface CountedStatements {
   stop(): void
 }
 
-const methods = ['run', 'get', 'all', 'iterate'] as const
-
 /** Counts all statements of better-sqlite3 in this process, until `stop`. */
 export function countStatements(): CountedStatements {
-  const database = new SqliteDatabase(':memory:')
-  const prototype = Object.getPrototypeOf(database.prepare('SELECT 1'))
-  database.close()
   let ran: SqliteDatabase.Statement[] = []
-  const originals = methods.map((name) => prototype[name])
-  for (const [index, name] of methods.entries()) {
-    prototype[name] = function (this: SqliteDatabase.Statement, ...values: unknown[]) {
-      ran.push(this)
-      return originals[index].apply(this, values)
-    }
-  }
+  const stop = watchStatements((statement) => ran.push(statement))
   return {
     begin() {
       ran = []
     },
     on: (file) => ran.filter(({ database }) => database.name === file).map(({ source }) => source),
-    stop() {
-      for (const [index, name] of methods.entries()) prototype[name] = originals[index]
-    },
+    stop,
   }
 }
 
