@@ -6,9 +6,11 @@ import {
   type EventQuery,
   type EventLog as EventReader,
   join,
+  maybeOne,
   run,
   type Sql,
   type Step,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -92,23 +94,40 @@ const LOCK = sql`SELECT pg_advisory_xact_lock(hashtext('mortise event'), hashtex
 /** Finds one committed event without a position, if any. */
 const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
 
+/** The next positions, in the order of `seq`, for the rows of a table without positions. */
+const placed = (rows: Sql) => sql`
+  INSERT INTO mortise_event (position, ${columns})
+  SELECT (SELECT coalesce(max(position), 0) FROM mortise_event) + row_number() OVER (ORDER BY seq), ${columns}
+  FROM ${rows} WHERE true ORDER BY seq LIMIT ${BATCH}`
+
+/** One statement, which begins once the lock is held, and so sees what the last holder has placed. */
+const place = byEngine({
+  sqlite: placed(sql`mortise_event_new`),
+  postgres: sql`
+    WITH taken AS (
+      DELETE FROM mortise_event_new
+      WHERE seq IN (SELECT seq FROM mortise_event_new ORDER BY seq LIMIT ${BATCH})
+      RETURNING seq, ${columns}
+    ), placed AS (${placed(sql`taken`)} RETURNING 1)
+    SELECT count(*) AS count, pg_notify(${CHANNEL}, current_schema()) FROM placed HAVING count(*) > 0`,
+})
+
 /**
  * Gives committed events without a position the next ones, at most a batch. Must not run in a
  * serializable transaction, which would conflict with every emitting one.
- * @returns their number
+ * @returns whether there may be more
  */
-function* assignPositions(engine: Engine): Transaction<number> {
-  if (engine === 'postgres') yield* run(LOCK)
-  const moved = yield* run(sql`
-    INSERT INTO mortise_event (position, ${columns})
-    SELECT (SELECT coalesce(max(position), 0) FROM mortise_event) + row_number() OVER (ORDER BY seq), ${columns}
-    FROM mortise_event_new WHERE true ORDER BY seq LIMIT ${BATCH}`)
-  if (moved === 0) return 0
+function* assignPositions(engine: Engine): Transaction<boolean> {
+  if (engine === 'postgres') {
+    yield* send(LOCK)
+    const moved = yield* maybeOne<{ count: number }>(place)
+    return moved?.count === BATCH
+  }
+  const moved = yield* run(place)
   yield* run(sql`
     DELETE FROM mortise_event_new WHERE EXISTS (
       SELECT 1 FROM mortise_event WHERE mortise_event.id = mortise_event_new.id)`)
-  if (engine === 'postgres') yield* run(sql`SELECT pg_notify(${CHANNEL}, current_schema())`)
-  return moved
+  return moved === BATCH
 }
 
 export const outbox: Outbox = {

@@ -74,5 +74,6 @@ export {
   run,
   type Statement,
   type Step,
+  send,
   type Transaction,
 } from './transaction.ts'

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
-import { Client, type ClientConfig, type QueryResult } from 'pg'
+import { Client, type ClientConfig } from 'pg'
+import { type Answer, sendBatch } from './batch.ts'
 import { cut, hangUp } from './close-client.ts'
 import { connect } from './connect.ts'
 import { Room } from './connection-budget.ts'
@@ -13,7 +14,7 @@ import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { Readers } from './readers.ts'
 import { ResponseTimeout } from './response-timeout.ts'
-import { query, Session } from './session.ts'
+import { Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
@@ -104,9 +105,9 @@ export class Connections {
   }
 
   /** Sent together with other pending ones. @throws {DatabaseError} */
-  async read(wanted: Sql): Promise<QueryResult> {
-    const statement = this.statements.get(wanted)
-    const work = (client: Client) => query(client, statement)
+  async read(wanted: Sql): Promise<Answer> {
+    const order = { ...this.statements.get(wanted), want: 'rows' } as const
+    const work = async (client: Client) => (await sendBatch(client, [order]))[0] as Answer
     const onTransactions = () => this.withSession((_session, client) => work(client))
     for (;;) {
       this.#reachability.assert()
