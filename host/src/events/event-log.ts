@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import {
   byEngine,
   type Emission,
@@ -34,6 +34,11 @@ export const MAX_DATA = 256 * 1024
 const CHANNEL = 'mortise_event'
 /** Events that get their positions at a time. */
 const BATCH = 1_000
+/**
+ * Pause of a host on PostgreSQL after each look, in milliseconds. What many transactions commit
+ * meanwhile is placed together.
+ */
+const LOOK_PAUSE = 5
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, because these have no index. */
@@ -253,16 +258,21 @@ export class EventLog implements EventReader {
     this.#looking ??= this.#look()
   }
 
+  async #announce(): Promise<void> {
+    if (this.#listeners.size === 0) return
+    const last = await this.last()
+    if (last === this.#announced) return
+    this.#announced = last
+    for (const listener of this.#listeners) listener()
+  }
+
   async #look(): Promise<void> {
     try {
       while (this.#lookAgain) {
         this.#lookAgain = false
         await this.#storage.sequenceOutbox()
-        if (this.#listeners.size === 0) continue
-        const last = await this.last()
-        if (last === this.#announced) continue
-        this.#announced = last
-        for (const listener of this.#listeners) listener()
+        await this.#announce()
+        if (this.#storage.engine === 'postgres') await pause(LOOK_PAUSE)
       }
     } catch (error) {
       // The next look comes within a second, or with the next event.

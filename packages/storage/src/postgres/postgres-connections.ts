@@ -39,6 +39,12 @@ const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transactio
 /** Independent of the server's defaults: a commit is on its disk, and writes need a transaction. */
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
 
+/**
+ * A scan of a whole table, which the server prefers for a small one, locks it for a serializable
+ * transaction: all that write in it would conflict.
+ */
+const BY_INDEX = { enable_seqscan: 'off' }
+
 /** A command that replaces the data looks for connections of this name. */
 export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
 
@@ -76,7 +82,7 @@ export class Connections {
     })
     this.#pool = new Pool({
       limit: () => this.#room.transactions,
-      connect: () => this.#connectLasting(),
+      connect: () => this.#connectLasting(BY_INDEX),
       failed: (error) => {
         const failure = this.#failed(error)
         // Reads can use any connection.
@@ -235,9 +241,9 @@ export class Connections {
   }
 
   /** A connection with the limits of requests, to the known server. */
-  async #connectLasting(): Promise<Client> {
+  async #connectLasting(settings: Readonly<Record<string, string>> = {}): Promise<Client> {
     const client = new Client({
-      ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
+      ...this.#config(this.#server, { ...GUARDS, ...LIMITS, ...settings }),
       application_name: hostConnectionName(this.#place),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
