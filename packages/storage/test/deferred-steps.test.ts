@@ -54,7 +54,7 @@ testOnEngines('a step that failed comes before what the generator throws afterwa
       yield* send(insertItem(1, 'a', 0))
       throw mine
     }),
-    { kind: 'check' },
+    { name: 'DatabaseError', kind: 'check' },
   )
   await t.rejects(
     storage.transaction(function* () {
