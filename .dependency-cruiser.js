@@ -66,7 +66,7 @@ export default {
       'A package is used through what it exports.',
       { path: '^(cli|host|packages/[^/]+)/' },
       {
-        path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`,
+        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract)\\.)`,
         pathNot: ['^$1/', '^packages/module-sdk/dist/(sql|transaction)\\.'],
       },
     ),

@@ -48,7 +48,7 @@ export class Guest implements Caller {
 export class Guests {
   readonly #database: Database
   /** The guests of the latest verified tokens. */
-  readonly #known = new LRUCache<string, string>({ max: MOST_KNOWN })
+  readonly #known = new LRUCache<string, string>({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
 
   constructor(database: Database) {
     this.#database = database

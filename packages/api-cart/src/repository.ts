@@ -2,7 +2,6 @@ import {
   type Database,
   expiryDay,
   forUpdate,
-  join,
   many,
   maybeOne,
   newId,
@@ -53,10 +52,8 @@ export const lockCart = (owner: string, now: number) =>
 export const findItem = (owner: string, id: string, now: number) =>
   maybeOne<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE id = ${id} AND ${isOwn(owner, now)}`)
 
-export const findProducts = (owner: string, products: readonly string[], now: number) =>
-  many<ItemRow>(sql`
-    SELECT ${columns} FROM cart_item
-    WHERE ${isOwn(owner, now)} AND product IN (${join(products.map((product) => sql`${product}`))})`)
+export const findItems = (owner: string, now: number) =>
+  many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
 /**
  * Raises the version of the owner's cart and extends its expiry, or creates a cart. PostgreSQL locks

@@ -81,8 +81,7 @@ export function* emptyCart(caller: Caller, now = Date.now()) {
 
 /** The contract `cart`: see CartContract. */
 export function* takeFromCart(caller: Caller, wanted: readonly CartQuantity[], now = Date.now()) {
-  const products = wanted.map(({ product }) => product)
-  const items = yield* repository.findProducts(caller.id, products, now)
+  const items = yield* repository.findItems(caller.id, now)
   const byProduct = new Map(items.map((item) => [item.product, item]))
   const present = (product: string) => byProduct.get(product)?.quantity ?? 0
   const short = wanted.filter(({ product, quantity }) => present(product) < quantity)

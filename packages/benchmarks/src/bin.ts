@@ -37,7 +37,7 @@ try {
       throw new UsageError(`--only ${only}: there are ${scenarios.map(({ name }) => name).join('; ')}`)
     }
     const onProgress = (text: string) => process.stderr.write(`${text} …\n`)
-    const comparisons = await runBenchmark({
+    const report = await runBenchmark({
       scenarios: chosen,
       rounds,
       seconds,
@@ -46,8 +46,8 @@ try {
       onProgress,
     })
     const text = values.json
-      ? JSON.stringify({ rounds, seconds, engine: postgres ? 'postgres' : 'sqlite', comparisons })
-      : formatReport(comparisons)
+      ? JSON.stringify({ rounds, seconds, engine: postgres ? 'postgres' : 'sqlite', ...report })
+      : formatReport(report)
     process.stdout.write(`${text}\n`)
   }
 } catch (error) {

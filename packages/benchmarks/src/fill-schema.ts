@@ -31,3 +31,21 @@ export async function dropSchemas(url: string, schemas: readonly string[]): Prom
   for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
   await client.end()
 }
+
+/** Gives `use` a function that returns the bytes in the server's log so far; without a server, 0. */
+export async function withWal<Result>(
+  url: string | undefined,
+  use: (wal: () => Promise<number>) => Promise<Result>,
+): Promise<Result> {
+  if (url === undefined) return use(async () => 0)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await use(async () => {
+      const { rows } = await client.query(`SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes`)
+      return rows[0].bytes
+    })
+  } finally {
+    await client.end()
+  }
+}

@@ -1,9 +1,9 @@
 import type { Ratios } from './ratios.ts'
-import type { Comparison } from './run-benchmark.ts'
+import type { Report } from './run-benchmark.ts'
 
-/** The comparisons as a table. A ratio is its median, with the minimum and maximum in brackets. */
-export function formatReport(comparisons: readonly Comparison[]): string {
-  const rows = [
+/** Two tables. A ratio is its median, with the minimum and maximum in brackets. */
+export function formatReport({ comparisons, costs }: Report): string {
+  const ratiosOf = [
     ['host ÷ other server', 'throughput', 'p99 latency', 'CPU per request', 'generator busy'],
     ...comparisons.map(({ scenario, against, throughput, p99, cpu, generator }) => [
       `${scenario} ÷ ${against}`,
@@ -13,6 +13,18 @@ export function formatReport(comparisons: readonly Comparison[]): string {
       `${percent(generator.host)} ÷ ${percent(generator.other)}`,
     ]),
   ]
+  const counts = [
+    ['per request', 'statements', 'round trips', 'B-trees written', 'bytes written', 'bytes allocated'],
+    ...costs.map(({ scenario, server, statements, roundTrips, trees, written, allocated }) =>
+      [`${scenario}: ${server}`, statements, roundTrips, trees, written, allocated].map(
+        (value) => `${value ?? '–'}`,
+      ),
+    ),
+  ]
+  return `${toText(ratiosOf)}\n\n${toText(counts)}`
+}
+
+function toText(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] as string[]).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] as string).length)),
   )
@@ -25,6 +37,6 @@ export function formatReport(comparisons: readonly Comparison[]): string {
   return lines.join('\n')
 }
 
-const ratios = ({ median, least, most }: Ratios) =>
+export const ratios = ({ median, least, most }: Ratios) =>
   `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`
 const percent = (share: number) => `${Math.round(share * 100)} %`

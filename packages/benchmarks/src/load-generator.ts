@@ -31,11 +31,13 @@ async function load({ url, connections, seconds }: LoadPlan): Promise<LoadResult
   const elapsed = (finish.getTime() - start.getTime()) / 1000
   const { user, system } = process.cpuUsage(before)
   latencies.sort((one, other) => one - other)
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN
   return {
     requests: successes + non2xx,
     failures: non2xx + errors + timeouts,
     seconds: elapsed,
-    p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
+    median: at(0.5),
+    p99: at(0.99),
     busy: (user + system) / 1e6 / elapsed,
   }
 }

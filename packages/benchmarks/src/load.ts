@@ -21,7 +21,8 @@ export interface LoadResult {
   /** The number of failed requests, including those without a response. */
   readonly failures: number
   readonly seconds: number
-  /** The 99th percentile of latency, in milliseconds. */
+  /** The median and the 99th percentile of latency, in milliseconds. */
+  readonly median: number
   readonly p99: number
   /** The generator's share of one core. Near 1 the generator was the limit, not the server. */
   readonly busy: number

@@ -2,7 +2,6 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  Application,
   callRunningHost,
   hashTree,
   type LockedModule,
@@ -10,6 +9,7 @@ import {
   storedModule,
   writeLockFile,
 } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import { prepareApplication } from '@mortise/verification'
 
 export interface Retention {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { LoadRequest } from './load.ts'
 
 type Credentials = Readonly<Record<string, string>>
@@ -53,6 +54,10 @@ async function fillCart(url: string, credentials: Credentials, count: number): P
   return known
 }
 
-export function send(url: string, { method, path, headers, body }: LoadRequest): Promise<Response> {
-  return fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })
+export function send(url: string, { method, path, headers, body, withKey }: LoadRequest): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method,
+    headers: { ...headers, ...(withKey && { 'idempotency-key': randomUUID() }) },
+    ...(body === undefined ? {} : { body }),
+  })
 }

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Child } from '@mortise/verification'
+import { countWork } from './count-work.ts'
+import { withWal } from './fill-schema.ts'
 import type { LoadResult } from './load.ts'
 import { type Ratios, summarize } from './ratios.ts'
 import type { Other, Scenario } from './scenarios.ts'
@@ -37,14 +39,39 @@ export interface Comparison {
   readonly generator: { readonly host: number; readonly other: number }
 }
 
+/** The work of one server for one request. */
+export interface Cost {
+  readonly scenario: string
+  readonly server: ServerName
+  /** See `Work`; not for the host without rate limits, nor for that of another checkout. */
+  readonly statements?: number
+  readonly roundTrips?: number
+  readonly trees?: number
+  /** Bytes to the disk, on PostgreSQL to its log: the median of the rounds. */
+  readonly written: number
+  /** Bytes of the server's JavaScript heap: the median of the rounds. */
+  readonly allocated: number
+}
+
+export interface Report {
+  readonly comparisons: readonly Comparison[]
+  readonly costs: readonly Cost[]
+}
+
 interface Measurement {
   /** Requests per second. */
   readonly throughput: number
   readonly p99: number
   /** Microseconds per request. */
   readonly cpu: number
+  /** Bytes per request. */
+  readonly written: number
+  readonly allocated: number
   readonly generator: number
 }
+
+/** Bytes in the log of PostgreSQL so far; without it, 0. */
+type Wal = () => Promise<number>
 
 type Round = ReadonlyMap<ServerName, Measurement>
 
@@ -56,19 +83,35 @@ const WARM_UP = 2
  * other work of the machine affects all alike. A ratio compares values of one round.
  * @throws {Error} if a server's responses differ from the others', or a request fails
  */
-export async function runBenchmark(options: BenchmarkOptions): Promise<Comparison[]> {
+export async function runBenchmark(options: BenchmarkOptions): Promise<Report> {
   const directory = await mkdtemp(join(tmpdir(), 'mortise-benchmark-'))
   const generator = new Child(new URL('load-generator.ts', import.meta.url))
   try {
+    options.onProgress?.('counting')
+    const work = await countWork(directory, options.postgres)
     options.onProgress?.('preparing')
-    return await withServers({ ...options, directory }, async (servers) => {
-      await assertSameAnswers(servers)
-      const comparisons: Comparison[] = []
-      for (const scenario of options.scenarios) {
-        comparisons.push(...(await measureScenario(generator, scenario, servers, options)))
-      }
-      return comparisons
-    })
+    return await withServers({ ...options, directory }, (servers) =>
+      withWal(options.postgres, async (wal) => {
+        await assertSameAnswers(servers)
+        const comparisons: Comparison[] = []
+        const costs: Cost[] = []
+        for (const scenario of options.scenarios) {
+          const compared = servers.filter(({ name }) => name === 'host' || scenario.against.includes(name))
+          const rounds = await measureScenario(generator, scenario, compared, wal, options)
+          for (const { name: server } of compared) {
+            if (server !== 'host') comparisons.push(compare(scenario.name, server, rounds))
+            const { trees, ...counted } = work[scenario.name]?.[server] ?? {}
+            const median = (key: 'written' | 'allocated') =>
+              Math.round(summarize(valuesOf(rounds, server, key)).median)
+            costs.push({
+              ...{ scenario: scenario.name, server, ...counted, ...(trees && { trees: trees.length }) },
+              ...{ written: median('written'), allocated: median('allocated') },
+            })
+          }
+        }
+        return { comparisons, costs }
+      }),
+    )
   } finally {
     await generator.stop()
     await rm(directory, { recursive: true, force: true })
@@ -78,52 +121,59 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Compariso
 async function measureScenario(
   generator: Child,
   scenario: Scenario,
-  servers: readonly ComparedServer[],
+  compared: readonly ComparedServer[],
+  wal: Wal,
   { rounds, seconds, onProgress }: BenchmarkOptions,
-): Promise<Comparison[]> {
-  const compared = servers.filter(({ name }) => name === 'host' || scenario.against.includes(name))
-  for (const server of compared) await measure(generator, scenario, server, WARM_UP)
+): Promise<Round[]> {
+  for (const server of compared) await measure(generator, scenario, server, wal, WARM_UP)
   const measured: Round[] = []
   for (let round = 0; round < rounds; round++) {
     onProgress?.(`${scenario.name}, round ${round + 1} of ${rounds}`)
     const results = new Map<ServerName, Measurement>()
     for (const server of round % 2 === 0 ? compared : compared.toReversed()) {
-      results.set(server.name, await measure(generator, scenario, server, seconds))
+      results.set(server.name, await measure(generator, scenario, server, wal, seconds))
     }
     measured.push(results)
   }
-  return compared
-    .map(({ name }) => name)
-    .filter((name) => name !== 'host')
-    .map((against) => compare(scenario.name, against, measured))
+  return measured
 }
 
 async function measure(
   generator: Child,
   scenario: Scenario,
   server: ComparedServer,
+  wal: Wal,
   seconds: number,
 ): Promise<Measurement> {
-  const before = await server.cpu()
+  const used = async () => {
+    const usage = await server.usage()
+    return { ...usage, written: usage.written + (await wal()) }
+  }
+  const before = await used()
   const result = await generator.ask<LoadResult>({ ...server.plan(scenario), seconds })
-  const cpu = (await server.cpu()) - before
+  const after = await used()
   if (result.failures > 0 || result.requests === 0) {
     throw new Error(
       `${scenario.name}: ${result.failures} of ${result.requests} requests failed on "${server.name}", ` +
         'so the run says nothing: ask the server by hand what it answers',
     )
   }
+  const perRequest = (key: 'cpu' | 'written' | 'allocated') => (after[key] - before[key]) / result.requests
   return {
     throughput: result.requests / result.seconds,
     p99: result.p99,
-    cpu: cpu / result.requests,
+    cpu: perRequest('cpu'),
+    written: perRequest('written'),
+    allocated: perRequest('allocated'),
     generator: result.busy,
   }
 }
 
+const valuesOf = (rounds: readonly Round[], name: ServerName, key: keyof Measurement) =>
+  rounds.map((round) => (round.get(name) as Measurement)[key])
+
 function compare(scenario: string, against: Other, rounds: readonly Round[]): Comparison {
-  const of = (name: ServerName, key: keyof Measurement) =>
-    rounds.map((round) => (round.get(name) as Measurement)[key])
+  const of = (name: ServerName, key: keyof Measurement) => valuesOf(rounds, name, key)
   const ratio = (key: keyof Measurement) => {
     const other = of(against, key)
     return summarize(of('host', key).map((value, round) => value / (other[round] as number)))

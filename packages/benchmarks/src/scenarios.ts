@@ -2,7 +2,12 @@ import type { LoadRequest } from './load.ts'
 import { addItem, type Callers, products } from './prepare-callers.ts'
 
 /** The servers to compare the host with. */
-export type Other = 'bare' | 'bare, grouped commits' | 'host, no rate limits' | 'host before'
+export type Other =
+  | 'bare'
+  | 'bare, grouped commits'
+  | 'bare, one statement'
+  | 'host, no rate limits'
+  | 'host before'
 
 export interface Scenario {
   readonly name: string
@@ -13,7 +18,13 @@ export interface Scenario {
 
 /** A read has no commit. */
 const reads = ['bare', 'host, no rate limits', 'host before'] as const
-const writes = ['bare', 'bare, grouped commits', 'host, no rate limits', 'host before'] as const
+const writes = [
+  'bare',
+  'bare, grouped commits',
+  'bare, one statement',
+  'host, no rate limits',
+  'host before',
+] as const
 
 export const scenarios: readonly Scenario[] = [
   {

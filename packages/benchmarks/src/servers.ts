@@ -12,16 +12,17 @@ import { type Other, type Scenario, scenarios } from './scenarios.ts'
 export const CONNECTIONS = 32
 
 /** Rate limits that count but are never reached. */
-const limits = Object.fromEntries(
+export const limits = Object.fromEntries(
   ['MAX', 'MAX_PER_ADDRESS', 'MAX_NEW_GUESTS'].map((name) => [`APP_RATE_LIMIT_${name}`, '1000000000']),
 )
 
-const modules = ['@mortise/api-cart', '@mortise/api-purchase']
+export const modules = ['@mortise/api-cart', '@mortise/api-purchase']
 
-const commits = [
-  ['bare', 'each'],
-  ['bare, grouped commits', 'grouped'],
-] as const
+/** The bare servers, with their options. */
+export const bareServers = {
+  sqlite: { bare: { commit: 'each' }, 'bare, grouped commits': { commit: 'grouped' } },
+  postgres: { bare: { oneStatement: false }, 'bare, one statement': { oneStatement: true } },
+} as const
 
 export type ServerName = 'host' | Other
 
@@ -44,9 +45,8 @@ export class ComparedServer {
     return { url: this.url, connections: this.#callers.map((callers) => scenario.requests(callers)) }
   }
 
-  /** CPU time so far, in microseconds. */
-  async cpu(): Promise<number> {
-    return (await this.#child.ask<Usage>({})).cpu
+  usage(): Promise<Usage> {
+    return this.#child.ask<Usage>({})
   }
 }
 
@@ -96,22 +96,12 @@ export async function withServers<Result>(
   try {
     const { application, tokens } = await addHost('host', limits)
     const { secret } = application
-    if (postgres) {
-      const schema = newSchema()
-      await add('bare', new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
-        url: postgres,
-        schema,
-        secret,
-      })
-    } else {
-      for (const [name, commit] of commits) {
-        const file = join(directory, `${commit}.db`)
-        await add(name, new Child(new URL('bare-server.ts', import.meta.url)), tokens, {
-          file,
-          secret,
-          commit,
-        })
-      }
+    for (const [name, options] of Object.entries(bareServers[postgres ? 'postgres' : 'sqlite'])) {
+      const place = postgres
+        ? { url: postgres, schema: newSchema() }
+        : { file: join(directory, `${name}.db`) }
+      const child = new Child(new URL('bare-server.ts', import.meta.url))
+      await add(name as Other, child, tokens, { ...place, ...options, secret })
     }
     await addHost('host, no rate limits', {})
     if (before !== undefined) await addHost('host before', limits, await otherCheckout(before))
@@ -127,9 +117,9 @@ interface Checkout {
   readonly prepareApplication: typeof prepareApplication
 }
 
-const thisCheckout: Checkout = { hostServer, prepareApplication }
+export const thisCheckout: Checkout = { hostServer, prepareApplication }
 
-async function otherCheckout(directory: string): Promise<Checkout> {
+export async function otherCheckout(directory: string): Promise<Checkout> {
   return import(pathToFileURL(resolve(directory, 'packages/verification/src/index.ts')).href)
 }
 

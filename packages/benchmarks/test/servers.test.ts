@@ -12,7 +12,7 @@ t.test('the other servers answer what the host answers', (t) =>
 )
 
 t.test('the other servers on PostgreSQL answer what the host answers', { skip }, (t) =>
-  answerAlike(t, postgres, ['host', 'bare', 'host, no rate limits']),
+  answerAlike(t, postgres, ['host', 'bare', 'bare, one statement', 'host, no rate limits']),
 )
 
 async function answerAlike(t: Test, postgres: string | undefined, names: readonly string[]): Promise<void> {

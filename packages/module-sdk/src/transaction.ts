@@ -5,6 +5,7 @@ import type { Sql } from './sql.ts'
 /** A request to the engine: run one statement and return its result, or write an event. */
 export type Step = Statement | Emission
 
+/** One SQL statement of a transaction. */
 export interface Statement {
   readonly query: Sql
   /**
@@ -81,6 +82,7 @@ export function* send(query: Sql): Transaction<void> {
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface EventTypes {}
 
+/** The data of an event type; unknown for a type that no package adds to `EventTypes`. */
 export type EventData<Type extends string> = Type extends keyof EventTypes ? EventTypes[Type] : unknown
 
 /** The part of an event that the module sets. The host adds the rest. */
@@ -170,6 +172,7 @@ export interface Database {
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result>
 }
 
+/** Why a statement or a transaction failed. */
 export type DatabaseErrorKind =
   | 'unique' // a UNIQUE or PRIMARY KEY constraint
   | 'foreign-key'
@@ -199,7 +202,10 @@ export class DatabaseError extends Error {
   }
 }
 
-/** @throws {DatabaseError} `no-row` */
+/**
+ * The first of the rows.
+ * @throws {DatabaseError} `no-row`
+ */
 export function firstOf<Row>(rows: readonly Row[]): Row {
   if (rows.length === 0) throw new DatabaseError('no-row', 'the query found no row')
   return rows[0] as Row

@@ -1,5 +1,5 @@
 // The parts that the benchmarks use too: applications and hosts in separate processes.
-export { Host } from './harness/app-command.ts'
+export { Host, runApp } from './harness/app-command.ts'
 export { Child } from './harness/child.ts'
 export { hostServer } from './harness/host-group.ts'
 export { mintUsers } from './harness/mint-users.ts'

@@ -2,6 +2,7 @@ import { newId } from '@mortise/module-sdk'
 import { Pool, type PoolClient, types } from 'pg'
 import { type BareCaller, GUEST_LIFETIME, hashOf, knownGuest } from './callers.ts'
 import { type Item, type Line, MAX_ITEMS, MAX_QUANTITY, toCart, toItem } from './cart.ts'
+import { withOneStatement } from './one-statement.ts'
 import { migrationTexts } from './open-database.ts'
 import { toPurchase, type Wanted, WIDTH } from './purchases.ts'
 import type { BareStore } from './store.ts'
@@ -11,6 +12,8 @@ export interface PostgresOptions {
   readonly url: string
   /** The schema for its tables. */
   readonly schema: string
+  /** Whether each write is one statement in a pipeline. */
+  readonly oneStatement: boolean
 }
 
 /** The same number as in the host. */
@@ -39,7 +42,7 @@ const ADD_ITEM = `
  * The same work on PostgreSQL, with prepared statements. Each write is a SERIALIZABLE transaction
  * that is retried on a conflict.
  */
-export async function openPostgresStore({ url, schema }: PostgresOptions): Promise<BareStore> {
+export async function openPostgresStore({ url, schema, oneStatement }: PostgresOptions): Promise<BareStore> {
   const pool = new Pool({
     connectionString: url,
     options: `-c search_path=${schema}`,
@@ -141,7 +144,7 @@ export async function openPostgresStore({ url, schema }: PostgresOptions): Promi
     return purchase
   }
 
-  return {
+  const byHand: BareStore = {
     async findGuest(token) {
       const text = 'SELECT id FROM mortise_guest WHERE token_hash = $1 AND expires_at > $2'
       const [row] = await ask(pool, 'guest', text, [hashOf(token), Date.now()])
@@ -162,4 +165,5 @@ export async function openPostgresStore({ url, schema }: PostgresOptions): Promi
       }),
     close: () => pool.end(),
   }
+  return oneStatement ? withOneStatement(byHand, { url, schema, connections: CONNECTIONS }) : byHand
 }

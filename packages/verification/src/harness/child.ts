@@ -13,10 +13,16 @@ export class Child {
   /**
    * @param file the module to run
    * @param onLog receives each line on stderr; without it, they go to this process's stderr
+   * @param under a command that runs Node, such as strace with its options
    */
-  constructor(file: URL, onLog?: (line: string) => void) {
+  constructor(file: URL, onLog?: (line: string) => void, under: readonly string[] = []) {
     this.#file = file
-    this.#process = fork(file, { stdio: ['ignore', 'ignore', onLog ? 'pipe' : 'inherit', 'ipc'] })
+    const [command, ...before] = [...under, process.execPath]
+    this.#process = fork(file, {
+      stdio: ['ignore', 'ignore', onLog ? 'pipe' : 'inherit', 'ipc'],
+      execPath: command,
+      execArgv: [...before, ...process.execArgv],
+    })
     const { stderr } = this.#process
     if (onLog && stderr) createInterface(stderr).on('line', onLog)
   }
