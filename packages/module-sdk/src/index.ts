@@ -62,5 +62,6 @@ export {
   run,
   type Statement,
   type Step,
+  send,
   type Transaction,
 } from './transaction.ts'

@@ -10,9 +10,14 @@ export interface Statement {
   readonly query: Sql
   /**
    * `rows` for a statement that returns rows, also with RETURNING; `changes` for the number of rows
-   * it changed.
+   * it changed; `nothing` if nobody reads the result.
    */
-  readonly want: 'rows' | 'changes'
+  readonly want: 'rows' | 'changes' | 'nothing'
+  /**
+   * The usual result. The transaction may go on with it before the statement has run. If the
+   * statement then returns another one, or fails, the transaction runs again from its start.
+   */
+  readonly expected?: unknown
 }
 
 /** An event to write: a step of a transaction that the host carries out. */
@@ -60,6 +65,14 @@ export function* one<Row>(query: Sql): Transaction<Row> {
 /** Runs a statement and returns the number of rows it changed. */
 export function* run(query: Sql): Transaction<number> {
   return yield { query, want: 'changes' }
+}
+
+/**
+ * Runs a statement whose result nobody reads. On PostgreSQL it is sent together with the next one,
+ * which saves a round trip; an error is thrown here nevertheless.
+ */
+export function* send(query: Sql): Transaction<void> {
+  yield { query, want: 'nothing' }
 }
 
 /**
