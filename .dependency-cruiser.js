@@ -50,6 +50,12 @@ export default {
       { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
     ),
     rule(
+      'sdk-for-the-host',
+      'A module imports what the SDK has for modules.',
+      { path: '^packages/api-[^/]+/src/' },
+      { path: '^packages/module-sdk/dist/host\\.' },
+    ),
+    rule(
       'contracts-are-types',
       'A module is there or not when another one runs.',
       { path: '^packages/(api-[^/]+)/src/' },
@@ -66,8 +72,8 @@ export default {
       'A package is used through what it exports.',
       { path: '^(cli|host|packages/[^/]+)/' },
       {
-        path: `${ofWorkspaces}(src|dist)/(?!(index|contract)\\.)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(sql|transaction)\\.'],
+        path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract)\\.)`,
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(host|sql|transaction)\\.'],
       },
     ),
     ...inOrder('cli/src', [

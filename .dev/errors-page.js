@@ -1,7 +1,7 @@
 // Writes the tables of docs/errors.md from the registries of problems and failures. What to do about a problem of the
 // API is the page's own: write it into the last column. `--check` writes nothing, and fails where the page differs.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { declarationOf } from '@mortise/module-sdk'
+import { declarationOf } from '@mortise/module-sdk/host'
 import * as failures from '../cli/src/failures/index.ts'
 import { exitCodes } from '../cli/src/failures/index.ts'
 import { hostProblems } from '../host/src/http/problems.ts'
@@ -51,13 +51,10 @@ function byStatus(definitions) {
 }
 
 function failureTable() {
-  const entries = Object.values(failures).filter((entry) => typeof entry.hint === 'string')
-  const rows = entries.map(({ code, kind, message, hint }) => [
-    `\`${code}\``,
-    exitCodes[kind],
-    escaped(message),
-    escaped(hint),
-  ])
+  const entries = Object.values(failures).filter((entry) => 'hints' in entry)
+  const rows = entries.flatMap(({ code, kind, message, hints }) =>
+    Object.values(hints).map((hint) => [`\`${code}\``, exitCodes[kind], escaped(message), escaped(hint)]),
+  )
   const text = ([code, exitCode, message]) => `${code} ${exitCode} ${message}`
   rows.sort((a, b) => (text(a) < text(b) ? -1 : 1))
   return table(['Code', 'Exit code', 'What happened', 'What to do'], rows)

@@ -1,13 +1,7 @@
-import { reportingWaits } from '@mortise/host'
 import { Command as Commander, CommanderError } from 'commander'
-import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
-import { ownApplication } from './application/find-application.ts'
 import { version } from './application/version.ts'
-import { withLockWait } from './changes/command-lock.ts'
-import { hostProbe } from './commands/host-probe.ts'
-import { commands } from './commands/index.ts'
-import { explain } from './doctor/explain-error.ts'
-import { Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
+import { commands, hiddenCommands } from './commands/index.ts'
+import { type Failure, missingCommand, noSecondsToWait } from './failures/index.ts'
 import type { Command } from './terminal/command.ts'
 import { Terminal, type TerminalStreams } from './terminal/terminal.ts'
 
@@ -28,7 +22,7 @@ export async function app(
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const terminal = new Terminal(streams, own.includes('--json'))
   const help: string[] = []
-  const root = program(terminal, help, pinned)
+  const root = await program(argv, terminal, help, pinned)
   const isCommon = (word: string) => word === '--json' || word === '--verbose'
   try {
     if (own.every(isCommon)) throw missingCommand()
@@ -42,14 +36,18 @@ export async function app(
       terminal.result({ text: help.join('') }, help.join(''))
       return 0
     }
+    const { explain } = await import('./doctor/explain-error.ts')
     return report(await explain(error), terminal, own.includes('--verbose'))
-  } finally {
-    resetEnvironment()
   }
 }
 
 /** @param help collects commander's own output, in pieces */
-function program(terminal: Terminal, help: string[], pinned: Failure | undefined): Commander {
+async function program(
+  argv: readonly string[],
+  terminal: Terminal,
+  help: string[],
+  pinned: Failure | undefined,
+): Promise<Commander> {
   const root = new Commander('app')
     .description('Creates a Mortise application, installs modules and runs it.')
     .version(version, '--version', 'print the version')
@@ -58,46 +56,35 @@ function program(terminal: Terminal, help: string[], pinned: Failure | undefined
     '\nStart here:\n  app init my-api && cd my-api && app module-install api-cart && app start',
   )
   prepare(root, help)
-  for (const command of commands) root.addCommand(subcommand(command, terminal, help, pinned))
-  root.addCommand(subcommand(hostProbe, terminal, help, pinned), { hidden: true })
+  for (const listed of [...commands, ...hiddenCommands]) {
+    const { name, summary, arguments: words } = listed
+    const own = new Commander(name).description(summary)
+    if (words) own.arguments(words)
+    root.addCommand(own, { hidden: hiddenCommands.includes(listed) })
+    if (!argv.includes(name)) prepare(own, help)
+    else complete(own, await listed.load(), terminal, help, pinned)
+  }
   return root
 }
 
-function subcommand(
+function complete(
+  own: Commander,
   command: Command,
   terminal: Terminal,
   help: string[],
   pinned: Failure | undefined,
-): Commander {
-  const own = new Commander(command.name).description(command.summary)
-  if (command.arguments) own.arguments(command.arguments)
+): void {
   for (const [flags, description] of command.options ?? []) own.option(flags, description)
   if (command.changes) own.option(...wait)
   own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}`).join('\n')}`)
   prepare(own, help, command.directory)
-  return own.action(async () => {
+  own.action(async () => {
     if (pinned && !command.repairsHost) throw pinned
     if (pinned) terminal.note(pinned.message)
     const options = own.optsWithGlobals()
-    const patience = { seconds: secondsOf(options.wait), note: (text: string) => terminal.note(text) }
-    await reportingWaits(patience.note, () =>
-      withLockWait(patience, () =>
-        command.run({
-          arguments: own.args,
-          options,
-          terminal,
-          application: async () => {
-            const directory = ownApplication(options.dir, process.cwd())
-            await loadOwnEnvFile(directory).catch((error) => {
-              if (!command.repairsEnvironment || !(error instanceof Failure)) throw error
-              terminal.note(`${error.message} ${error.hint}`)
-            })
-            if (!command.ownEnvironment) await takeHostEnvironment(directory)
-            return directory
-          },
-        }),
-      ),
-    )
+    const call = { arguments: own.args, options, terminal, seconds: secondsOf(options.wait) }
+    const { runCommand } = await import('./run-command.ts')
+    await runCommand(command, call)
   })
 }
 

@@ -58,7 +58,7 @@ async function exitCodeOf(failure?: Failure): Promise<number> {
 }
 
 function sayEndedEarly(exitCode: number): void {
-  const { code, message, hint } = endedEarly
+  const { code, message, hint } = endedEarly()
   const isJson = argv.includes('--json') && !argv.includes('start')
   if (isJson) process.stdout.write(`${JSON.stringify({ error: { code, exitCode, message, hint } })}\n`)
   else process.stderr.write(`${message}\n${hint}\n`)

@@ -4,13 +4,14 @@ import { commands } from '../src/commands/index.ts'
 import { exitCodes } from '../src/failures/failure.ts'
 import { runApp } from './run-app.ts'
 
-for (const { name, summary, examples } of commands) {
+for (const { name, summary, load } of commands) {
   t.test(`${name}: --help shows the purpose, the options and an example`, async (t) => {
     const { exitCode, stdout, stderr } = await runApp(name, '--help')
     t.equal(exitCode, 0)
     t.equal(stderr, '')
     t.match(stdout.replace(/\s+/g, ' '), summary.replace(/\s+/g, ' '))
     for (const option of ['--json', '--dir <dir>', '--help']) t.match(stdout, option)
+    const { examples } = await load()
     t.ok(examples.length > 0)
     for (const example of examples) {
       t.match(stdout, example)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { testApplication } from './run-app.ts'
 

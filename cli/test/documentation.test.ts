@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Application, readLockFile } from '@mortise/host'
+import { readLockFile } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { commands } from '../src/commands/index.ts'
 import { exitCodes } from '../src/failures/failure.ts'
@@ -96,7 +97,7 @@ t.test('the pages name only existing commands and options', async (t) => {
     for (const snippet of code) {
       for (const [call, name] of snippet?.matchAll(/(?:^|[\s/])app ([a-z][\w-]*)[^\n&|]*/gm) ?? []) {
         t.ok(names.has(name as string), `${call.trim()} in ${page}`)
-        const command = commands.find((one) => one.name === name)
+        const command = await commands.find((one) => one.name === name)?.load()
         const own = [
           ...(command?.options?.map(([flags]) => flags) ?? []),
           ...(command?.changes ? ['--wait'] : []),

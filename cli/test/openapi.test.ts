@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { copiesOf, testApplication } from './run-app.ts'

@@ -1,4 +1,4 @@
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import type { Test } from 'tap'
 
 /** Callers of a test are all at one address. */

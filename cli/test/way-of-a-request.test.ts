@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { runApp } from './run-app.ts'
 

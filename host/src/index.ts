@@ -1,3 +1,5 @@
+// What commands need of an application. It loads no Fastify: what serves is in serving.ts.
+
 export {
   type AppliedMigration,
   acquireFileLock,
@@ -42,10 +44,8 @@ export {
   writeDurably,
   writeNewDurably,
 } from '@mortise/storage'
-export { Application } from './application.ts'
 export { mintApplicationToken } from './callers/mint-application-token.ts'
 export { mintToken } from './callers/mint-token.ts'
-export { createTokenVerifier } from './callers/token-verifier.ts'
 export { nearest } from './config/closest-names.ts'
 export {
   assertHostSettings,
@@ -88,11 +88,7 @@ export type { HostEnvironment } from './control/operations/environment.ts'
 export type { PendingSetting } from './control/pending-settings.ts'
 export { reportingWaits } from './control/response-deadline.ts'
 export { runWithoutHost } from './control/run-without-host.ts'
-export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
-export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
-export { WorkerPool } from './control/workers/worker-pool.ts'
-export { WorkerEndedError } from './control/workers/worker-process.ts'
-export type { AuditQuery, AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
+export type { AuditRecord, OperatorRecord, Outcome } from './events/audit-trail.ts'
 export { EventLog, openStorage } from './events/event-log.ts'
 export type {
   ChosenEvent,
@@ -100,7 +96,6 @@ export type {
   FailedEvent,
 } from './events/failed-event-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
-export { createHost } from './generations/create-host.ts'
 export {
   type Generation,
   type Generations,
@@ -133,8 +128,6 @@ export {
 } from './modules/lock-file.ts'
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
-export type { ObservedModule } from './modules/observe-module.ts'
 export { providedPackages } from './modules/provide-peers.ts'
-export { ManifestError, type ModulePackage, readPackage } from './modules/read-package.ts'
+export { ManifestError, type ModulePackage, NoManifestError, readPackage } from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'
-export { createLogger, linesForPeople } from './telemetry/logger.ts'

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Manifest } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 import type { Test } from 'tap'
 import { configFile, secretFile } from '../src/config/config.ts'
 import { newIdentity, writeIdentity } from '../src/config/identity.ts'

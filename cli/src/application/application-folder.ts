@@ -143,9 +143,7 @@ async function makeFile(file: string, text: string, mode = 0o644): Promise<strin
 async function makeMissing(folder: string, mode = 0o755): Promise<string | undefined> {
   const found = await stat(folder).catch(() => undefined)
   if (found?.isDirectory()) return undefined
-  if (found) {
-    throw noPlaceForApplication({ path: folder, parent: dirname(folder) })
-  }
+  if (found) throw noPlaceForApplication({ path: folder, parent: dirname(folder) })
   await makeFolder(folder, mode)
   return folder
 }

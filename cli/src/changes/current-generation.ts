@@ -56,9 +56,8 @@ export function externalChanges(lock: LockFile, present: Generation | undefined)
   return changes.length > 0 ? changes.join(', ') : 'other details of the same packages'
 }
 
-/** @throws {Failure} if modules.lock.json is an external change */
-export async function assertCurrent(directory: string): Promise<void> {
-  if (await isCurrent(directory)) return
-  const [lock, present] = [await readLockFile(directory), await currentGeneration(directory)]
-  throw lockChanged({ generation: present?.generation ?? 0, changes: externalChanges(lock, present) })
+/** @throws {Failure} if `lock` is an external change */
+export function assertCurrent(lock: LockFile, present: Generation | undefined): void {
+  if (present === undefined || !isExternalChange(lock, present)) return
+  throw lockChanged({ generation: present.generation, changes: externalChanges(lock, present) })
 }

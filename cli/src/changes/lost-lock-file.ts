@@ -12,14 +12,14 @@ import {
   writeLockFile,
 } from '@mortise/host'
 import { unusedPath } from '../application/unused-path.ts'
-import { type Failure, lockLost, lockLostRecordLeft } from '../failures/index.ts'
+import { type Failure, lockLost } from '../failures/index.ts'
 
 /** The failure for a missing or broken lock file, with the way to recover. */
 export async function lostLockFile({ directory, message }: LockFileError): Promise<Failure> {
   const newest = await newestGeneration(directory)
   return newest === undefined
-    ? lockLost({ problem: message })
-    : lockLostRecordLeft({ problem: message, record: describe(newest) })
+    ? lockLost({ hint: 'backup', problem: message })
+    : lockLost({ hint: 'record', problem: message, record: describe(newest) })
 }
 
 /** Keeps a broken file in `.app/`. @throws {Failure} if there is no record */

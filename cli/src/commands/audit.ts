@@ -6,8 +6,6 @@ import { numberOption } from '../terminal/number-option.ts'
 import { table } from '../terminal/table.ts'
 
 export const audit: Command = {
-  name: 'audit',
-  summary: 'show the audit trail: installations, status changes, deletions, tokens; newest first',
   options: [
     ['--limit <number>', 'the maximum number of records (default: 20)'],
     ['--before <seq>', 'only records older than this one'],

@@ -3,9 +3,6 @@ import { backUp } from '../data/back-up.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const backup: Command = {
-  name: 'backup',
-  summary: 'back up data and lock file to one file; the application may run',
-  arguments: '<file>',
   options: [['--with-secret', 'include the secret; a reader of the file can then sign tokens']],
   examples: ['app backup ../shop.tgz', 'app backup "/backups/shop-$(date +%F).tgz" --with-secret'],
 

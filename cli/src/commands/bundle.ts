@@ -4,9 +4,6 @@ import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const bundle: Command = {
-  name: 'bundle',
-  summary: 'write all installed packages to one file, to install elsewhere',
-  arguments: '<file>',
   examples: [
     'app bundle ../shop-1.tgz',
     'app bundle ../shop-1.tgz --json     # with its SHA-512, to compare at the destination',

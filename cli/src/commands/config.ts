@@ -10,9 +10,6 @@ import type { Command } from '../terminal/command.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export const config: Command = {
-  name: 'config',
-  summary: 'show and change settings; a running host applies settings of modules at once',
-  arguments: '<get|set|unset> [setting] [value]',
   examples: [
     'app config get                        # every setting, its value and its origin',
     'app config get note.keepFor',

@@ -5,8 +5,6 @@ import { findingsLeft } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const doctor: Command = {
-  name: 'doctor',
-  summary: 'check the application: packages, leftovers, configuration, database, running host',
   options: [['--fix', 'fix what can be fixed without loss']],
   examples: ['app doctor', 'app doctor --fix'],
   changes: true,

@@ -15,9 +15,6 @@ import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export const events: Command = {
-  name: 'events',
-  summary: 'show the progress of event handlers; retry or discard failed events',
-  arguments: '[replay|discard] [event]',
   options: [
     ['--all', 'replay: all failed events'],
     ['--module <name>', 'replay, discard: only for this module'],

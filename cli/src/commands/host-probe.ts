@@ -18,8 +18,6 @@ import type { Command } from '../terminal/command.ts'
 
 /** Runs in the new host's own process, for `app host-upgrade`, with the trial on stdin. */
 export const hostProbe: Command = {
-  name: 'host-probe',
-  summary: 'check this host with an application (app host-upgrade calls this)',
   examples: ['app host-probe --json < trial.json'],
 
   async run({ terminal, application }) {
@@ -43,7 +41,7 @@ export const hostProbe: Command = {
 /** Runs the migrations of the host's own tables on an empty database with this schema. */
 async function rehearseMigrations(directory: string, schema: DatabaseSchema): Promise<string[]> {
   return await inTemporaryFolder(directory, async (scratch) => {
-    const storage = await openStorage({ file: join(scratch, 'probe.db'), schema })
+    const storage = await openStorage({ file: join(scratch, 'probe.db'), durable: false, schema })
     try {
       return (await migrateHost(storage)).map(({ name }) => name)
     } finally {

@@ -4,9 +4,6 @@ import { changeModules } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const hostUpgrade: Command = {
-  name: 'host-upgrade',
-  summary: 'pin another host version; the next start of the application runs it',
-  arguments: '[version]',
   options: [
     ['--disable-incompatible', 'disable modules that do not support it, in the same change'],
     ['--dry-run', 'print the plan and change nothing'],

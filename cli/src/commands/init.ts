@@ -6,9 +6,6 @@ import { namedTwice } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const init: Command = {
-  name: 'init',
-  summary: 'create an application folder: config, secret, data folder, .gitignore',
-  arguments: '[dir]',
   directory: 'the folder of the new application, same as [dir] (default: the current folder)',
   examples: ['app init my-api', 'app init .          # adds missing files; overwrites nothing'],
 

@@ -3,8 +3,6 @@ import { changeApplication } from '../install/pipeline.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const migrateData: Command = {
-  name: 'migrate-data',
-  summary: 'move the data from SQLite to PostgreSQL; the application may run',
   options: [
     ['--to <url>', 'the PostgreSQL database: postgres://user@host/database?schema=shop'],
     ['--yes', 'do not ask'],

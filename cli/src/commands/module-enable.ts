@@ -3,9 +3,6 @@ import type { Command } from '../terminal/command.ts'
 import { switchModules } from './switch-modules.ts'
 
 export const moduleEnable: Command = {
-  name: 'module-enable',
-  summary: 'enable disabled modules',
-  arguments: '<name...>',
   options: [settleOption],
   examples: ['app module-enable api-purchase', 'app module-enable api-purchase --settle 10'],
   changes: true,

@@ -5,8 +5,6 @@ import { reportUnreadable } from '../changes/report-unreadable.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const moduleHistory: Command = {
-  name: 'module-history',
-  summary: 'list all generations with their time, command and changes',
   examples: ['app module-history', 'app module-history --json'],
 
   async run({ terminal, application }) {

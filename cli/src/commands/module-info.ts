@@ -4,9 +4,6 @@ import { planText } from '../install/plan/print-plan.ts'
 import type { Call, Command } from '../terminal/command.ts'
 
 export const moduleInfo: Command = {
-  name: 'module-info',
-  summary: 'show a module, installed or not: routes, access, tables, contracts, size, source and hashes',
-  arguments: '<spec>',
   examples: [
     'app module-info api-cart',
     'app module-info ./my-module',

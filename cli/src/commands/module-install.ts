@@ -2,9 +2,6 @@ import type { Command } from '../terminal/command.ts'
 import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleInstall: Command = {
-  name: 'module-install',
-  summary: 'install modules as one change; without a name: restore the store from the lock file',
-  arguments: '[spec...]',
   options: [...installationOptions, ['--frozen', 'install exactly what modules.lock.json names, or nothing']],
   examples: [
     'app module-install api-cart api-purchase',

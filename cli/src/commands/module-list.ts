@@ -1,12 +1,10 @@
-import { gt } from 'semver'
+import gt from 'semver/functions/gt.js'
 import { describeHost, differingHosts } from '../application/other-hosts.ts'
-import { findNewer, type Newer } from '../install/find-newer.ts'
+import type { Newer } from '../install/find-newer.ts'
 import { type InstalledState, installedStates } from '../store/installed-state.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const moduleList: Command = {
-  name: 'module-list',
-  summary: 'list installed modules: name, version, state, routes; or modules with newer versions',
   options: [['--outdated', 'look for newer versions at the source of each module']],
   examples: ['app module-list', 'app module-list --json', 'app module-list --outdated'],
 
@@ -15,6 +13,7 @@ export const moduleList: Command = {
     const states = { ...(await installedStates(directory)), differingHosts: await differingHosts(directory) }
     const nothing = 'Nothing is installed. Next: app module-install api-cart'
     if (options.outdated === true) {
+      const { findNewer } = await import('../install/find-newer.ts')
       const newer = await terminal.during('Looking for newer versions', () => findNewer(directory))
       const modules = states.modules.map((state) => ({ ...state, ...newer.get(state.id) }))
       const lines = states.modules.flatMap((state) => newerLines(state, newer.get(state.id)))

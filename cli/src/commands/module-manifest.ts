@@ -15,9 +15,6 @@ interface Compared {
 }
 
 export const moduleManifest: Command = {
-  name: 'module-manifest',
-  summary: "write a module's manifest from its code",
-  arguments: '[path...]',
   options: [['--check', 'write nothing; fail if package.json differs from the code']],
   examples: ['app module-manifest', 'app module-manifest packages/api-cart --check'],
 

@@ -6,9 +6,6 @@ import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRemove: Command = {
-  name: 'module-remove',
-  summary: 'remove modules; their data stay, unless you purge them',
-  arguments: '<name...>',
   options: [
     ['--purge', 'also drop their tables; writes an archive for "app restore" first'],
     ['--yes', YES],

@@ -12,9 +12,6 @@ import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const moduleRollback: Command = {
-  name: 'module-rollback',
-  summary: 'go back to the previous generation, or to a named one',
-  arguments: '[generation]',
   options: [
     [
       '--restore-snapshot',

@@ -2,9 +2,6 @@ import type { Command } from '../terminal/command.ts'
 import { installationOptions, runInstallation } from './run-installation.ts'
 
 export const moduleUpgrade: Command = {
-  name: 'module-upgrade',
-  summary: 'install newer versions of modules: in the range of their installation, or a named version',
-  arguments: '[name...]',
   options: installationOptions,
   examples: [
     'app module-upgrade',

@@ -2,8 +2,6 @@ import { callUnlocked } from '../changes/database-in-use.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const openapi: Command = {
-  name: 'openapi',
-  summary: 'print the OpenAPI document of the installed modules',
   examples: ['app openapi > openapi.json'],
 
   async run({ terminal, application }) {

@@ -1,18 +1,16 @@
-import { callRunningHost, HostRefusedError } from '@mortise/host'
+import { callRunningHost, HostRefusedError, readLockFile } from '@mortise/host'
 import { withCommandLock } from '../changes/command-lock.ts'
-import { assertCurrent } from '../changes/current-generation.ts'
+import { assertCurrent, currentGeneration } from '../changes/current-generation.ts'
 import { notRunning, restartFailed, restartRefused } from '../failures/index.ts'
 import type { Command } from '../terminal/command.ts'
 
 export const restart: Command = {
-  name: 'restart',
-  summary: 'replace the processes of "app start --workers" one by one; no request fails',
   examples: ['app restart'],
   changes: true,
 
   async run({ terminal, application }) {
     const directory = await application()
-    await assertCurrent(directory)
+    assertCurrent(await readLockFile(directory), await currentGeneration(directory))
     const replaced = await withCommandLock(directory, 'restart', () =>
       terminal.during('Replacing the processes one by one', () => callRunningHost(directory, 'restart')),
     ).catch((error) => {

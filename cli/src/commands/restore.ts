@@ -7,9 +7,6 @@ import type { Command } from '../terminal/command.ts'
 import { YES } from '../terminal/confirm-data-loss.ts'
 
 export const restore: Command = {
-  name: 'restore',
-  summary: 'restore data and lock file from a backup, or the data of a purged module; stop the host first',
-  arguments: '<file>',
   options: [
     ['--with-config', 'also restore app.config.json'],
     ['--with-secret', 'also restore the secret, if the backup has it'],

@@ -1,16 +1,14 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
+import { BrokenStorageError, hasUnfinishedRevert, readConfig } from '@mortise/host'
 import {
   Application,
-  BrokenStorageError,
-  hasUnfinishedRevert,
-  readConfig,
   reportFailure,
   sendHeartbeat,
   serveParent,
   WorkerEndedError,
   WorkerPool,
-} from '@mortise/host'
+} from '@mortise/host/serving'
 import {
   beginInClone,
   completeClone,
@@ -18,6 +16,7 @@ import {
   renewIdentity,
 } from '../application/application-folder.ts'
 import { calledFolder } from '../application/pinned-host.ts'
+import { isCurrent } from '../changes/current-generation.ts'
 import { namingDatabaseUser } from '../changes/database-in-use.ts'
 import { isRestorationLeft } from '../data/restore-journal.ts'
 import { explain } from '../doctor/explain-error.ts'
@@ -31,11 +30,8 @@ import {
   noWorkers,
   portInUse,
   workersFailed,
-  workersFailedAlike,
 } from '../failures/index.ts'
-import { blocksStart } from '../install/apply/apply-change.ts'
-import { deployAtStart } from '../install/deploy-at-start.ts'
-import { changeApplication } from '../install/pipeline.ts'
+import { blocksStart } from '../install/apply/blocks-start.ts'
 import { restoreAtStart } from '../install/restore-at-start.ts'
 import { assertIntact } from '../store/host-package.ts'
 import type { Command } from '../terminal/command.ts'
@@ -46,8 +42,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 const START_TIMEOUT = 10_000
 
 export const start: Command = {
-  name: 'start',
-  summary: 'run the application',
   options: [
     ['--port <port>', 'the port to listen on; 0: any free port (default: server.port, 3000)'],
     ['--host <address>', 'the address to listen on (default: server.host, 127.0.0.1)'],
@@ -77,9 +71,14 @@ export const start: Command = {
     const note = newSecretNote(directory, await completeClone(directory))
     if (note !== undefined) terminal.note(note)
     const isLeft = isRestorationLeft(directory) || hasUnfinishedRevert(directory)
-    if (isLeft || (await blocksStart(directory)))
+    if (isLeft || (await blocksStart(directory))) {
+      const { changeApplication } = await import('../install/pipeline.ts')
       await changeApplication(directory, 'start', terminal, async () => {})
-    await deployAtStart(directory, terminal)
+    }
+    if (!(await isCurrent(directory))) {
+      const { deployAtStart } = await import('../install/deploy-at-start.ts')
+      await deployAtStart(directory, terminal)
+    }
     const signals = new StopSignals()
     const running = await unlessStopped<Application | WorkerPool>(signals, (signal) =>
       workers === 1
@@ -190,9 +189,7 @@ async function startWorkers(
   host: string | undefined,
   signal: AbortSignal,
 ): Promise<WorkerPool> {
-  if ((await readConfig(directory)).databaseFile !== undefined) {
-    throw needsPostgres()
-  }
+  if ((await readConfig(directory)).databaseFile !== undefined) throw needsPostgres()
   const options = [...(port === undefined ? [] : ['--port', `${port}`]), ...(host ? ['--host', host] : [])]
   try {
     return await WorkerPool.start({
@@ -214,7 +211,9 @@ async function startWorkers(
 function stoppedWorking(error: WorkerEndedError): Failure {
   const advice = error.failure?.hint
   const because = { reason: error.message, cause: error }
-  return advice === undefined ? workersFailed(because) : workersFailedAlike({ ...because, advice })
+  return advice === undefined
+    ? workersFailed({ hint: 'log', ...because })
+    : workersFailed({ hint: 'advice', ...because, advice })
 }
 
 function portOf(text: string | undefined): number | undefined {

@@ -6,9 +6,6 @@ import { capitalised, noSecretToSignWith, wrongToken } from '../failures/index.t
 import type { Command } from '../terminal/command.ts'
 
 export const token: Command = {
-  name: 'token',
-  summary: 'print a JWT for a caller, signed with the secret of the application',
-  arguments: '<subject>',
   options: [
     ['--scope <scopes>', 'scopes, separated by spaces: "purchase:read purchase:manage"'],
     ['--expires <time>', 'lifetime, a number and s, m, h, d, w or y (default: 1h)'],

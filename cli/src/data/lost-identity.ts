@@ -2,7 +2,6 @@ import { type IdentityError, readIdentity, secretFile } from '@mortise/host'
 import { readSnapshots } from '../application/snapshots.ts'
 import {
   databaseLost,
-  databaseLostSnapshotLeft,
   type Failure,
   lostBeforeFirstStart,
   otherDatabase,
@@ -27,5 +26,7 @@ export async function lostIdentity({ code, directory, message: problem }: Identi
 async function databaseGone(directory: string, problem: string): Promise<Failure> {
   if (!(await readIdentity(directory))?.database) return lostBeforeFirstStart({ problem })
   const snapshot = (await readSnapshots(directory)).at(-1)
-  return snapshot ? databaseLostSnapshotLeft({ problem, at: snapshot.at }) : databaseLost({ problem })
+  return snapshot
+    ? databaseLost({ hint: 'snapshot', problem, at: snapshot.at })
+    : databaseLost({ hint: 'backup', problem })
 }

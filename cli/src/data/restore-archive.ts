@@ -79,9 +79,7 @@ async function restoreApplication(
   { parts, generation, at }: ArchiveManifest,
 ): Promise<Restored> {
   const { directory, file, command, withConfig, withSecret, terminal, yes } = restore
-  if (withSecret && !Object.hasOwn(parts, SECRET)) {
-    throw noSecretInArchive({ file })
-  }
+  if (withSecret && !Object.hasOwn(parts, SECRET)) throw noSecretInArchive({ file })
   const present = await readConfig(directory)
   const { archivedLock, database } = await readParts(file, folder, directory, withConfig)
   await checkLockedBytes(directory, archivedLock)

@@ -14,15 +14,10 @@ import {
 } from '@mortise/host'
 import { readSnapshots, type Snapshot } from '../application/snapshots.ts'
 import { currentGeneration, nextGeneration } from '../changes/current-generation.ts'
-import {
-  lossNotConfirmed,
-  noRoomForSnapshot,
-  noSnapshot,
-  notConfirmed,
-  snapshotUnusable,
-} from '../failures/index.ts'
+import { lossNotConfirmed, noSnapshot, notConfirmed, snapshotUnusable } from '../failures/index.ts'
 import { type MigrationNames, migrationsBeyond } from '../store/applied-migrations.ts'
-import { makeStaging, removeLeftovers } from '../store/staging.ts'
+import { removeLeftovers } from '../store/leftovers.ts'
+import { makeStaging } from '../store/staging.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { DATA } from './archive-manifest.ts'
 import { assertRoom } from './disk-room.ts'
@@ -95,7 +90,7 @@ export async function restoreSnapshot(
   const former = await replaceData({ directory, command, from, lock, database, data: copy }).catch(
     (error) => {
       if (!(error instanceof MigrationError)) throw error
-      throw snapshotUnusable({ file: snapshot.file, reason: error.message })
+      throw snapshotUnusable({ hint: 'damaged', file: snapshot.file, reason: error.message })
     },
   )
   return { generation, at: snapshot.at, tables, former }
@@ -126,10 +121,11 @@ async function copied(directory: string, { file, bytes }: Snapshot): Promise<str
     await assertRoom(folder, bytes)
     await copyFile(file, copy, constants.COPYFILE_FICLONE)
   } catch (error) {
-    throw noRoomForSnapshot({ file, reason: (error as Error).message })
+    throw snapshotUnusable({ hint: 'full', file, reason: (error as Error).message })
   }
   const damage = findCorruption(copy)
-  if (damage !== undefined) throw snapshotUnusable({ file, reason: `it is damaged: ${damage}` })
+  if (damage !== undefined)
+    throw snapshotUnusable({ hint: 'damaged', file, reason: `it is damaged: ${damage}` })
   return copy
 }
 
@@ -137,7 +133,7 @@ function contentsOf(file: string): DatabaseContents {
   try {
     return readFileContents(file)
   } catch (error) {
-    throw snapshotUnusable({ file, reason: (error as Error).message })
+    throw snapshotUnusable({ hint: 'damaged', file, reason: (error as Error).message })
   }
 }
 

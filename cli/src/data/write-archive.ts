@@ -60,9 +60,7 @@ async function removeLeft(file: string): Promise<void> {
 /** @throws {Failure} if the folder is missing (3) */
 export async function assertFolder(file: string): Promise<void> {
   const folder = await stat(dirname(file)).catch(() => undefined)
-  if (folder?.isDirectory() !== true) {
-    throw noFolder({ file, folder: dirname(file) })
-  }
+  if (folder?.isDirectory() !== true) throw noFolder({ file, folder: dirname(file) })
 }
 
 /** @throws {Failure} if the folder is missing (3), or the file exists (4) */

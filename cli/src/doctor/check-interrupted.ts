@@ -3,7 +3,7 @@ import { readJournal } from '../changes/journal.ts'
 import { restoreCommand } from '../data/archives.ts'
 import { completeRestoration, readRestoration } from '../data/restore-journal.ts'
 import { completeInterrupted } from '../install/apply/apply-change.ts'
-import { findLeftovers, removeLeftovers } from '../store/staging.ts'
+import { findLeftovers, removeLeftovers } from '../store/leftovers.ts'
 import type { FixableFinding } from './finding.ts'
 
 /** Finds the leftovers of killed commands. The next change of the application handles them too. */

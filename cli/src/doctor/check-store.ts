@@ -16,8 +16,9 @@ import { restoreStore } from '../install/fetch/restore-store.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
 import { checkHostRange } from '../install/plan/checks/host-range.ts'
 import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
+import { removeLeftovers } from '../store/leftovers.ts'
 import { readPackageJson } from '../store/package-json.ts'
-import { holds, removeLeftovers } from '../store/staging.ts'
+import { holds } from '../store/staging.ts'
 import type { FixableFinding } from './finding.ts'
 
 /** Whether the store has what the lock file names, and whether the packages fit together. */

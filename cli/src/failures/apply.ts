@@ -18,14 +18,10 @@ export const wrongMigration = defineFailure(
   'refused',
   'migration-failed',
   'The module {id} is refused: {reason}',
-  'Nothing was changed. Report it to the author of the module.',
-)
-
-export const wrongMigrationOfYours = defineFailure(
-  'refused',
-  'migration-failed',
-  'The module {id} is refused: {reason}',
-  'Nothing was changed. Correct the migration in its folder, then install the module again.',
+  {
+    others: 'Nothing was changed. Report it to the author of the module.',
+    own: 'Nothing was changed. Correct the migration in its folder, then install the module again.',
+  },
 )
 
 export const hostRefusedMigration = defineFailure(

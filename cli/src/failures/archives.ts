@@ -42,18 +42,14 @@ export const noSnapshot = defineFailure(
   'Nothing was changed. Snapshots are kept for the last five generations. Restore an older backup: app restore',
 )
 
-export const noRoomForSnapshot = defineFailure(
-  'refused',
-  'snapshot-unusable',
-  'The snapshot {file} cannot be restored: {reason}.',
-  'Nothing was changed. Free disk space for it, then try again.',
-)
-
 export const snapshotUnusable = defineFailure(
   'refused',
   'snapshot-unusable',
   'The snapshot {file} cannot be restored: {reason}.',
-  'Nothing was changed. Check the disk, or restore a backup: app restore',
+  {
+    damaged: 'Nothing was changed. Check the disk, or restore a backup: app restore',
+    full: 'Nothing was changed. Free disk space for it, then try again.',
+  },
 )
 
 export const databaseServed = defineFailure(

@@ -39,14 +39,12 @@ export const databaseLost = defineFailure(
   'usage',
   'database-lost',
   'The database is lost. {problem}. Nothing was changed.',
-  'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app start --new-database" starts with an empty one.',
-)
-
-export const databaseLostSnapshotLeft = defineFailure(
-  'usage',
-  'database-lost',
-  'The database is lost. {problem}. Nothing was changed.',
-  'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app doctor --fix" restores the snapshot of {at}, "app start --new-database" starts with an empty one.',
+  {
+    backup:
+      'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app start --new-database" starts with an empty one.',
+    snapshot:
+      'Mount its volume, or correct "database" in app.config.json or APP_DATABASE. If the data are lost: "app restore <file>" restores a backup, "app doctor --fix" restores the snapshot of {at}, "app start --new-database" starts with an empty one.',
+  },
 )
 
 export const otherDatabase = defineFailure(

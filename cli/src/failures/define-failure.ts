@@ -6,35 +6,49 @@ type Places<Text extends string> = Text extends `${string}{${infer Place}}${infe
   : never
 
 /** What stands in each place, and the error that caused the failure. */
-type Values<Place extends string> = { readonly [Key in Place]: string | number } & {
+type Values<Text extends string> = { readonly [Key in Places<Text>]: string | number } & {
   readonly cause?: unknown
 }
 
-/** An entry of the registry. Called with what stands in the places of its texts, it makes the failure to throw. */
-export interface FailureEntry<Place extends string = never> {
-  (...values: [Place] extends [never] ? [values?: Values<never>] : [values: Values<Place>]): Failure
+/** What to do next, by case: the operator can change their own module, but only report another's. */
+type Hints = Readonly<Record<string, string>>
+
+/** The values of one of the cases, which `hint` names. */
+type CaseValues<Message extends string, Cases extends Hints> = {
+  [Case in keyof Cases]: Values<Message | Cases[Case]> & { readonly hint: Case }
+}[keyof Cases]
+
+interface FailureTexts {
   readonly kind: FailureKind
   readonly code: string
   readonly message: string
-  readonly hint: string
+  readonly hints: Hints
 }
+
+/** An entry of the registry. Called with what stands in the places of its texts, it makes the failure to throw. */
+export type FailureEntry<Values = unknown> = FailureTexts &
+  ([Partial<Values>] extends [Values] ? (values?: Values) => Failure : (values: Values) => Failure)
 
 /**
  * Declares a way in which a command fails. docs/errors.md lists all of them, with their texts.
  *
  * @param code kebab-case, stable; several failures may share one that a program handles alike
  * @param message what happened and why, a sentence with `{places}`
- * @param hint what to do next, with `{places}`
+ * @param hint what to do next, with `{places}`; or one hint for each case, which the caller names
  */
-export function defineFailure<Message extends string, Hint extends string>(
+export function defineFailure<Message extends string, const Hint extends string | Hints>(
   kind: FailureKind,
   code: string,
   message: Message,
   hint: Hint,
-): FailureEntry<Places<Message | Hint>> {
+): FailureEntry<
+  Hint extends string ? Values<Message | Hint> : Hint extends Hints ? CaseValues<Message, Hint> : never
+> {
+  const hints: Hints = typeof hint === 'string' ? { always: hint } : hint
   const create = (values: Readonly<Record<string, unknown>> = {}) => {
     const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, place) => String(values[place]))
-    return new Failure(kind, code, fill(message), fill(hint), values)
+    const advice = hints[typeof hint === 'string' ? 'always' : String(values.hint)] as string
+    return new Failure(kind, code, fill(message), fill(advice), values)
   }
-  return Object.assign(create, { kind, code, message, hint })
+  return Object.assign(create, { kind, code, message, hints }) as never
 }

@@ -14,19 +14,11 @@ export const notRunning = defineFailure(
   'Start it: app start',
 )
 
-export const hostSilent = defineFailure(
-  'unexpected',
-  'host-silent',
-  '{problem}',
-  'Wait for it, or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
-)
-
-export const hostStopped = defineFailure(
-  'unexpected',
-  'host-silent',
-  '{problem}',
-  'Continue it (kill -CONT {process}), or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
-)
+export const hostSilent = defineFailure('unexpected', 'host-silent', '{problem}', {
+  busy: 'Wait for it, or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
+  stopped:
+    'Continue it (kill -CONT {process}), or kill it and start it again: kill -9 {process}, then app start. All acknowledged writes are in the database.',
+})
 
 export const hostGone = defineFailure(
   'unexpected',
@@ -74,14 +66,10 @@ export const workersFailed = defineFailure(
   'unexpected',
   'workers-failed',
   'The host stopped because its processes keep ending: {reason}',
-  'Look in its log for the reason, correct it, then start it again.',
-)
-
-export const workersFailedAlike = defineFailure(
-  'unexpected',
-  'workers-failed',
-  'The host stopped because its processes keep ending: {reason}',
-  '{advice}',
+  {
+    log: 'Look in its log for the reason, correct it, then start it again.',
+    advice: '{advice}',
+  },
 )
 
 export const portInUse = defineFailure(

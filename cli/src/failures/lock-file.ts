@@ -12,14 +12,11 @@ export const lockLost = defineFailure(
   'usage',
   'lock-lost',
   '{problem}. The command does not know what is installed, so it changed nothing.',
-  'There is no record of it in .app/generations. Restore the file from version control, or a backup with "app restore".',
-)
-
-export const lockLostRecordLeft = defineFailure(
-  'usage',
-  'lock-lost',
-  '{problem}. The command does not know what is installed, so it changed nothing.',
-  'Run "app doctor --fix": it restores {record}. Or restore the file from version control.',
+  {
+    backup:
+      'There is no record of it in .app/generations. Restore the file from version control, or a backup with "app restore".',
+    record: 'Run "app doctor --fix": it restores {record}. Or restore the file from version control.',
+  },
 )
 
 export const lockChanged = defineFailure(

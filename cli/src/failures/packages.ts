@@ -18,14 +18,10 @@ export const refusedSource = defineFailure(
   'refused',
   'refused-source',
   '"{text}" is refused: modules cannot be installed from git, from a URL or under another name.',
-  'Publish the package, or pack it with "npm pack" and install the .tgz file.',
-)
-
-export const refusedPath = defineFailure(
-  'refused',
-  'refused-source',
-  '"{text}" is refused: modules cannot be installed from git, from a URL or under another name.',
-  'If you mean a folder or file, write ./{text}.',
+  {
+    package: 'Publish the package, or pack it with "npm pack" and install the .tgz file.',
+    path: 'If you mean a folder or file, write ./{text}.',
+  },
 )
 
 export const bareAlias = defineFailure(
@@ -67,14 +63,10 @@ export const unknownModule = defineFailure(
   'notFound',
   'unknown-module',
   'Unknown module "{name}": it is not installed, not an alias in app.config.json and not in the index.',
-  'Known modules: {known}. For a package on the npm registry, write npm:{name}.',
-)
-
-export const misspeltModule = defineFailure(
-  'notFound',
-  'unknown-module',
-  'Unknown module "{name}": it is not installed, not an alias in app.config.json and not in the index.',
-  'Did you mean {near}?',
+  {
+    known: 'Known modules: {known}. For a package on the npm registry, write npm:{name}.',
+    misspelt: 'Did you mean {near}?',
+  },
 )
 
 export const noSuchVersion = defineFailure(
@@ -147,18 +139,14 @@ export const alteredPackage = defineFailure(
   'Nothing was changed. Try again. If it fails again, the package was altered.',
 )
 
-export const otherPackageThanLocked = defineFailure(
+export const otherBytesThanLocked = defineFailure(
   'refused',
   'integrity',
   'The package {from} differs from modules.lock.json: its integrity is {found}, not {expected}.',
-  'Restore the previous package there, or install another version of it.',
-)
-
-export const otherFolderThanLocked = defineFailure(
-  'refused',
-  'integrity',
-  'The package {from} differs from modules.lock.json: its integrity is {found}, not {expected}.',
-  'Restore the previous files there, or accept the new ones: app module-install {target}',
+  {
+    package: 'Restore the previous package there, or install another version of it.',
+    folder: 'Restore the previous files there, or accept the new ones: app module-install {target}',
+  },
 )
 
 export const otherBytes = defineFailure(
@@ -238,54 +226,27 @@ export const backupIsNoPackage = defineFailure(
   'Nothing was changed. Restore it: app restore {file}',
 )
 
-export const noManifest = defineFailure(
-  'refused',
-  'invalid-manifest',
-  'The package {reason}',
-  'Nothing was changed. A module has a manifest. Install {indexed}, a folder or .tgz file of yours, or a package that was written for Mortise.',
-)
-
-export const noManifestOfYours = defineFailure(
-  'refused',
-  'invalid-manifest',
-  'The package {reason}',
-  'Add it: "mortise" with "id", "host" and "routes".',
-)
+export const noManifest = defineFailure('refused', 'invalid-manifest', 'The package {reason}', {
+  others:
+    'Nothing was changed. A module has a manifest. Install {indexed}, a folder or .tgz file of yours, or a package that was written for Mortise.',
+  own: 'Add it: "mortise" with "id", "host" and "routes".',
+})
 
 export const wrongManifest = defineFailure(
   'refused',
   'invalid-manifest',
   'The package {target} is refused: {reason}',
-  'Nothing was changed. Report it to the author of the module.',
+  {
+    others: 'Nothing was changed. Report it to the author of the module.',
+    own: 'Correct package.json, then try again.',
+  },
 )
 
-export const wrongManifestOfYours = defineFailure(
-  'refused',
-  'invalid-manifest',
-  'The package {target} is refused: {reason}',
-  'Correct package.json, then try again.',
-)
-
-export const noEntry = defineFailure(
-  'refused',
-  'no-entry',
-  'The module {id} is refused: {reason}.',
-  'Nothing was changed. Report it to the author of the module.',
-)
-
-export const entryNotPacked = defineFailure(
-  'refused',
-  'no-entry',
-  'The module {id} is refused: {reason}.',
-  'The file is in the folder, but not packed: add it to "files" in package.json.',
-)
-
-export const entryNotBuilt = defineFailure(
-  'refused',
-  'no-entry',
-  'The module {id} is refused: {reason}.',
-  'Build the module first, and check "files" in its package.json.',
-)
+export const noEntry = defineFailure('refused', 'no-entry', 'The module {id} is refused: {reason}.', {
+  others: 'Nothing was changed. Report it to the author of the module.',
+  notPacked: 'The file is in the folder, but not packed: add it to "files" in package.json.',
+  notBuilt: 'Build the module first, and check "files" in its package.json.',
+})
 
 export const noHost = defineFailure(
   'refused',

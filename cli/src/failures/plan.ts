@@ -21,19 +21,10 @@ export const moduleNotInstalled = defineFailure(
   'To see what it contains: app module-info {source}. To install it: app module-install {name}',
 )
 
-export const notInstalled = defineFailure(
-  'notFound',
-  'not-installed',
-  '{name} is not installed.',
-  'These are installed: {installed}.',
-)
-
-export const nothingInstalled = defineFailure(
-  'notFound',
-  'not-installed',
-  '{name} is not installed.',
-  'Nothing is installed.',
-)
+export const notInstalled = defineFailure('notFound', 'not-installed', '{name} is not installed.', {
+  installed: 'These are installed: {installed}.',
+  nothing: 'Nothing is installed.',
+})
 
 export const idTaken = defineFailure(
   'refused',
@@ -67,14 +58,10 @@ export const contractMissing = defineFailure(
   'refused',
   'contract-missing',
   'The module {module} requires the contract "{contract}" ({range}): {reason}.',
-  'Install a module whose "provides" names it, in the same command or earlier.',
-)
-
-export const contractOutOfRange = defineFailure(
-  'refused',
-  'contract-missing',
-  'The module {module} requires the contract "{contract}" ({range}): {reason}.',
-  'Install a version of {others} that provides {contract} {range} in the same command.',
+  {
+    none: 'Install a module whose "provides" names it, in the same command or earlier.',
+    otherVersion: 'Install a version of {others} that provides {contract} {range} in the same command.',
+  },
 )
 
 export const required = defineFailure(

@@ -12,14 +12,12 @@ export const irreversible = defineFailure(
   'refused',
   'irreversible',
   'The application cannot go back to generation {generation}: the migration {migration} of {module} cannot be undone.',
-  'Nothing was changed. Install a newer version of {module} instead, or restore a backup from before the migration.',
-)
-
-export const irreversibleSnapshotLeft = defineFailure(
-  'refused',
-  'irreversible',
-  'The application cannot go back to generation {generation}: the migration {migration} of {module} cannot be undone.',
-  'Nothing was changed. Install a newer version of {module} instead, or lose all writes since {at}: app module-rollback {generation} --restore-snapshot',
+  {
+    backup:
+      'Nothing was changed. Install a newer version of {module} instead, or restore a backup from before the migration.',
+    snapshot:
+      'Nothing was changed. Install a newer version of {module} instead, or lose all writes since {at}: app module-rollback {generation} --restore-snapshot',
+  },
 )
 
 export const generationUnreadable = defineFailure(

@@ -11,63 +11,36 @@ export const settingRefused = defineFailure(
   'usage',
   'invalid-setting',
   'app.config.json would be invalid: {problems}.',
-  'Nothing was changed. Use a valid value; "app config get" shows the current values and the defaults.',
+  {
+    set: 'Nothing was changed. Use a valid value; "app config get" shows the current values and the defaults.',
+    unset: 'Nothing was changed. Set it to another value instead.',
+  },
 )
 
-export const settingNeeded = defineFailure(
-  'usage',
-  'invalid-setting',
-  'app.config.json would be invalid: {problems}.',
-  'Nothing was changed. Set it to another value instead.',
-)
-
-export const settingGroup = defineFailure(
-  'usage',
-  'setting-group',
-  '"{key}" is a group of settings.',
-  'Name one: {settings}.',
-)
-
-export const emptySettingGroup = defineFailure(
-  'usage',
-  'setting-group',
-  '"{key}" is a group of settings.',
-  'It has no settings to change.',
-)
+export const settingGroup = defineFailure('usage', 'setting-group', '"{key}" is a group of settings.', {
+  settings: 'Name one: {settings}.',
+  empty: 'It has no settings to change.',
+})
 
 export const noSuchOwner = defineFailure(
   'notFound',
   'not-installed',
   'Unknown setting "{key}": "{name}" is neither an installed module nor a setting of the host.',
-  'To list all settings: app config get',
-)
-
-export const misspeltOwner = defineFailure(
-  'notFound',
-  'not-installed',
-  'Unknown setting "{key}": "{name}" is neither an installed module nor a setting of the host.',
-  'Did you mean {near}?',
-)
-
-export const noSettings = defineFailure(
-  'usage',
-  'unknown-setting',
-  '"{key}" is not a setting of {owner}.',
-  '{owner} has no settings.',
+  {
+    list: 'To list all settings: app config get',
+    misspelt: 'Did you mean {near}?',
+  },
 )
 
 export const unknownSetting = defineFailure(
   'usage',
   'unknown-setting',
   '"{key}" is not a setting of {owner}.',
-  'Its settings: {settings}.',
-)
-
-export const misspeltSetting = defineFailure(
-  'usage',
-  'unknown-setting',
-  '"{key}" is not a setting of {owner}.',
-  'Did you mean {near}?',
+  {
+    none: '{owner} has no settings.',
+    known: 'Its settings: {settings}.',
+    misspelt: 'Did you mean {near}?',
+  },
 )
 
 export const envFileUnreadable = defineFailure(

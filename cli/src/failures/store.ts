@@ -25,14 +25,10 @@ export const otherTree = defineFailure(
   'refused',
   'integrity',
   '{name} {version} was downloaded, but its dependencies differ from what was installed. They may differ on this kind of machine.',
-  'To accept them, install it again: app module-remove {id}, then app module-install {spec}',
-)
-
-export const otherTreeOfHost = defineFailure(
-  'refused',
-  'integrity',
-  '{name} {version} was downloaded, but its dependencies differ from what was installed. They may differ on this kind of machine.',
-  'To accept them: app host-upgrade {version}',
+  {
+    module: 'To accept them, install it again: app module-remove {id}, then app module-install {spec}',
+    host: 'To accept them: app host-upgrade {version}',
+  },
 )
 
 export const hostMissing = defineFailure(

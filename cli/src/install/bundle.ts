@@ -75,9 +75,7 @@ export async function bundleApplication(directory: string, file: string): Promis
 /** Every file of the bundle: its path in the application to its path in the bundle. */
 async function namesOf(directory: string, lock: LockFile): Promise<Map<string, string>> {
   const packages = lockedPackages(lock)
-  if (packages.size === 0) {
-    throw nothingToBundle()
-  }
+  if (packages.size === 0) throw nothingToBundle()
   const names = new Map([[relative(directory, lockFilePath(directory)), lockEntry]])
   for (const [name, locked] of packages) {
     const entry = locked === lock.host ? hostEntry : moduleEntry(name)

@@ -8,8 +8,6 @@ import { calledFolder } from '../application/pinned-host.ts'
 import { exitCodes } from '../failures/index.ts'
 import { absentPackages } from '../store/installed-packages.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { activateRestored } from './apply/activate-restored.ts'
-import { missingInStore } from './fetch/restore-store.ts'
 
 /** The pause between attempts while another command runs, in milliseconds. */
 const BUSY_PAUSE = 1000
@@ -26,7 +24,14 @@ export async function restoreAtStart(
   signal: AbortSignal,
 ): Promise<void> {
   const failed = modules.flatMap(({ id, state }) => (state === 'failed' ? [id] : []))
-  const missing = await missingPackages(directory, failed)
+  const lock = await readLockFile(directory)
+  const absent = absentPackages(directory, lock)
+  if (failed.length === 0 && absent.length === 0) return
+  // Both at once: a later import may find the files of another version in their place.
+  const { missingInStore } = await import('./fetch/restore-store.ts')
+  const { activateRestored } = await import('./apply/activate-restored.ts')
+  // The host has read the modules that serve, so only for failed ones every byte counts.
+  const missing = [...new Set([...absent, ...(await missingInStore(directory, lock, failed))])]
   if (missing.length === 0) return
   terminal.note(
     `Downloading packages that the store lacks: ${missing.join(', ')}. Their routes return 503 until then.`,
@@ -42,13 +47,6 @@ export async function restoreAtStart(
       return terminal.note(said)
     }
   }
-}
-
-/** The host has read the modules that serve, so only for failed ones every byte counts. */
-async function missingPackages(directory: string, failed: readonly string[]): Promise<string[]> {
-  const lock = await readLockFile(directory)
-  const damaged = await missingInStore(directory, lock, failed)
-  return [...new Set([...absentPackages(directory, lock), ...damaged])]
 }
 
 async function bringInLine(directory: string, signal: AbortSignal) {

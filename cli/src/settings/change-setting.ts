@@ -3,7 +3,7 @@ import { configFile, readConfig, readLockFile } from '@mortise/host'
 import { type ConfigText, parseConfig, readConfigText, valueAt } from '../application/config-text.ts'
 import { setInJson, unsetInJson } from '../application/edit-json.ts'
 import { type BegunRecord, beginRecord } from '../changes/audit-record.ts'
-import { emptySettingGroup, Failure, settingGroup, settingNeeded, settingRefused } from '../failures/index.ts'
+import { Failure, settingGroup, settingRefused } from '../failures/index.ts'
 import { applyChange, applyConfig, type Switched } from '../install/apply/apply-change.ts'
 import { probeCandidates } from '../install/probe/probe-candidates.ts'
 import { readInstalled } from '../store/installed-packages.ts'
@@ -97,8 +97,8 @@ async function findOne(
   const { owner, settings, single } = await findSettings(directory, key)
   const [setting] = settings
   if (single && setting) return { owner, setting }
-  if (settings.length === 0) throw emptySettingGroup({ key })
-  throw settingGroup({ key, settings: settings.map((one) => one.key).join(', ') })
+  if (settings.length === 0) throw settingGroup({ hint: 'empty', key })
+  throw settingGroup({ hint: 'settings', key, settings: settings.map((one) => one.key).join(', ') })
 }
 
 /** A member of the file without a schema (any more) can be removed like a setting. */
@@ -165,5 +165,5 @@ async function tryOut(directory: string, id: string, { json }: ConfigText): Prom
 
 function wrongSetting(clauses: readonly string[], value: string | undefined): Failure {
   const problems = clauses.join('; ')
-  return value === undefined ? settingNeeded({ problems }) : settingRefused({ problems })
+  return settingRefused({ problems, hint: value === undefined ? 'unset' : 'set' })
 }

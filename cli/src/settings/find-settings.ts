@@ -7,14 +7,7 @@ import {
   storedModule,
   withoutDefaulted,
 } from '@mortise/host'
-import {
-  type Failure,
-  misspeltOwner,
-  misspeltSetting,
-  noSettings,
-  noSuchOwner,
-  unknownSetting,
-} from '../failures/index.ts'
+import { type Failure, noSuchOwner, unknownSetting } from '../failures/index.ts'
 import { installedId, readInstalled } from '../store/installed-packages.ts'
 import { type Setting, type SettingsOwner, settingsBelow } from './setting.ts'
 
@@ -80,8 +73,8 @@ async function findModule(directory: string, lock: LockFile, parts: readonly str
   const known = [...Object.keys(lock.modules), ...Object.keys(hostProperties)]
   const [near] = nearest(parts[0] as string, known)
   const name = parts[0] as string
-  if (near === undefined) throw noSuchOwner({ key, name })
-  throw misspeltOwner({ key, name, near: [near, ...parts.slice(1)].join('.') })
+  if (near === undefined) throw noSuchOwner({ hint: 'list', key, name })
+  throw noSuchOwner({ hint: 'misspelt', key, name, near: [near, ...parts.slice(1)].join('.') })
 }
 
 const moduleOwner = (id: string, schema: SettingsOwner['schema']): SettingsOwner => ({
@@ -94,6 +87,7 @@ function unknown(owner: SettingsOwner, key: string): Failure {
   const known = (settingsBelow(owner, []) ?? []).map((setting) => setting.key)
   const [near] = nearest(key, known)
   const names = { key, owner: owner.module ?? 'the host' }
-  if (known.length === 0) return noSettings(names)
-  return near ? misspeltSetting({ ...names, near }) : unknownSetting({ ...names, settings: known.join(', ') })
+  if (known.length === 0) return unknownSetting({ hint: 'none', ...names })
+  if (near) return unknownSetting({ hint: 'misspelt', ...names, near })
+  return unknownSetting({ hint: 'known', ...names, settings: known.join(', ') })
 }

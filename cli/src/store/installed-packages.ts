@@ -7,7 +7,7 @@ import {
   readPackage,
   storedModule,
 } from '@mortise/host'
-import { nothingInstalled, notInstalled, storeIncomplete } from '../failures/index.ts'
+import { notInstalled, storeIncomplete } from '../failures/index.ts'
 
 /** The generations whose packages and snapshots stay: the reach of a rollback. */
 export const KEPT = 5
@@ -34,8 +34,8 @@ export function requireInstalled(lock: LockFile, name: string): string {
   if (id !== undefined) return id
   const installed = Object.keys(lock.modules)
   throw installed.length > 0
-    ? notInstalled({ name, installed: installed.join(', ') })
-    : nothingInstalled({ name })
+    ? notInstalled({ hint: 'installed', name, installed: installed.join(', ') })
+    : notInstalled({ hint: 'nothing', name })
 }
 
 /** @throws {Failure} if the store lacks it */

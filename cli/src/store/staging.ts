@@ -1,18 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import {
-  acquireFileLock,
-  configFile,
-  hashTree,
-  inLockedFolder,
-  lockFilePath,
-  makeFolder,
-  storeDirectory,
-  syncPath,
-  temporaryPrefix,
-} from '@mortise/host'
-import { isSnapshot, snapshotsFolder } from '../application/snapshots.ts'
+import { dirname, join } from 'node:path'
+import { hashTree, inLockedFolder, makeFolder, storeDirectory, syncPath } from '@mortise/host'
 import { assertUsable } from '../application/writable-folders.ts'
 import { type Failure, unsafePackage } from '../failures/index.ts'
 
@@ -20,54 +9,24 @@ import { type Failure, unsafePackage } from '../failures/index.ts'
 // as in the store. One rename then moves the complete, durable package to its final name. So a name
 // in the store is complete or absent, and any staging folder belongs to a killed command.
 
-const prefix = '.staging-'
+export const stagingPrefix = '.staging-'
 
 /** The limits for a package with its dependencies. */
 export const largestTree = { files: 100_000, bytes: 1024 * 1024 * 1024 }
 
 /** npm's cache until the command ends, if the user's cache is not writable. */
-export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${prefix}npm-cache`)
+export const npmCacheOf = (directory: string) => join(storeDirectory(directory), `${stagingPrefix}npm-cache`)
 
 export async function makeStaging(directory: string, mode = 0o755): Promise<string> {
-  const folder = join(storeDirectory(directory), `${prefix}${randomBytes(8).toString('hex')}`)
+  const folder = join(storeDirectory(directory), `${stagingPrefix}${randomBytes(8).toString('hex')}`)
   await makeFolder(storeDirectory(directory))
   await mkdir(folder, { mode })
   return folder
 }
 
-/** Removes the leftovers of killed commands. Call this only with the command lock. */
-export async function removeLeftovers(directory: string): Promise<number> {
-  const leftovers = await findLeftovers(directory)
-  for (const path of leftovers) await rm(path, { recursive: true, force: true })
-  return leftovers.length
-}
-
-/** The leftovers of killed commands: staged packages, and files before their rename. */
-export async function findLeftovers(directory: string): Promise<string[]> {
-  const own = join(directory, '.app')
-  const isTemporary = (name: string) => name.endsWith('.tmp')
-  const committed = [lockFilePath(directory), configFile(directory), '.gitignore'].map(
-    (file) => `${basename(file)}.`,
-  )
-  return [
-    ...(await abandonedFolders(directory)),
-    ...(await namesIn(storeDirectory(directory), (name) => name.startsWith(prefix))),
-    ...(await namesIn(
-      directory,
-      (name) => isTemporary(name) && committed.some((start) => name.startsWith(start)),
-    )),
-    ...(await namesIn(own, isTemporary)),
-    ...(await namesIn(join(own, 'generations'), isTemporary)),
-    ...(await namesIn(join(own, 'purged'), isTemporary)),
-    ...(await namesIn(join(own, 'undone'), isTemporary)),
-    ...(await namesIn(join(own, 'audit'), isTemporary)),
-    ...(await namesIn(snapshotsFolder(directory), (name) => !isSnapshot(name))),
-  ]
-}
-
 // `app backup` does not take the command lock. Each backup has its own folder `.app/.backup-…`,
 // with a lock of its own.
-const backupPrefix = '.backup-'
+export const backupPrefix = '.backup-'
 
 /** Runs `work` in a folder for the parts of a backup, and removes the folder afterwards. */
 export async function whileBackingUp<Result>(
@@ -78,22 +37,6 @@ export async function whileBackingUp<Result>(
   await assertUsable(own)
   await makeFolder(own, 0o700)
   return await inLockedFolder(own, backupPrefix, work)
-}
-
-/** The folders of backups, and temporary folders, whose process has died. */
-async function abandonedFolders(directory: string): Promise<string[]> {
-  const prefixes = [backupPrefix, temporaryPrefix]
-  const isOne = (name: string) => prefixes.some((prefix) => name.startsWith(prefix))
-  const folders = await namesIn(join(directory, '.app'), isOne)
-  return folders.filter((folder) => {
-    try {
-      const lock = acquireFileLock(join(folder, 'lock'))
-      lock?.release()
-      return lock !== undefined
-    } catch {
-      return false // already removed, or not removable here
-    }
-  })
 }
 
 export interface FinalizedPackage {
@@ -125,9 +68,7 @@ export async function seal(staging: string, what: string): Promise<FinalizedPack
     await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
     files += 1
     bytes += size
-    if (files > largestTree.files || bytes > largestTree.bytes) {
-      throw treeTooLarge(what)
-    }
+    if (files > largestTree.files || bytes > largestTree.bytes) throw treeTooLarge(what)
     await syncPath(path)
   }
   for (const folder of folders) await syncPath(folder)
@@ -164,16 +105,6 @@ export async function measure(folder: string): Promise<Omit<FinalizedPackage, 't
   const files = entries.filter((entry) => entry.isFile())
   const stats = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))
   return { files: files.length, bytes: stats.reduce((sum, { size }) => sum + size, 0) }
-}
-
-async function namesIn(folder: string, matches: (name: string) => boolean): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter(matches).map((name) => join(folder, name))
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    throw error
-  }
 }
 
 export const treeTooLarge = (what: string) =>

@@ -1,10 +1,14 @@
 import type { Terminal } from './terminal.ts'
 
-export interface Command {
+export interface ListedCommand {
   readonly name: string
   readonly summary: string
   /** Positional arguments in commander's syntax: `<spec...>`. */
   readonly arguments?: string
+  readonly load: () => Promise<Command>
+}
+
+export interface Command {
   /** The command's own options. All commands have --json, --dir, --verbose and --help. */
   readonly options?: readonly (readonly [flags: string, description: string])[]
   /** Whether it changes the application. It then takes the command lock and has --wait. */

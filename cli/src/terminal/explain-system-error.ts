@@ -1,6 +1,5 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { FailureEntry } from '../failures/define-failure.ts'
 import {
   databaseNotOpened,
   diskFailed,
@@ -17,7 +16,9 @@ import {
   tooManyFiles,
 } from '../failures/index.ts'
 
-const explanations: Readonly<Record<string, FailureEntry<'path'>>> = {
+type Explanation = (values: { readonly path: string; readonly cause: Error }) => Failure
+
+const explanations: Readonly<Record<string, Explanation>> = {
   ENOSPC: diskFull,
   SQLITE_FULL: diskFull,
   EDQUOT: quotaUsedUp,
@@ -46,7 +47,7 @@ export function explainSystemError(error: Error): Failure | undefined {
   const path = chain.map(({ path, dest }) => dest ?? path).find((name) => typeof name === 'string')
   if (code === undefined || path === undefined) return undefined
   const reason = code === 'SQLITE_CANTOPEN' ? whyNotOpened(path) : isFull(code, path) ? 'ENOSPC' : code
-  const explained = explanations[reason] as FailureEntry<'path'>
+  const explained = explanations[reason] as Explanation
   return explained({ path: explained === fileInTheWay ? blocking(path) : path, cause: error })
 }
 

@@ -24,7 +24,6 @@ import {
   fileUnreadable,
   hostGone,
   hostSilent,
-  hostStopped,
   invalidConfig,
   invalidManifest,
   migrationRefused,
@@ -64,7 +63,7 @@ export function asFailure(error: unknown): Failure {
   if (error instanceof HostRefusedError) return requestRefused({ reason: error.reason, cause })
   if (error instanceof HostSilentError) {
     const silent = { ...values, process: error.pid ?? 'its process' }
-    return error.isStopped ? hostStopped(silent) : hostSilent(silent)
+    return hostSilent({ ...silent, hint: error.isStopped ? 'stopped' : 'busy' })
   }
   const entry = known.find(([Kind]) => error instanceof Kind)?.[1]
   if (entry !== undefined) return entry(values)

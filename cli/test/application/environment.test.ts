@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Application, configFile } from '@mortise/host'
+import { configFile } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import t from 'tap'
 import { testApplication } from '../run-app.ts'
 

@@ -182,7 +182,10 @@ t.test(
       said += more
     })
     const says = async (what: RegExp) => {
-      while (!what.test(said)) await Promise.race([once(child.stdout, 'data'), ended])
+      while (!what.test(said)) {
+        const hasEnded = await Promise.race([once(child.stdout, 'data').then(() => false), ended])
+        if (hasEnded && !what.test(said)) throw new Error(`ended without saying ${what}: ${said}`)
+      }
     }
     await says(/Serving (\S+)\r?\n/)
     const url = /Serving (\S+)/.exec(said)?.[1]

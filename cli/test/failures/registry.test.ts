@@ -8,7 +8,7 @@ import * as failures from '../../src/failures/index.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const source = join(root, 'cli', 'src')
-const entries = Object.entries(failures).filter(([, entry]) => 'hint' in Object(entry)) as unknown as [
+const entries = Object.entries(failures).filter(([, entry]) => 'hints' in Object(entry)) as unknown as [
   string,
   FailureEntry,
 ][]
@@ -33,23 +33,29 @@ t.test('an entry fills the placeholders of its texts', async (t) => {
 
 t.test('each entry is one failure with full sentences', async (t) => {
   t.ok(entries.length > 90)
-  const texts = entries.map(([, { code, kind, message, hint }]) => `${code} ${kind} ${message} ${hint}`)
+  const texts = entries.flatMap(([, { code, kind, message, hints }]) =>
+    Object.values(hints).map((hint) => `${code} ${kind} ${message} ${hint}`),
+  )
   t.equal(new Set(texts).size, texts.length)
-  for (const [name, { code, message, hint }] of entries) {
+  for (const [name, { code, message, hints }] of entries) {
     t.match(code, /^[a-z]+(-[a-z]+)*$/, name)
     t.match(message, /^["A-Z{-]|^app\.config\.json/, name)
-    t.match(hint, /^[A-Z{]/, name)
+    for (const hint of Object.values(hints)) t.match(hint, /^[A-Z{]/, name)
   }
 })
 
-t.test('each entry is used', async (t) => {
+t.test('each entry is used, with each of its hints', async (t) => {
   const texts = (await files()).map(([, text]) => text)
-  for (const [name] of entries) {
-    const use = new RegExp(`\\b${name}\\b`)
-    t.ok(
-      texts.some((text) => use.test(text)),
-      name,
-    )
+  for (const [name, { hints }] of entries) {
+    const users = texts.filter((text) => new RegExp(`\\b${name}\\b`).test(text))
+    t.ok(users.length > 0, name)
+    const cases = Object.keys(hints)
+    for (const hint of cases.length > 1 ? cases : []) {
+      t.ok(
+        users.some((text) => text.includes(`'${hint}'`)),
+        `${name}: ${hint}`,
+      )
+    }
   }
 })
 

@@ -7,6 +7,7 @@ import {
   maybeOne,
   newId,
   run,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -47,7 +48,7 @@ export class Guest implements Caller {
 export class Guests {
   readonly #database: Database
   /** The guests of the latest verified tokens. */
-  readonly #known = new LRUCache<string, string>({ max: MOST_KNOWN })
+  readonly #known = new LRUCache<string, string>({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
 
   constructor(database: Database) {
     this.#database = database
@@ -124,7 +125,7 @@ export class Guests {
   *store(guest: Guest): Transaction<number> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
-    yield* run(
+    yield* send(
       sql`INSERT INTO mortise_guest (id, token_hash, created_at, expires_at, expiry_day)
           VALUES (${guest.key}, ${hashOf(guest.revealToken())}, ${now}, ${expires}, ${expiryDay(expires)})`,
     )
@@ -135,10 +136,10 @@ export class Guests {
   *renew(guest: Guest): Transaction<boolean> {
     const now = Date.now()
     const expires = now + GUEST_LIFETIME
-    const changes = yield* run(
-      sql`UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${expiryDay(expires)}
-          WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`,
-    )
+    const query = sql`
+      UPDATE mortise_guest SET expires_at = ${expires}, expiry_day = ${expiryDay(expires)}
+      WHERE id = ${guest.key} AND expires_at > ${now} AND claimed_by IS NULL`
+    const changes = yield { query, want: 'changes', expected: 1 }
     return changes > 0
   }
 }

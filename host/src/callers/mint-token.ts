@@ -1,4 +1,3 @@
-import { SignJWT } from 'jose/jwt/sign'
 import type { OwnIssuer } from '../config/token-issuer.ts'
 import { isSubject, subjectRule } from './subject.ts'
 
@@ -23,6 +22,7 @@ export async function mintToken({ issuer, secret, subject, scope, expiresIn }: T
       `"${expiresIn}" is not a lifetime: write a number and s, m, h, d, w or y, such as 30d`,
     )
   }
+  const { SignJWT } = await import('jose/jwt/sign')
   return new SignJWT(scope === undefined ? {} : { scope })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setIssuer(issuer)

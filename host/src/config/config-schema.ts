@@ -21,6 +21,7 @@ const Issuer = Type.Object(
       minItems: 1,
       uniqueItems: true,
       default: ['RS256'],
+      description: 'its signing algorithms; no other is accepted',
       examples: [['ES256']],
     }),
     typ: Type.Optional(
@@ -57,7 +58,12 @@ const Issuer = Type.Object(
 export const configSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
-    name: Type.String({ minLength: 1, maxLength: 100, default: 'Mortise application' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      default: 'Mortise application',
+      description: 'shown at `/`, in OpenAPI and on `/docs`',
+    }),
     version: Type.String({
       default: '1.0.0',
       description: 'the version of your API; shown at `/` and in OpenAPI',
@@ -81,7 +87,7 @@ export const configSchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'a file of variables (NAME=value) for the host and for every command, relative to the application folder: "/etc/mortise/shop.env"',
+          'a file of variables (NAME=value) for the host and every command, relative to the application folder',
       }),
     ),
     storage: Type.Object(
@@ -98,9 +104,22 @@ export const configSchema = Type.Object(
     ),
     server: Type.Object(
       {
-        host: Type.String({ minLength: 1, default: '127.0.0.1' }),
-        port: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 }),
-        maxConnections: Type.Integer({ minimum: 1, default: 2000 }),
+        host: Type.String({
+          minLength: 1,
+          default: '127.0.0.1',
+          description: 'the address to listen on; 0.0.0.0 or :: for all',
+        }),
+        port: Type.Integer({
+          minimum: 0,
+          maximum: 65_535,
+          default: 3000,
+          description: 'the port to listen on; 0: any free one',
+        }),
+        maxConnections: Type.Integer({
+          minimum: 1,
+          default: 2000,
+          description: 'connections of one process at most',
+        }),
         maxConnectionsPerAddress: Type.Integer({
           minimum: 0,
           default: 200,
@@ -110,14 +129,14 @@ export const configSchema = Type.Object(
         maxRequests: Type.Integer({
           minimum: 1,
           default: 1000,
-          description: 'concurrent requests of a process; others wait for at most a second',
+          description: 'concurrent requests of one process; others wait for at most a second',
         }),
         drainSeconds: Type.Optional(
           Type.Integer({
             minimum: 0,
             maximum: 3600,
             description:
-              'how long a stopping host still accepts requests, while /health/ready answers 503; default: 5, on a terminal 0',
+              'seconds for which a stopping host still serves, while /health/ready is 503; default: 5, on a terminal 0',
           }),
         ),
         trustProxy: Type.Array(Type.String({ format: 'cidr' }), {
@@ -205,7 +224,10 @@ export const configSchema = Type.Object(
     ),
     log: Type.Object(
       {
-        level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
+        level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+          default: 'info',
+          description: 'the least severe lines that are logged',
+        }),
         requests: Type.Boolean({
           default: false,
           description: 'log all requests, not only failed and slow ones',
@@ -213,7 +235,7 @@ export const configSchema = Type.Object(
         slowMs: Type.Integer({
           minimum: 1,
           default: 1000,
-          description: 'the duration from which a request is slow',
+          description: 'milliseconds from which on a request is slow',
         }),
       },
       settings,
@@ -235,7 +257,7 @@ export const configSchema = Type.Object(
           minimum: 1,
           maximum: 3650,
           default: 30,
-          description: 'how long events are kept for readers and event handlers',
+          description: 'days for which events are kept for readers and event handlers',
         }),
       },
       settings,

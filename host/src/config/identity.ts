@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { DatabaseError, one, run, sql, type Transaction } from '@mortise/module-sdk'
 import { makeFolder, type Storage, syncPath, writeDurably } from '@mortise/storage'
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { type Config, nameOfDatabase, nameOfSecret } from './config.ts'
 import { type DatabaseId, recordedId } from './database-id.ts'
+import { compileSchema } from './first-error.ts'
 import { ConfigError } from './settings.ts'
 
 // An application stores in `.app/identity.json` the id of its database, which the database has too,
@@ -52,7 +53,7 @@ export async function readIdentity(directory: string): Promise<Identity | undefi
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     if (!(error instanceof SyntaxError)) throw error
   }
-  if (Value.Check(Identity, value)) return value
+  if (compileSchema(Identity)(value)) return value as Identity
   throw new ConfigError(
     `${file} is broken: restore it, or remove it to let the next start adopt the present database`,
   )
@@ -136,7 +137,7 @@ export async function remember(config: Config, storage: Storage): Promise<void> 
     database: { id, name: locationOf(config) },
     secret: fingerprint === undefined ? null : { fingerprint, name: nameOfSecret(config) },
   }
-  if (Value.Equal(await readIdentity(config.directory), identity)) {
+  if (isDeepStrictEqual(await readIdentity(config.directory), identity)) {
     // A previous start may have failed to sync it.
     await syncPath(dirname(identityFile(config.directory)))
   } else {

@@ -1,6 +1,7 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { StillNeededError } from '@mortise/storage'
+import { http } from '../config/node-http.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { ApplicationState } from './application-state.ts'
 import { controlSocket, controlSockets } from './control-socket.ts'
@@ -91,7 +92,7 @@ function begin(
   const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
   const headers = { expect: '100-continue', ...(!operation.reads && type) }
   const method = operation.reads ? 'GET' : 'POST'
-  const sent = request({ socketPath, method, path: `/${name}`, headers, agent: false })
+  const sent = http.request({ socketPath, method, path: `/${name}`, headers, agent: false })
   const silence = new ResponseDeadline(socketPath, operation, (error) => sent.destroy(error), firstSign)
   const answered = new Promise<IncomingMessage | undefined>((resolve, reject) => {
     sent.once('response', resolve)
@@ -101,7 +102,7 @@ function begin(
     })
   })
   sent.once('continue', () => sent.end(text))
-  sent.on('information', () => silence.heard())
+  sent.on('information', () => silence.extend())
   sent.once('close', () => silence.end())
   sent.flushHeaders()
   return { sent, answered, silence }

@@ -2,6 +2,8 @@ import { DatabaseError } from '@mortise/module-sdk'
 import { EngineError, MigrationError, StillNeededError } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { firstError } from '../config/first-error.ts'
+import { clauseOf } from '../config/schema-errors.ts'
 import { ConfigError } from '../config/settings.ts'
 import { ModuleError } from '../modules/host-module.ts'
 import type { RunningApplication } from './open-application.ts'
@@ -17,6 +19,11 @@ import { operations } from './operations.ts'
  */
 export function createControl(application: RunningApplication, logger: FastifyBaseLogger): FastifyInstance {
   const app = fastify()
+  // Fastify's own compiler would compile the inputs of all operations at the start.
+  app.setValidatorCompiler<TSchema>(({ schema }) => (input) => {
+    const wrong = firstError(schema, input)
+    return wrong === undefined ? { value: input } : { error: new TypeError(clauseOf(wrong)) }
+  })
   app.setErrorHandler((error: Error, _request, reply) => {
     const status = statusOf(error)
     // A command gave up before its request was read, and reports that itself.

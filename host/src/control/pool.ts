@@ -43,8 +43,8 @@ export async function byAll(pool: Pool, request: ControlRequest): Promise<Contro
  */
 export async function byAllResponsive(pool: Pool, request: ControlRequest): Promise<ControlResponse> {
   const all = await pool.askAll(request)
-  const heard = all.filter(({ status }) => status !== 504)
-  return heard.find(({ status }) => status !== 200) ?? heard[0] ?? all[0] ?? nobody
+  const responses = all.filter(({ status }) => status !== 504)
+  return responses.find(({ status }) => status !== 200) ?? responses[0] ?? all[0] ?? nobody
 }
 
 /** The response of a pool without any response. */

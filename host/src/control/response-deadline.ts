@@ -9,16 +9,16 @@ const FIRST_SIGN = 5_000
 const SILENCE = 10_000
 /** Time limit for a host that was silent before, in milliseconds. */
 const ONCE_MORE = 500
-const TELL_EVERY = 10_000
+const REPORT_INTERVAL = 10_000
 const TICK = 250
 
 /** By socket. */
 const silent = new Map<string, HostSilentError>()
 const listener = new AsyncLocalStorage<(text: string) => void>()
 
-/** Runs `work`, and calls `tell` with the reason for the wait if the running host is slow. */
-export const reportingWaits = <Result>(tell: (text: string) => void, work: () => Result): Result =>
-  listener.run(tell, work)
+/** Runs `work`, and calls `report` with the reason for the wait if the running host is slow. */
+export const reportingWaits = <Result>(report: (text: string) => void, work: () => Result): Result =>
+  listener.run(report, work)
 
 /**
  * The time limit of one request to the host that listens on `socket`. It limits the host's silence,
@@ -49,7 +49,7 @@ export class ResponseDeadline {
   }
 
   /** The host has given a sign of life. */
-  heard(): void {
+  extend(): void {
     silent.delete(this.#socket)
     this.#limit = SILENCE
     this.#silentFor = 0
@@ -67,7 +67,7 @@ export class ResponseDeadline {
       const error = silent.get(this.#socket) ?? new HostSilentError(hostProcess(this.#socket))
       silent.set(this.#socket, error)
       this.#giveUp(error)
-    } else if (this.#waited % TELL_EVERY === 0 && !this.#operation.isAwaited) {
+    } else if (this.#waited % REPORT_INTERVAL === 0 && !this.#operation.isAwaited) {
       const { pid } = hostProcess(this.#socket)
       const who = pid === undefined ? 'the running host' : `the running host (process ${pid})`
       listener.getStore()?.(`Still waiting for ${who}, after ${this.#waited / 1000} s.`)

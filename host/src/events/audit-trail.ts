@@ -4,6 +4,7 @@ import {
   maybeOne,
   run,
   type Sql,
+  send,
   sql,
   type Transaction,
   timestamp,
@@ -53,7 +54,7 @@ export interface AuditQuery {
 export function* append(entry: AuditEntry, actor: string, requestId: string | null): Transaction<void> {
   const { action, object, details } = entry
   const json = details === undefined ? null : JSON.stringify(details)
-  yield* run(sql`
+  yield* send(sql`
     INSERT INTO mortise_audit (at, actor, action, object, outcome, request_id, details)
     VALUES (${Date.now()}, ${actor}, ${action}, ${object}, ${'done'}, ${requestId}, ${json})`)
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import {
   byEngine,
   type Emission,
@@ -6,9 +6,11 @@ import {
   type EventQuery,
   type EventLog as EventReader,
   join,
+  maybeOne,
   run,
   type Sql,
   type Step,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -32,6 +34,11 @@ export const MAX_DATA = 256 * 1024
 const CHANNEL = 'mortise_event'
 /** Events that get their positions at a time. */
 const BATCH = 1_000
+/**
+ * Pause of a host on PostgreSQL after each look, in milliseconds. What many transactions commit
+ * meanwhile is placed together.
+ */
+const LOOK_PAUSE = 5
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, because these have no index. */
@@ -92,23 +99,40 @@ const LOCK = sql`SELECT pg_advisory_xact_lock(hashtext('mortise event'), hashtex
 /** Finds one committed event without a position, if any. */
 const unplaced = sql`SELECT 1 FROM mortise_event_new LIMIT 1`
 
+/** The next positions, in the order of `seq`, for the rows of a table without positions. */
+const placed = (rows: Sql) => sql`
+  INSERT INTO mortise_event (position, ${columns})
+  SELECT (SELECT coalesce(max(position), 0) FROM mortise_event) + row_number() OVER (ORDER BY seq), ${columns}
+  FROM ${rows} WHERE true ORDER BY seq LIMIT ${BATCH}`
+
+/** One statement, which begins once the lock is held, and so sees what the last holder has placed. */
+const place = byEngine({
+  sqlite: placed(sql`mortise_event_new`),
+  postgres: sql`
+    WITH taken AS (
+      DELETE FROM mortise_event_new
+      WHERE seq IN (SELECT seq FROM mortise_event_new ORDER BY seq LIMIT ${BATCH})
+      RETURNING seq, ${columns}
+    ), placed AS (${placed(sql`taken`)} RETURNING 1)
+    SELECT count(*) AS count, pg_notify(${CHANNEL}, current_schema()) FROM placed HAVING count(*) > 0`,
+})
+
 /**
  * Gives committed events without a position the next ones, at most a batch. Must not run in a
  * serializable transaction, which would conflict with every emitting one.
- * @returns their number
+ * @returns whether there may be more
  */
-function* assignPositions(engine: Engine): Transaction<number> {
-  if (engine === 'postgres') yield* run(LOCK)
-  const moved = yield* run(sql`
-    INSERT INTO mortise_event (position, ${columns})
-    SELECT (SELECT coalesce(max(position), 0) FROM mortise_event) + row_number() OVER (ORDER BY seq), ${columns}
-    FROM mortise_event_new WHERE true ORDER BY seq LIMIT ${BATCH}`)
-  if (moved === 0) return 0
+function* assignPositions(engine: Engine): Transaction<boolean> {
+  if (engine === 'postgres') {
+    yield* send(LOCK)
+    const moved = yield* maybeOne<{ count: number }>(place)
+    return moved?.count === BATCH
+  }
+  const moved = yield* run(place)
   yield* run(sql`
     DELETE FROM mortise_event_new WHERE EXISTS (
       SELECT 1 FROM mortise_event WHERE mortise_event.id = mortise_event_new.id)`)
-  if (engine === 'postgres') yield* run(sql`SELECT pg_notify(${CHANNEL}, current_schema())`)
-  return moved
+  return moved === BATCH
 }
 
 export const outbox: Outbox = {
@@ -234,16 +258,21 @@ export class EventLog implements EventReader {
     this.#looking ??= this.#look()
   }
 
+  async #announce(): Promise<void> {
+    if (this.#listeners.size === 0) return
+    const last = await this.last()
+    if (last === this.#announced) return
+    this.#announced = last
+    for (const listener of this.#listeners) listener()
+  }
+
   async #look(): Promise<void> {
     try {
       while (this.#lookAgain) {
         this.#lookAgain = false
         await this.#storage.sequenceOutbox()
-        if (this.#listeners.size === 0) continue
-        const last = await this.last()
-        if (last === this.#announced) continue
-        this.#announced = last
-        for (const listener of this.#listeners) listener()
+        await this.#announce()
+        if (this.#storage.engine === 'postgres') await pause(LOOK_PAUSE)
       }
     } catch (error) {
       // The next look comes within a second, or with the next event.

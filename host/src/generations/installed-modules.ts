@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { AppliedMigration, Storage } from '@mortise/storage'
+import type { AppliedMigration } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'
@@ -9,6 +9,7 @@ import { ModuleError, type RegisteredModule } from '../modules/host-module.ts'
 import { failModule, loadModules } from '../modules/load-modules.ts'
 import { type LockedModule, type LockFile, readLockFile, storedModule } from '../modules/lock-file.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
+import { migrateStored } from '../modules/migrate-stored.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { createHost, type HostOptions } from './create-host.ts'
@@ -258,18 +259,6 @@ function logServing({ logger }: Parts, { lock, modules, applied }: Built, before
 async function withModuleSettings(config: Config): Promise<Config> {
   const { modules } = await readConfig(config.directory, config.environment)
   return { ...config, modules }
-}
-
-/** @throws {MigrationError} */
-export async function migrateStored(
-  config: Config,
-  storage: Storage,
-  modules: LockFile['modules'],
-): Promise<AppliedMigration[]> {
-  const packages = await Promise.all(
-    Object.values(modules).map((locked) => readPackage(storedModule(config.directory, locked))),
-  )
-  return storage.migrate(moduleMigrations(packages))
 }
 
 const enabledModules = ({ directory }: Config, { modules }: LockFile) =>

@@ -34,7 +34,7 @@ setInterval(() => {
     return
   }
   silent += INTERVAL
-  if (silent >= limits.blocked && looking === undefined) looking = tell()
+  if (silent >= limits.blocked && looking === undefined) looking = report()
   if (silent >= limits.hung && !ending) void end()
 }, INTERVAL)
 
@@ -44,7 +44,7 @@ parentPort?.on('message', async () => {
   parentPort?.postMessage('over')
 })
 
-async function tell(): Promise<Place | undefined> {
+async function report(): Promise<Place | undefined> {
   const place = await look()
   if (place !== undefined) parentPort?.postMessage(place)
   return place

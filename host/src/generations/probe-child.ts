@@ -15,7 +15,6 @@ import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
 import { loadPlugin } from '../modules/load-plugin.ts'
 import { migrateHost } from '../modules/migrate-host.ts'
 import { moduleMigrations } from '../modules/migration-sets.ts'
-import { observeModule } from '../modules/observe-module.ts'
 import { loadedFrom } from '../modules/provide-peers.ts'
 import { readPackage } from '../modules/read-package.ts'
 import { rememberSharedObjects } from '../modules/shared-objects.ts'
@@ -54,12 +53,12 @@ const changeOfShared = rememberSharedObjects()
 process.once('message', (request: ProbeRequest | ObserveRequest) => {
   const done = 'requires' in request ? look(request) : tryOut(request)
   done.then(
-    () => tell({ kind: 'done' }),
+    () => report({ kind: 'done' }),
     (error: Error) => {
       const module = error instanceof ModuleError ? error.module : inHand
       const directory = request.modules.find(({ id }) => id === module)?.directory
       const unparsed = directory === undefined ? undefined : unparsedIn(directory, error)
-      tell({ kind: 'failed', module, reason: error.message, stack: stackOf(error), unparsed })
+      report({ kind: 'failed', module, reason: error.message, stack: stackOf(error), unparsed })
     },
   )
 })
@@ -68,7 +67,8 @@ async function look({ modules: [module], requires }: ObserveRequest): Promise<vo
   const { id, directory } = module as ProbedModule
   inHand = id
   await watched
-  tell({ kind: 'observed', observed: await observeModule(directory, id, requires) })
+  const { observeModule } = await import('../modules/observe-module.ts')
+  report({ kind: 'observed', observed: await observeModule(directory, id, requires) })
 }
 
 async function tryOut({ config, modules, schema, ask, upgrades, scratch }: ProbeRequest): Promise<void> {
@@ -76,6 +76,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
   watchdog.unref()
   const storage = await openStorage({
     file: join(scratch, 'probe.db'),
+    durable: false,
     onFatal: (error) => {
       throw error
     },
@@ -116,7 +117,7 @@ async function tryOut({ config, modules, schema, ask, upgrades, scratch }: Probe
     if (failed === undefined) well.push(module)
     else if (upgrades.length === 0) throw failed
   }
-  tell({ kind: 'report', report: { document, access } })
+  report({ kind: 'report', report: { document, access } })
   const packages = await Promise.all(upgrades.map(({ directory }) => readPackage(directory)))
   const applied = await storage.migrate(moduleMigrations(packages))
   if (applied.length > 0) for (const module of well) await answers(module)
@@ -181,9 +182,9 @@ function refuseChangeOfShared(): void {
 function begin(module: string, doing: 'loading' | 'answering' = 'loading'): void {
   refuseChangeOfShared()
   inHand = module
-  tell({ kind: 'began', module, doing })
+  report({ kind: 'began', module, doing })
 }
 
-function tell(message: ProbeMessage): void {
+function report(message: ProbeMessage): void {
   send?.(message)
 }

@@ -164,7 +164,7 @@ function runChild(
   const directory = () => request.modules.find(({ id }) => id === inHand)?.directory
   const fail = (reason: string, stack?: string) =>
     reject(new ModuleError(inHand, denialIn(stack, directory()) ?? reason, causeOf(stack)))
-  const told = async ({ reason, stack, unparsed }: ProbeFailure) => {
+  const failed = async ({ reason, stack, unparsed }: ProbeFailure) => {
     // That was its last message: how and when it ends does not matter.
     clearTimeout(timer)
     child.removeAllListeners('close')
@@ -180,7 +180,7 @@ function runChild(
     if (message.kind === 'report' || message.kind === 'observed') return onAnswer(message)
     inHand = message.module
     if (message.kind === 'began') doing = message.doing
-    if (message.kind === 'failed') told(message).catch(reject)
+    if (message.kind === 'failed') failed(message).catch(reject)
   })
   child.once('error', (error) => fail(`the probe could not be started: ${error.message}`))
   child.once('close', (code, signal) => {

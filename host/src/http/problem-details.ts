@@ -1,4 +1,4 @@
-import { ProblemDetails } from '@mortise/module-sdk'
+import { ProblemDetails } from '@mortise/module-sdk/host'
 import { isLoggedElsewhere } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'

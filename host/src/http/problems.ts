@@ -1,4 +1,4 @@
-import { commonProblems, defineProblems } from '@mortise/module-sdk'
+import { commonProblems, defineProblems } from '@mortise/module-sdk/host'
 
 /** The host's own problems, and those that modules share with it. */
 export const hostProblems = defineProblems('host', {

@@ -1,6 +1,7 @@
-import { METHODS, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '@mortise/module-sdk'
+import { http } from '../config/node-http.ts'
 import {
   constantHeaders,
   isKnownVersion,
@@ -51,7 +52,7 @@ function refuseInTurn(error: ParserError, socket: Socket, refuseMethod: RefuseMe
     pending.once('close', () => refuseInTurn(error, socket, refuseMethod))
   } else {
     const line = lineOf(error)
-    if (line !== undefined && !pending && isKnownVersion(line.version) && !METHODS.includes(line.method))
+    if (line !== undefined && !pending && isKnownVersion(line.version) && !http.METHODS.includes(line.method))
       refuseMethod(line.url, socket)
     else {
       socket.write(problemBytes(problemOf(error, line)))

@@ -1,12 +1,7 @@
-import {
-  createServer as createHttpServer,
-  IncomingMessage,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RecentRefusals } from '@mortise/storage'
+import { http } from '../config/node-http.ts'
 import { discardBody } from './discard-body.ts'
 import { checkHead } from './head.ts'
 import { Connections, type ConnectionsOptions } from './http-connections.ts'
@@ -67,7 +62,7 @@ export function createServer(options: ServerOptions): {
     else admission.take(request, response)
   }
 
-  const server = createHttpServer(
+  const server = http.createServer(
     {
       ServerResponse: Response,
       requireHostHeader: false,
@@ -109,7 +104,7 @@ export function createServer(options: ServerOptions): {
   })
 
   const admitLast = (request: IncomingMessage, socket: Socket) => {
-    const response = new ServerResponse(request)
+    const response = new http.ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
     response.once('finish', () => lingeringClose(socket))
@@ -120,7 +115,11 @@ export function createServer(options: ServerOptions): {
   server.on('connect', (request, socket) => admitLast(request, socket as Socket))
   // A method unknown to the parser. Its headers are not parsed; HTTP/1.0 needs none.
   const refuseMethod = (url: string, socket: Socket) => {
-    const request = Object.assign(new IncomingMessage(socket), { method: 'CONNECT', url, httpVersion: '1.0' })
+    const request = Object.assign(new http.IncomingMessage(socket), {
+      method: 'CONNECT',
+      url,
+      httpVersion: '1.0',
+    })
     admitLast(request, socket)
   }
   server.on('clientError', (error, socket) => refuseConnection(error, socket as Socket, refuseMethod))
@@ -143,7 +142,7 @@ const PATIENCE = 1_000
 const LOOK_INTERVAL = 50
 
 /** A response that reports when its head is sent, and drops the unread rest of a request body. */
-class Response<Request extends IncomingMessage> extends ServerResponse<Request> {
+class Response<Request extends IncomingMessage> extends http.ServerResponse<Request> {
   onHead: (() => void) | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: it has two signatures

@@ -1,4 +1,5 @@
-import type { ContractRegistry, Contracts, Manifest } from '@mortise/module-sdk'
+import type { ContractRegistry, Contracts } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 import satisfies from 'semver/functions/satisfies.js'
 import { ModuleError } from './host-module.ts'
 

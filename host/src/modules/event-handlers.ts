@@ -1,4 +1,5 @@
-import type { EventLog, Manifest, React } from '@mortise/module-sdk'
+import type { EventLog, React } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 import { kindOf } from '@mortise/storage'
 import { EventHandlerLoop, type EventHandlerLoopOptions } from '../events/event-handler-loop.ts'
 import { ModuleError } from './host-module.ts'

@@ -1,4 +1,5 @@
-import type { EventSchemas, Manifest } from '@mortise/module-sdk'
+import type { EventSchemas } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 import { ModuleError } from './host-module.ts'
 
 export interface EventType {

@@ -1,4 +1,5 @@
-import type { Manifest, ModulePlugin } from '@mortise/module-sdk'
+import type { ModulePlugin } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 
 interface Installed {
   readonly id: string

@@ -1,4 +1,5 @@
-import { type Database, declarationOf, type EventLog, type ModuleContext } from '@mortise/module-sdk'
+import type { Database, EventLog, ModuleContext } from '@mortise/module-sdk'
+import { declarationOf } from '@mortise/module-sdk/host'
 import { Value } from '@sinclair/typebox/value'
 import fastify from 'fastify'
 import { ModuleError } from './host-module.ts'

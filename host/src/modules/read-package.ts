@@ -1,5 +1,5 @@
 import { isAbsolute, join, normalize } from 'node:path'
-import { Manifest } from '@mortise/module-sdk'
+import { Manifest } from '@mortise/module-sdk/host'
 import { parseJson, readText } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
@@ -25,6 +25,9 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
+/** A package without a manifest: it is no module. */
+export class NoManifestError extends ManifestError {}
+
 /** @throws {ManifestError} */
 export async function readPackage(directory: string): Promise<ModulePackage> {
   const file = join(directory, 'package.json')
@@ -35,7 +38,7 @@ export async function readPackage(directory: string): Promise<ModulePackage> {
     throw new ManifestError(`${file}: "version" is not a semantic version`)
   }
   if (mortise === undefined) {
-    throw new ManifestError(`${name} is not a Mortise module: its package.json has no "mortise" manifest`)
+    throw new NoManifestError(`${name} is not a Mortise module: its package.json has no "mortise" manifest`)
   }
   const manifest = checkManifest(mortise, name)
   return { name, version, manifest, directory, settingsSchema: await readSettingsSchema(directory, manifest) }

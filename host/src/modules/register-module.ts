@@ -1,11 +1,5 @@
-import {
-  type Access,
-  type Database,
-  declarationOf,
-  type EventLog as EventReader,
-  type ModuleContext,
-  type React,
-} from '@mortise/module-sdk'
+import type { Access, Database, EventLog as EventReader, ModuleContext, React } from '@mortise/module-sdk'
+import { declarationOf } from '@mortise/module-sdk/host'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
 import type { EventLog } from '../events/event-log.ts'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { IncomingMessage, OutgoingMessage, Server, ServerResponse } from 'node:http'
 import { Socket, Server as SocketServer } from 'node:net'
 import { Duplex, Readable, Stream, Transform, Writable } from 'node:stream'
+import { http } from '../config/node-http.ts'
 
 type Properties = ReadonlyMap<PropertyKey, unknown>
 
@@ -9,10 +9,10 @@ type Properties = ReadonlyMap<PropertyKey, unknown>
 const classes = {
   Buffer,
   EventEmitter,
-  IncomingMessage,
-  OutgoingMessage,
-  ServerResponse,
-  'http.Server': Server,
+  IncomingMessage: http.IncomingMessage,
+  OutgoingMessage: http.OutgoingMessage,
+  ServerResponse: http.ServerResponse,
+  'http.Server': http.Server,
   'net.Server': SocketServer,
   Socket,
   Stream,
@@ -56,8 +56,8 @@ export function rememberSharedObjects(): () => string | undefined {
       const added = prototype && [...now.keys()].find((key) => !properties.has(key))
       if (added) return `it adds ${pathOf(name, added)}`
     }
-    const heard = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
-    if (heard !== undefined) return `it adds a listener for "${heard}" to the process`
+    const changed = errorEvents.find((event, index) => process.listenerCount(event) !== listeners[index])
+    if (changed !== undefined) return `it adds a listener for "${changed}" to the process`
     return process.hasUncaughtExceptionCaptureCallback() ? 'it captures uncaught exceptions' : undefined
   }
 }

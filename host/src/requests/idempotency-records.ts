@@ -4,9 +4,9 @@ import {
   type Database,
   DatabaseError,
   many,
-  maybeOne,
   one,
   run,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -123,7 +123,8 @@ function* reserveIfFree({ caller, key, route, fingerprint }: Reservation): Trans
       RETURNING 1 AS reserved`,
   })
   try {
-    return (yield* maybeOne(reserving)) !== undefined
+    const rows = yield { query: reserving, want: 'rows', expected: [{ reserved: 1 }] }
+    return rows.length > 0
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error
     throw hostProblems.create(
@@ -145,7 +146,7 @@ export function* keep(
   const { caller, user, key, route, fingerprint } = reservation
   const scopes = user?.found() ?? []
   const kept = Object.entries(headers).filter(([name]) => !NEVER_KEPT.has(name.toLowerCase()))
-  yield* run(sql`
+  yield* send(sql`
     INSERT INTO mortise_idempotency
       (caller, idempotency_key, route, fingerprint, status, headers, body, event, scopes, created_at)
     VALUES (${caller}, ${key}, ${route}, ${fingerprint}, ${status}, ${JSON.stringify(Object.fromEntries(kept))},
@@ -159,7 +160,7 @@ export function* keep(
 
 /** Deletes a reservation whose response is not kept. */
 export function* release({ caller, key, route }: Reservation): Transaction<void> {
-  yield* run(sql`
+  yield* send(sql`
     DELETE FROM mortise_idempotency
     WHERE caller = ${caller} AND idempotency_key = ${key} AND route = ${route}`)
 }

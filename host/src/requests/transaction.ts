@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto'
-import { validateHeaderName, validateHeaderValue } from 'node:http'
-import {
-  type Answer,
-  answer,
-  type Database,
-  isAnswer,
-  type Problem,
-  type Transaction,
-} from '@mortise/module-sdk'
+import { type Answer, answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
+import { isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf } from '@mortise/storage'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type GuestOptions, guestOf, recordingUserOf, unknownGuest, verifiedId } from '../callers/callers.ts'
 import type { Guest, Guests } from '../callers/guests.ts'
+import { http } from '../config/node-http.ts'
 import { mapEmissions, withTrace } from '../events/map-emissions.ts'
 import {
   assertCompared,
@@ -208,8 +202,8 @@ function headersOf(
 ) {
   const all: Record<string, string> = { ...headers }
   for (const [name, value] of Object.entries(headers)) {
-    validateHeaderName(name)
-    validateHeaderValue(name, value)
+    http.validateHeaderName(name)
+    http.validateHeaderValue(name, value)
   }
   if (all.location?.startsWith('/')) all.location = basePath + all.location
   if (text === undefined) return all

@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http'
 import type { Access } from '@mortise/module-sdk'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
+import { http } from '../config/node-http.ts'
 import { withoutDefaulted } from '../config/without-defaulted.ts'
 import { describeBody } from './describe-body.ts'
 import { isProtected, problemsOf } from './route-problems.ts'
@@ -90,7 +90,7 @@ function withHeaders(own: TSchema | undefined, added: Record<string, TSchema>) {
 function withDescriptions(responses: Responses): Responses {
   const described = Object.entries(responses).map(([status, response]) => [
     status,
-    response.description ? response : { ...response, description: STATUS_CODES[status] ?? status },
+    response.description ? response : { ...response, description: http.STATUS_CODES[status] ?? status },
   ])
   return Object.fromEntries(described)
 }

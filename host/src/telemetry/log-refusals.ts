@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 const LOOK_INTERVAL = 1_000
 /** Shortest time between two progress lines, in milliseconds. */
-const TELL_INTERVAL = 60_000
+const REPORT_INTERVAL = 60_000
 
 /**
  * Logs when refusals begin, once a minute how many there were, and when they end. The requests
@@ -19,20 +19,20 @@ export function logRefusals(
   rest: string,
 ): () => void {
   let before = source.refused
-  let told: { readonly at: number; readonly refused: number } | undefined
+  let reported: { readonly at: number; readonly refused: number } | undefined
   const timer = setInterval(() => {
     const { refusal, refused } = source
     const now = performance.now()
     if (refusal === undefined) {
-      if (told !== undefined) log.info({ refused: refused - before }, `the host accepts ${what} again`)
-      told = undefined
+      if (reported !== undefined) log.info({ refused: refused - before }, `the host accepts ${what} again`)
+      reported = undefined
       before = refused
-    } else if (told === undefined) {
+    } else if (reported === undefined) {
       log.warn(`the host refuses ${what}, and ${rest}: ${refusal}`)
-      told = { at: now, refused }
-    } else if (now - told.at >= TELL_INTERVAL) {
-      log.warn({ refused: refused - told.refused }, `the host still refuses ${what}: ${refusal}`)
-      told = { at: now, refused }
+      reported = { at: now, refused }
+    } else if (now - reported.at >= REPORT_INTERVAL) {
+      log.warn({ refused: refused - reported.refused }, `the host still refuses ${what}: ${refusal}`)
+      reported = { at: now, refused }
     }
   }, LOOK_INTERVAL).unref()
   return () => clearInterval(timer)

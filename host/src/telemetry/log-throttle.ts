@@ -11,13 +11,13 @@ interface Counted {
 
 /** For example, requests to a failed module. Once a minute it logs how many it left out. */
 export class LogThrottle {
-  readonly #tell: (line: object) => void
+  readonly #log: (line: object) => void
   readonly #timer: NodeJS.Timeout
   #counts = new Map<string, Counted>()
 
-  /** @param tell logs one of the omitted lines, with their number as `alike` */
-  constructor(tell: (line: object) => void) {
-    this.#tell = tell
+  /** @param log logs one of the omitted lines, with their number as `alike` */
+  constructor(log: (line: object) => void) {
+    this.#log = log
     this.#timer = setInterval(() => this.#turn(), INTERVAL).unref()
   }
 
@@ -43,7 +43,7 @@ export class LogThrottle {
     const counts = this.#counts
     this.#counts = new Map()
     for (const { more, line } of counts.values()) {
-      if (line !== undefined) this.#tell({ ...line, alike: more })
+      if (line !== undefined) this.#log({ ...line, alike: more })
     }
   }
 }

@@ -1,4 +1,5 @@
-import { defineProblems, IdParams, Strict } from '@mortise/module-sdk'
+import { IdParams, Strict } from '@mortise/module-sdk'
+import { defineProblems } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import fastify, { type FastifyInstance } from 'fastify'
 import pino from 'pino'

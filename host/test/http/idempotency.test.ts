@@ -3,7 +3,6 @@ import {
   answer,
   DAY,
   DatabaseError,
-  defineProblems,
   IdParams,
   many,
   one,
@@ -12,6 +11,7 @@ import {
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
+import { defineProblems } from '@mortise/module-sdk/host'
 import { BrokenStorageError, type Storage } from '@mortise/storage'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'

@@ -1,4 +1,5 @@
-import { DatabaseError, defineProblems, ProblemDetails } from '@mortise/module-sdk'
+import { DatabaseError } from '@mortise/module-sdk'
+import { defineProblems, ProblemDetails } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
 import type { FastifyInstance } from 'fastify'

@@ -1,15 +1,5 @@
-import {
-  type Answer,
-  answer,
-  DAY,
-  defineProblems,
-  many,
-  one,
-  Problem,
-  run,
-  sql,
-  type Transaction,
-} from '@mortise/module-sdk'
+import { type Answer, answer, DAY, many, one, Problem, run, sql, type Transaction } from '@mortise/module-sdk'
+import { defineProblems } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import t, { type Test } from 'tap'

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import { defineProblems, List, many, Nullable, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
+import { List, many, Nullable, PageOf, pageQuery, Strict, sql } from '@mortise/module-sdk'
+import { defineProblems } from '@mortise/module-sdk/host'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'

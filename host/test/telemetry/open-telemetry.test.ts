@@ -38,15 +38,17 @@ const note = (version = '1.0.0'): FixtureModule => ({
   files: {
     'migrations/001-note.sql': 'CREATE TABLE note (text TEXT);',
     'migrations/001-note.down.sql': 'DROP TABLE note;',
-    'index.js': `import { answer, defineModule, defineProblems, run, sql } from '@mortise/module-sdk'
+    'index.js': `import { answer, defineModule, run, sql } from '@mortise/module-sdk'
       import { Type } from '@sinclair/typebox'
-      const problems = defineProblems('note', { 'unknown-note': { status: 404, title: 'There is no such note' } })
+      const { plugin, problem } = defineModule('note', {
+        problems: { 'unknown-note': { status: 404, title: 'There is no such note' } },
+      })
       const Note = Type.Object({ text: Type.String() }, { title: 'Note' })
       const access = 'public'
-      export default defineModule('note').plugin(async (app, { database }) => {
+      export default plugin(async (app, { database }) => {
         app.get('/note', { config: { access } }, () => database.one(sql\`SELECT count(*) AS rows FROM note\`))
         app.get('/note/:id', { config: { access } }, async () => {
-          throw problems.create('unknown-note', 'It is private to say which.')
+          throw problem('unknown-note', 'It is private to say which.')
         })
         app.get('/note/broken', { config: { access } }, async (request) => {
           if (request.headers['break'] !== undefined) throw new Error('the password is hunter2')

@@ -2,7 +2,6 @@ import {
   type Database,
   expiryDay,
   forUpdate,
-  join,
   many,
   maybeOne,
   newId,
@@ -53,22 +52,25 @@ export const lockCart = (owner: string, now: number) =>
 export const findItem = (owner: string, id: string, now: number) =>
   maybeOne<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE id = ${id} AND ${isOwn(owner, now)}`)
 
-export const findProducts = (owner: string, products: readonly string[], now: number) =>
-  many<ItemRow>(sql`
-    SELECT ${columns} FROM cart_item
-    WHERE ${isOwn(owner, now)} AND product IN (${join(products.map((product) => sql`${product}`))})`)
+export const findItems = (owner: string, now: number) =>
+  many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
-/** Raises the version of the owner's cart and extends its expiry, or creates a cart. */
+/**
+ * Raises the version of the owner's cart and extends its expiry, or creates a cart. PostgreSQL locks
+ * what an UPDATE looks for: two callers without a cart would conflict.
+ */
 export function* touchCart(owner: string, now: number, expiresAt: number) {
-  const touched = yield* maybeOne<CartVersion>(sql`
-    UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
-    WHERE owner = ${owner} AND expires_at > ${now} RETURNING id, owner, version`)
-  if (touched) return touched
-  yield* removeExpired(owner, now)
-  return yield* one<CartVersion>(sql`
+  const touch = sql`
     INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
     VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-    RETURNING id, owner, version`)
+    ON CONFLICT (owner) DO UPDATE SET
+      version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
+    WHERE cart.expires_at > ${now}
+    RETURNING id, owner, version`
+  const touched = yield* maybeOne<CartVersion>(touch)
+  if (touched) return touched
+  yield* removeExpired(owner, now)
+  return yield* one<CartVersion>(touch)
 }
 
 /** A new cart of the owner needs the place of the expired one. */

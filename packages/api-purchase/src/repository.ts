@@ -8,7 +8,7 @@ import {
   PagedList,
   RankedList,
   type Row,
-  run,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -68,14 +68,14 @@ export function* findPurchase(id: string, owner: string): Transaction<PurchaseWi
 
 export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
   const seq = yield* everyones.next()
-  yield* run(sql`
+  yield* send(sql`
     INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
     VALUES (${seq}, ${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
       ${purchase.totalQuantity}, ${purchase.version}, ${purchase.createdAt}, ${purchase.updatedAt})`)
   const items = purchase.items.map(
     ({ id, product, quantity }, index) => sql`(${seq}, ${index}, ${id}, ${product}, ${quantity})`,
   )
-  yield* run(
+  yield* send(
     sql`INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${join(items)}`,
   )
   yield* everyones.add(seq, purchase.status)
@@ -88,7 +88,7 @@ export function* updateStatus<Purchase extends PurchaseRow>(
   now: number,
 ): Transaction<Purchase> {
   const { seq, version } = purchase
-  yield* run(sql`
+  yield* send(sql`
     UPDATE purchase SET status = ${status}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
   yield* everyones.move(seq, purchase.status, status)
   return { ...purchase, status, version: version + 1, updatedAt: now }
@@ -96,7 +96,7 @@ export function* updateStatus<Purchase extends PurchaseRow>(
 
 /** Marks a purchase that this transaction found as deleted. No response shows it again. */
 export function* deletePurchase({ seq, status, version }: PurchaseRow, now: number): Transaction<void> {
-  yield* run(sql`
+  yield* send(sql`
     UPDATE purchase SET deleted_at = ${now}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
   yield* everyones.remove(seq, status)
 }

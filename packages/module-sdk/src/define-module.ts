@@ -91,6 +91,7 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
   readonly retiring: AbortSignal
 }
 
+/** A Fastify plugin that the host gives a context: the default export of a module. */
 export type ModulePlugin<Settings = Readonly<Record<string, unknown>>> = (
   app: ModuleInstance,
   context: ModuleContext<Settings>,
@@ -116,6 +117,7 @@ export interface Declaration<
   readonly problems?: Readonly<Record<Code, ProblemDefinition>>
 }
 
+/** What `defineModule` makes of a declaration. */
 export interface Module<Settings extends TObject, Events extends EventSchemas, Code extends string> {
   /**
    * Makes a problem to throw. Without a `detail` in the declaration, pass one: what happened and
@@ -136,7 +138,10 @@ export interface Module<Settings extends TObject, Events extends EventSchemas, C
   plugin(plugin: ModulePlugin<Static<Settings>>): ModulePlugin
 }
 
-/** @param id the module's name for installation and configuration: lower case, digits, hyphens */
+/**
+ * Declares a module. Its package exports `plugin(…)` as default.
+ * @param id the module's name for installation and configuration: lower case, digits, hyphens
+ */
 export function defineModule<
   Settings extends TObject = TObject,
   const Events extends EventSchemas = EventSchemas,

@@ -1,6 +1,7 @@
 import { timestamp } from './forms.ts'
 import type { Transaction } from './transaction.ts'
 
+/** A committed change, as event handlers and readers of the event log get it. */
 export interface Event<Data = unknown> {
   /** A TypeID. It stays the same for every delivery of the event. */
   readonly id: string
@@ -27,6 +28,7 @@ export interface Event<Data = unknown> {
 /** An event handler. Its statements and the handler's cursor are one transaction. */
 export type React<Data = unknown> = (event: Event<Data>) => Transaction<void>
 
+/** Which events to read. */
 export interface EventQuery {
   /** Return only events after this position. */
   readonly after: number
@@ -79,6 +81,7 @@ export interface CloudEvent {
   traceparent?: string
 }
 
+/** The event as a CloudEvent: `source` is the path of the module, `time` is RFC 3339. */
 export function toCloudEvent(event: Event): CloudEvent {
   const { id, type, source, subject, at, data, owner, traceparent } = event
   return {

@@ -1,11 +1,10 @@
 export { AddressList } from './address-list.ts'
 export type { Audit, AuditEntry } from './audit.ts'
 export { ClockWatch } from './clock-watch.ts'
-export { commonProblems, insufficientScope, invalidRequest } from './common-problems.ts'
+export { insufficientScope, invalidRequest } from './common-problems.ts'
 export type { ContractRegistry, Contracts } from './contracts.ts'
 export {
   type Declaration,
-  declarationOf,
   defineModule,
   type Module,
   type ModuleContext,
@@ -23,17 +22,8 @@ export {
 export { deleteExpired, expiryDay } from './expiry.ts'
 export { addressKey, DAY, newId, type Row, timestamp } from './forms.ts'
 export type { GuestClaim } from './guest-claim.ts'
-export { Manifest } from './manifest.ts'
 export { type ListedRows, type ListQuery, PagedList, type PagedListOptions } from './paged-list.ts'
-export {
-  defineProblems,
-  InvalidPart,
-  Problem,
-  type ProblemDefinition,
-  ProblemDetails,
-  type ProblemOptions,
-  type Problems,
-} from './problem.ts'
+export { InvalidPart, Problem, type ProblemDefinition, type ProblemOptions } from './problem.ts'
 export { RankedList, type RankedListOptions, type RankedPage } from './ranked-list.ts'
 export type { Access, Caller, CursorPage, IfMatch, LinkedPage, Page, Versioned } from './request.ts'
 export {
@@ -65,8 +55,6 @@ export {
   type EventData,
   type EventSchemas,
   type EventTypes,
-  firstOf,
-  isAnswer,
   many,
   maybeOne,
   type NewEvent,
@@ -74,5 +62,6 @@ export {
   run,
   type Statement,
   type Step,
+  send,
   type Transaction,
 } from './transaction.ts'

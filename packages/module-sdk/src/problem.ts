@@ -27,7 +27,9 @@ export const ProblemDetails = Type.Object(
 )
 export type ProblemDetails = Static<typeof ProblemDetails>
 
+/** What all problems of one code have in common. */
 export interface ProblemDefinition {
+  /** The HTTP status. */
   readonly status: number
   /** Constant per code. */
   readonly title: string
@@ -35,6 +37,7 @@ export interface ProblemDefinition {
   readonly detail?: string
 }
 
+/** What one problem has besides its code and detail. */
 export interface ProblemOptions extends ErrorOptions {
   /**
    * More members of the response, such as `allowed`. They cannot replace the members of RFC 9457.
@@ -70,6 +73,7 @@ export class Problem extends Error {
     this.headers = options.headers ?? {}
   }
 
+  /** The body of the response. */
   toDetails(requestId: string): ProblemDetails {
     const standard = {
       type: `urn:problem-type:${this.module}:${this.code}`,
@@ -92,6 +96,7 @@ export interface Problems<Code extends string> {
   responses(...codes: Code[]): Record<number, TSchema>
 }
 
+/** @param module its id: the type of each problem is `urn:problem-type:<module>:<code>` */
 export function defineProblems<Code extends string>(
   module: string,
   definitions: Readonly<Record<Code, ProblemDefinition>>,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { byEngine, identifier, join, type Sql, sql } from './sql.ts'
-import { type Database, many, one, run, type Transaction } from './transaction.ts'
+import { type Database, many, one, run, send, type Transaction } from './transaction.ts'
 
 /**
  * A long list by page number, newest first. Every page costs the same: page 1 or the last, with the
@@ -117,7 +117,7 @@ export class RankedList {
   /** Counts a row inserted into `list`. */
   *add(position: number, list: string): Transaction<void> {
     const counts = join(LEVELS.map((level) => sql`(${level}, ${blockOf(position, level)}, ${list}, 1)`))
-    yield* run(
+    yield* send(
       byEngine({
         sqlite: sql`
           INSERT INTO ${this.#counts} (level, block, list, count) VALUES ${counts}

@@ -5,13 +5,19 @@ import type { Sql } from './sql.ts'
 /** A request to the engine: run one statement and return its result, or write an event. */
 export type Step = Statement | Emission
 
+/** One SQL statement of a transaction. */
 export interface Statement {
   readonly query: Sql
   /**
    * `rows` for a statement that returns rows, also with RETURNING; `changes` for the number of rows
-   * it changed.
+   * it changed; `nothing` if nobody reads the result.
    */
-  readonly want: 'rows' | 'changes'
+  readonly want: 'rows' | 'changes' | 'nothing'
+  /**
+   * The usual result. The transaction may go on with it before the statement has run. If the
+   * statement then returns another one, or fails, the transaction runs again from its start.
+   */
+  readonly expected?: unknown
 }
 
 /** An event to write: a step of a transaction that the host carries out. */
@@ -62,12 +68,21 @@ export function* run(query: Sql): Transaction<number> {
 }
 
 /**
+ * Runs a statement whose result nobody reads. On PostgreSQL it is sent together with the next one,
+ * which saves a round trip; an error is thrown here nevertheless.
+ */
+export function* send(query: Sql): Transaction<void> {
+  yield { query, want: 'nothing' }
+}
+
+/**
  * The event types that modules share: type to data. The package that emits a type adds it by
  * declaration merging, as with Contracts. The data of any other type is `unknown`.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface EventTypes {}
 
+/** The data of an event type; unknown for a type that no package adds to `EventTypes`. */
 export type EventData<Type extends string> = Type extends keyof EventTypes ? EventTypes[Type] : unknown
 
 /** The part of an event that the module sets. The host adds the rest. */
@@ -157,6 +172,7 @@ export interface Database {
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result>
 }
 
+/** Why a statement or a transaction failed. */
 export type DatabaseErrorKind =
   | 'unique' // a UNIQUE or PRIMARY KEY constraint
   | 'foreign-key'
@@ -186,7 +202,10 @@ export class DatabaseError extends Error {
   }
 }
 
-/** @throws {DatabaseError} `no-row` */
+/**
+ * The first of the rows.
+ * @throws {DatabaseError} `no-row`
+ */
 export function firstOf<Row>(rows: readonly Row[]): Row {
   if (rows.length === 0) throw new DatabaseError('no-row', 'the query found no row')
   return rows[0] as Row

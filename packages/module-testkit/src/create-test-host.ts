@@ -4,14 +4,10 @@ import { dirname, join } from 'node:path'
 import {
   type Config,
   configFile,
-  createHost,
-  createLogger,
-  createTokenVerifier,
   databaseAddress,
   EventLog,
   hostMigrations,
   inContractOrder,
-  linesForPeople,
   loadPlugin,
   moduleMigrations,
   moduleSettings,
@@ -22,6 +18,7 @@ import {
   secretFile,
   tokenIssuers,
 } from '@mortise/host'
+import { createHost, createLogger, createTokenVerifier, linesForPeople } from '@mortise/host/serving'
 import type { Event, ModulePlugin } from '@mortise/module-sdk'
 import type { FastifyInstance } from 'fastify'
 import { databaseOf } from './on-engines.ts'
@@ -83,6 +80,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
   const database = await openStorage({
     ...databaseAddress(config),
     rehearse: options.rehearse ?? true,
+    durable: false,
     onFatal: (error) => {
       throw error
     },

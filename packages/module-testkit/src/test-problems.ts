@@ -1,6 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { declarationOf, type ModulePlugin } from '@mortise/module-sdk'
+import type { ModulePlugin } from '@mortise/module-sdk'
+import { declarationOf } from '@mortise/module-sdk/host'
 import type { TestHost } from './create-test-host.ts'
 import type { Register } from './on-engines.ts'
 

@@ -33,7 +33,6 @@ export type {
   DatabaseContents,
   DatabaseSchema,
   Engine,
-  LedgerEntry,
   MigrationSet,
   ModuleData,
   Refusing,

@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly onCheckpoint?: (failure: Error | undefined) => void
   /** Creates a missing database; true by default. */
   readonly create?: boolean
+  /** False for a SQLite database that nobody keeps: a power failure may lose it. */
+  readonly durable?: boolean
   /** For tests: rolls back a first run of every transaction, to reveal other side effects. */
   readonly rehearse?: boolean
   readonly outbox?: Outbox
@@ -57,6 +59,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const {
     onFatal = rethrow,
     create = true,
+    durable = true,
     rehearse = false,
     schema,
     onCheckpoint,
@@ -81,7 +84,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   try {
     createPrivateFile(path)
     rewriteLog(path)
-    const writer = openWriter(path)
+    const writer = openWriter(path, durable ? 'NORMAL' : 'OFF')
     try {
       // SQLite also syncs the names of the database and its log, but continues if that fails.
       await syncPath(dirname(await realpath(path)))

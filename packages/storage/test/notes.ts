@@ -22,10 +22,11 @@ export const notes: Outbox = {
   unplaced: sql`SELECT 1 FROM note WHERE position IS NULL LIMIT 1`,
   *place(engine) {
     const oldest = byEngine({ sqlite: sql`rowid`, postgres: sql`ctid` })
-    yield* run(sql`
+    const placed = yield* run(sql`
       UPDATE note SET position = (SELECT coalesce(max(position), 0) + 1 FROM note)
       WHERE ${oldest} = (SELECT ${oldest} FROM note WHERE position IS NULL ORDER BY ${oldest} LIMIT 1)`)
     if (engine === 'postgres') yield* run(sql`SELECT pg_notify('note', current_schema())`)
+    return placed > 0
   },
   channel: 'note',
 }

@@ -25,11 +25,16 @@ export async function temporaryStorage(
 }
 
 /** A connection to a database in memory, with this schema. */
+/** Nothing of it is on a disk. */
+export class MemoryConnection extends Connection {
+  override async sync(): Promise<void> {}
+}
+
 export function memoryConnection(t: Test, schema: string): Connection {
   const database = new SqliteDatabase(':memory:')
   t.teardown(() => database.close())
   database.exec(schema)
-  return new Connection(database)
+  return new MemoryConnection(database)
 }
 
 /** Two tables with every kind of constraint; `late` has a deferred key, which migrations may not make. */

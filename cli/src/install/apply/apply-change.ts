@@ -26,12 +26,11 @@ import {
   writeJournal,
 } from '../../changes/journal.ts'
 import { exitCodes } from '../../failures/index.ts'
-import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
 import { commit } from './commit.ts'
-import { type Applied, migrate, namesOf } from './migrate.ts'
+import { type Applied, migrate } from './migrate.ts'
 import { keepLockFile, revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 import { type Undone, undoMigrations } from './undo-migrations.ts'
@@ -83,9 +82,10 @@ export async function applyChange({
   object,
   anyLock = false,
 }: Change): Promise<Switched> {
-  if (!anyLock) await assertCurrent(directory)
+  const recorded = await currentGeneration(directory)
+  if (!anyLock) assertCurrent(await readLockFile(directory), recorded)
   await assertDatabaseThere(directory)
-  const present = await recordUnrecorded(directory, previous)
+  const present = await recordUnrecorded(directory, previous, recorded)
   const { lockVersion } = previous
   const generation = nextGeneration(previous, present)
   const next = { lockVersion, generation, ...(host && { host }), modules }
@@ -119,7 +119,8 @@ export async function applyExternalChange(
   next: LockFile,
 ): Promise<Switched> {
   await assertDatabaseThere(directory)
-  const present = (await currentGeneration(directory)) ?? (await recordUnrecorded(directory, emptyLockFile))
+  const recorded = await currentGeneration(directory)
+  const present = recorded ?? (await recordUnrecorded(directory, emptyLockFile, undefined))
   const { lock: previous } = present
   const outside = generationOf(next, present)
   const record = changeRecord(command, previous, next, undefined, outside)
@@ -140,11 +141,6 @@ export interface Completed {
   readonly command: string
   /** Relative to the application folder. */
   readonly archive: string | undefined
-}
-
-/** Whether the change that a killed command left keeps the host from starting. */
-export async function blocksStart(directory: string): Promise<boolean> {
-  return (await readJournal(directory))?.undo.some(isOfHost) === true
 }
 
 async function carryOut(directory: string, journal: Journal): Promise<Switched> {
@@ -173,7 +169,8 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
   const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
   await closeJournal(directory, journal, 'done')
   const live = outcome === 'served'
-  return { generation, live, migrations: namesOf(migrations), undone }
+  const names = migrations.map(({ module, name }) => `${module}/${name}`)
+  return { generation, live, migrations: names, undone }
 }
 
 /** `begun` before the commit, `committed` after it, `past` if modules.lock.json changed again. */
@@ -226,8 +223,11 @@ function freshIn(next: LockFile, previous: LockFile): LockFile['modules'] {
 }
 
 /** The first change of an application without history also records its state before. */
-async function recordUnrecorded(directory: string, lock: LockFile): Promise<Generation> {
-  const present = await currentGeneration(directory)
+async function recordUnrecorded(
+  directory: string,
+  lock: LockFile,
+  present: Generation | undefined,
+): Promise<Generation> {
   if (present !== undefined && isSame(present.lock, lock)) return present
   const command = present === undefined && lock.generation === 0 ? 'init' : 'unrecorded'
   await recordGeneration(directory, command, lock, { generation: generationOf(lock, present) })

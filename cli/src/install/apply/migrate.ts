@@ -17,12 +17,8 @@ export async function migrate(directory: string, modules: LockFile['modules']): 
 }
 
 function notMigrated({ status, reason }: HostRefusedError): Failure {
-  if (status === 507) {
-    return noRoomToMigrate({ reason })
-  }
+  if (status === 507) return noRoomToMigrate({ reason })
   return status === 409 ? hostRefusedMigration({ reason }) : hostFailedToMigrate({ reason })
 }
 
 export type Applied = readonly { module: string; name: string }[]
-
-export const namesOf = (applied: Applied) => applied.map(({ module, name }) => `${module}/${name}`)

@@ -1,8 +1,8 @@
 import { join, sep } from 'node:path'
-import { ManifestError, type ModulePackage, readPackage } from '@mortise/host'
-import { noManifest, noManifestOfYours, wrongManifest, wrongManifestOfYours } from '../../failures/index.ts'
+import { ManifestError, type ModulePackage, NoManifestError, readPackage } from '@mortise/host'
+import { noManifest, wrongManifest } from '../../failures/index.ts'
 import { indexedNames } from '../resolve/module-index.ts'
-import { isOwnFolder, type Source } from '../resolve/source.ts'
+import type { Source } from '../resolve/source.ts'
 import { checkContents } from './contents.ts'
 import { type Staged, type StageOptions, stagePackage } from './stage-package.ts'
 
@@ -28,15 +28,11 @@ async function readManifest(source: Source, directory: string): Promise<ModulePa
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { message } = error
-    const own = isOwnFolder(source)
-    if (message.includes('is not a Mortise module')) {
-      throw own
-        ? noManifestOfYours({ reason: message, cause: error })
-        : noManifest({ reason: message, indexed: indexedNames.join(', '), cause: error })
+    const hint = source.isOwn ? 'own' : 'others'
+    if (error instanceof NoManifestError) {
+      throw noManifest({ reason: message, indexed: indexedNames.join(', '), hint, cause: error })
     }
-    const what = directory === source.target ? message : message.replaceAll(join(directory, sep), '')
-    throw own
-      ? wrongManifestOfYours({ target: source.target, reason: what, cause: error })
-      : wrongManifest({ target: source.target, reason: what, cause: error })
+    const reason = directory === source.target ? message : message.replaceAll(join(directory, sep), '')
+    throw wrongManifest({ target: source.target, reason, hint, cause: error })
   }
 }

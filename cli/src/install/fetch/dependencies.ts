@@ -136,8 +136,6 @@ function dependencyFailure(error: Error & { code?: string }, what: string): Fail
   if (code === 'EINTEGRITY') {
     return alteredDependency({ target: what, reason: error.message, cause: error })
   }
-  if (code === 'ENOTCACHED') {
-    return dependenciesOffline({ target: what, cause: error })
-  }
+  if (code === 'ENOTCACHED') return dependenciesOffline({ target: what, cause: error })
   return dependenciesUnreachable({ target: what, reason: error.message, cause: error })
 }

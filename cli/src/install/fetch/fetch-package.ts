@@ -8,8 +8,7 @@ import {
   noIntegrity,
   noSuchVersion,
   offline,
-  otherFolderThanLocked,
-  otherPackageThanLocked,
+  otherBytesThanLocked,
   packageTooLarge,
   unauthorized,
   unreachable,
@@ -48,14 +47,13 @@ export async function fetchPackage(
 ): Promise<FetchedPackage> {
   const fetched = await fetchFrom[source.kind](source, options, expected)
   if (expected !== undefined && fetched.integrity !== expected) {
-    throw source.kind === 'folder' && !source.indexed
-      ? otherFolderThanLocked({
-          from: fetched.from,
-          found: fetched.integrity,
-          expected,
-          target: source.target,
-        })
-      : otherPackageThanLocked({ from: fetched.from, found: fetched.integrity, expected })
+    throw otherBytesThanLocked({
+      from: fetched.from,
+      target: source.target,
+      found: fetched.integrity,
+      expected,
+      hint: source.isOwn ? 'folder' : 'package',
+    })
   }
   return fetched
 }
@@ -219,9 +217,7 @@ export function registryFailure(error: Error & { code?: string }, target: string
   if (error.code === 'E401' || error.code === 'E403') {
     return unauthorized({ target, reason: error.message, cause: error })
   }
-  if (error.code === 'ENOTCACHED') {
-    return offline({ target, cause: error })
-  }
+  if (error.code === 'ENOTCACHED') return offline({ target, cause: error })
   if (error.code === 'E404' || error.code === 'ETARGET' || error.code === 'ENOVERSIONS') {
     return noSuchVersion({ target, cause: error })
   }

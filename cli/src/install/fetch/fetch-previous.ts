@@ -14,9 +14,7 @@ export async function fetchPrevious(
 ): Promise<void> {
   if (missing.length === 0) return
   const to = back?.generation ?? target.generation
-  if (dryRun) {
-    throw storeIncompleteForDryRun({ generation: to, missing: missing.join(', ') })
-  }
+  if (dryRun) throw storeIncompleteForDryRun({ generation: to, missing: missing.join(', ') })
   try {
     const npm = await npmOptions(directory)
     await restorePackages(directory, await stageLocked(directory, target, missing, { directory, npm }))

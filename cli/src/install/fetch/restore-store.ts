@@ -1,5 +1,5 @@
 import { differenceOf, type LockedPackage, type LockFile, lockedPackages, storedModule } from '@mortise/host'
-import { lockDiffers, otherTree, otherTreeOfHost } from '../../failures/index.ts'
+import { lockDiffers, otherTree } from '../../failures/index.ts'
 import { holds, moveToStore } from '../../store/staging.ts'
 import { lockedSource } from '../resolve/source.ts'
 import { type Candidate, stage } from './candidate.ts'
@@ -50,13 +50,17 @@ export async function stageLocked(
     const candidate = found.host ?? found.module
     const { version } = candidate.package
     const difference = differenceOf(locked, { name: locked.package, version })
-    if (difference !== undefined) {
-      throw lockDiffers({ difference })
-    }
+    if (difference !== undefined) throw lockDiffers({ difference })
     if (candidate.tree !== locked.tree) {
       throw locked === lock.host
-        ? otherTreeOfHost({ name: locked.package, version: locked.version })
-        : otherTree({ name: locked.package, version: locked.version, id: name, spec: locked.spec })
+        ? otherTree({ hint: 'host', name: locked.package, version: locked.version })
+        : otherTree({
+            hint: 'module',
+            name: locked.package,
+            version: locked.version,
+            id: name,
+            spec: locked.spec,
+          })
     }
     staged.push({ name, locked, ...found })
   }

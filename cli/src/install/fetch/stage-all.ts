@@ -1,5 +1,5 @@
 import { MANIFEST } from '../../data/archive-manifest.ts'
-import { backupIsNoPackage, type Failure, namedTwice } from '../../failures/index.ts'
+import { backupIsNoPackage, namedTwice } from '../../failures/index.ts'
 import { beginsWith, isBundle } from '../../store/bundle-file.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { Source } from '../resolve/source.ts'
@@ -46,11 +46,7 @@ function checkSame(
 async function stageSource(source: Source, options: StageOptions): Promise<StagedSource> {
   if (source.kind === 'tarball') {
     if (await isBundle(source.target)) return await stageBundle(source, options.directory)
-    if (await beginsWith(source.target, MANIFEST)) throw ofData(source.target)
+    if (await beginsWith(source.target, MANIFEST)) throw backupIsNoPackage({ file: source.target })
   }
   return { modules: [await stage(source, options)] }
-}
-
-function ofData(file: string): Failure {
-  return backupIsNoPackage({ file })
 }

@@ -53,9 +53,7 @@ export async function stagePackage<Package>(
 
 /** A registry finds a package by name and version, and the package must name the same. */
 function checkIdentity({ name, version }: PackageJson, { package: expected, range, target }: Source): void {
-  if (expected !== undefined && name !== expected) {
-    throw otherName({ target, name, expected })
-  }
+  if (expected !== undefined && name !== expected) throw otherName({ target, name, expected })
   if (range !== undefined && !semver.satisfies(version, range, { includePrerelease: true })) {
     throw otherVersion({ name, range, target, version })
   }

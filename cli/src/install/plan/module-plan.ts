@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { ModulePackage, Table } from '@mortise/host'
 import type { Candidate } from '../fetch/candidate.ts'
 import type { Signed } from '../fetch/verify-signature.ts'
-import { isOwnFolder } from '../resolve/source.ts'
 import type { BreakingChange } from './breaking/breaking-change.ts'
 import { manifestChanges } from './breaking/manifest-changes.ts'
 import { contractions, type TableChange, tableChanges } from './breaking/table-changes.ts'
@@ -66,7 +65,7 @@ type Planned = Pick<
 export async function planOf(candidate: Planned, previous?: PreviousVersion): Promise<Plan> {
   const { name, version, manifest, settingsSchema, directory } = candidate.package
   const migrations = await migrationFiles(candidate.package)
-  const schema = await tablesOf(candidate.package, candidate.source && isOwnFolder(candidate.source))
+  const schema = await tablesOf(candidate.package, candidate.source?.isOwn)
   const known = previous?.package
   const schemaChanges = known ? await changesSince(known, migrations, schema) : []
   const now = await listDependencies(directory, candidate.dependencies)

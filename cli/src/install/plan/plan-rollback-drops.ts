@@ -42,7 +42,7 @@ export async function planUndo(
 ): Promise<Drop[]> {
   if (migrations.length === 0) return []
   const schema = await callApplication(directory, 'schema')
-  const storage = await openStorage({ file: join(folder, 'rehearsal.db'), schema })
+  const storage = await openStorage({ file: join(folder, 'rehearsal.db'), durable: false, schema })
   try {
     const before = await readColumns(storage)
     await storage.undo(migrations)

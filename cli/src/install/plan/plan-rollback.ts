@@ -3,12 +3,7 @@ import { changesBetween } from '../../changes/changes-between.ts'
 import { isSame } from '../../changes/current-generation.ts'
 import { assertArchivable } from '../../data/archives.ts'
 import { findSnapshot, planSnapshot, type SnapshotPlan } from '../../data/restore-snapshot.ts'
-import {
-  type Failure,
-  irreversible,
-  irreversibleSnapshotLeft,
-  newerHostServes,
-} from '../../failures/index.ts'
+import { type Failure, irreversible, newerHostServes } from '../../failures/index.ts'
 import {
   isOfHost,
   lockMigrationNames,
@@ -73,8 +68,8 @@ async function notReversible(
   const snapshot = await findSnapshot(directory, names).catch(() => undefined)
   const stuck = { generation: to, migration, module }
   return snapshot === undefined
-    ? irreversible(stuck)
-    : irreversibleSnapshotLeft({ ...stuck, at: snapshot.at })
+    ? irreversible({ hint: 'backup', ...stuck })
+    : irreversible({ hint: 'snapshot', ...stuck, at: snapshot.at })
 }
 
 /** A running host, or another host of the database, needs its own tables. */

@@ -72,17 +72,14 @@ function listed(
 
 export function hostPlanText({ from, to, inRange, outside, ...plan }: HostPlan): string {
   const changed = plan.dependencies.filter(({ change }) => change !== null).length
-  return [
-    `host ${from} → ${to}`,
-    ...(inRange.length > 0 ? [`  runs        ${inRange.join(', ')}`] : []),
-    ...outside.map(({ id, version, needs }) => `  not         ${id} ${version}: needs ${needs}`),
-    ...dependencyLines(plan, plan.removedDependencies.length + changed > 0, true).map(
-      (line, index) => `  ${(index === 0 ? 'depends on' : '').padEnd(11)} ${line}`,
-    ),
-    `  origin      ${plan.origin}`,
-    `  size        ${plan.files} files, ${sizeOf(plan.bytes)}`,
-    `  integrity   ${plan.integrity}`,
-  ].join('\n')
+  return listed(`host ${from} → ${to}`, [
+    ['runs', inRange.length > 0 ? [inRange.join(', ')] : []],
+    ...outside.map(({ id, version, needs }) => ['not', [`${id} ${version}: needs ${needs}`]] as const),
+    ['depends on', dependencyLines(plan, plan.removedDependencies.length + changed > 0, true)],
+    ['origin', [plan.origin]],
+    ['size', [`${plan.files} files, ${sizeOf(plan.bytes)}`]],
+    ['integrity', [plan.integrity]],
+  ])
 }
 
 /** A host that was fetched again, for people. */
@@ -90,13 +87,12 @@ export function restoredHostText(
   version: string,
   { from, files, bytes, integrity, tree }: NonNullable<Restorable['host']>,
 ): string {
-  return [
-    `host ${version}`,
-    `  origin      ${from}`,
-    `  size        ${files} files, ${sizeOf(bytes)}`,
-    `  integrity   ${integrity}`,
-    `  tree        ${tree}`,
-  ].join('\n')
+  return listed(`host ${version}`, [
+    ['origin', [from]],
+    ['size', [`${files} files, ${sizeOf(bytes)}`]],
+    ['integrity', [integrity]],
+    ['tree', [tree]],
+  ])
 }
 
 /** The plan of a rollback, for people. */

@@ -6,7 +6,7 @@ import {
   moduleMigrations,
   type Table,
 } from '@mortise/host'
-import { wrongMigration, wrongMigrationOfYours } from '../../failures/index.ts'
+import { wrongMigration } from '../../failures/index.ts'
 
 /**
  * The tables that a module's migrations create, on an empty database in memory. None of the
@@ -23,8 +23,7 @@ export async function tablesOf(found: ModulePackage, own = false): Promise<reado
     if (!(error instanceof MigrationError)) throw error
     // The staging path is gone when the operator reads the message.
     const reason = error.message.replaceAll(join(found.directory, sep), '')
-    throw own
-      ? wrongMigrationOfYours({ id: found.manifest.id, reason, cause: error })
-      : wrongMigration({ id: found.manifest.id, reason, cause: error })
+    const hint = own ? 'own' : 'others'
+    throw wrongMigration({ id: found.manifest.id, reason, hint, cause: error })
   }
 }

@@ -8,13 +8,7 @@ import {
   type ProbeReport,
   probe,
 } from '@mortise/host'
-import {
-  breaksPrevious,
-  breaksPreviousOfYours,
-  type Failure,
-  probeFailed,
-  probeOfYoursFailed,
-} from '../../failures/index.ts'
+import { breaksPrevious, type Failure, probeFailed } from '../../failures/index.ts'
 
 export interface ProbedChange {
   /** The modules that serve after the change. */
@@ -123,10 +117,10 @@ function previousFails(
   const versionIn = (packages: readonly ModulePackage[]) =>
     packages.find(({ manifest }) => manifest.id === module)?.version ?? 'unknown'
   const [old, next] = [versionIn(previous), versionIn(fresh)]
-  const values = { module, next, previous: old, reason: message, cause: unfit }
-  return own.has(module) ? breaksPreviousOfYours(values) : breaksPrevious(values)
+  const hint = own.has(module) ? 'own' : 'others'
+  return breaksPrevious({ module, next, previous: old, reason: message, hint, cause: unfit })
 }
 
 function refused(message: string, cause: Error, own = false): Failure {
-  return own ? probeOfYoursFailed({ problem: message, cause }) : probeFailed({ problem: message, cause })
+  return probeFailed({ problem: message, hint: own ? 'own' : 'others', cause })
 }

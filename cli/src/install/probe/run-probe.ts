@@ -8,7 +8,6 @@ import { refuseBreaking } from '../plan/breaking/refuse-breaking.ts'
 import type { Plan } from '../plan/module-plan.ts'
 import type { Planned } from '../plan/plan.ts'
 import { probedText } from '../plan/print-plan.ts'
-import { isOwnFolder } from '../resolve/source.ts'
 import { type ProbedChange, probeCandidates } from './probe-candidates.ts'
 import { tryHost } from './try-host.ts'
 
@@ -27,7 +26,7 @@ export async function probe(planned: Planned): Promise<Probed> {
     const next = host?.package ?? requireHost(target, directory)
     await terminal.during('Probing', () => tryHost(next, directory, [...others, ...serving]))
   } else if (arriving.length > 0) {
-    const own = arriving.flatMap(({ id, source }) => (source && isOwnFolder(source) ? [id] : []))
+    const own = arriving.flatMap(({ id, source }) => (source?.isOwn ? [id] : []))
     const config = await readConfig(directory)
     const probed = await terminal.during('Probing', () =>
       probeCandidates(config, others, serving, replaced, new Set(own)),

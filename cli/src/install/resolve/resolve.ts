@@ -74,7 +74,7 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
         const [previous, generation] = [present?.lock ?? emptyLockFile, present?.generation ?? 0]
         return { ...resolved, previous, generation, fromOutside: { present }, pinned: all }
       }
-      await assertCurrent(directory)
+      assertCurrent(lock, present)
       const named = found.flatMap((one) => ('installed' in one ? [one.installed] : []))
       return { ...resolved, sources, pinned: found.length === 0 ? all : named }
     }
@@ -82,11 +82,11 @@ export async function resolve(input: Input, staging: string): Promise<Resolved> 
       const { aliases } = await readConfig(directory)
       const names = input.names.length > 0 ? input.names : Object.keys(lock.modules)
       const sources = names.map((name) => upgradeSource(name, lock, directory, aliases))
-      await assertCurrent(directory)
+      assertCurrent(lock, present)
       return { ...resolved, sources }
     }
     case 'host-upgrade':
-      await assertCurrent(directory)
+      assertCurrent(lock, present)
       return { ...resolved, hostSource: hostSource(input.version, directory, lock) }
     case 'enable':
     case 'disable': {

@@ -8,11 +8,9 @@ import {
   type Failure,
   fileOfPackage,
   invalidSpec,
-  misspeltModule,
   noPackageInFolder,
   noSuchPath,
   notBuilt,
-  refusedPath,
   refusedSource,
   unknownModule,
 } from '../../failures/index.ts'
@@ -34,13 +32,10 @@ export interface Source {
   readonly range: string | undefined
   /** Whether it comes from the index that ships with the command. */
   readonly indexed: boolean
+  /** Whether it is a folder of the operator, who can correct its files. */
+  readonly isOwn: boolean
   /** The spec for the lock file, from the resolved version. */
   readonly record: (version: string) => string
-}
-
-/** Whether the package is in a folder of the operator, who can then correct its errors. */
-export function isOwnFolder({ kind, indexed }: Source): boolean {
-  return kind === 'folder' && !indexed
 }
 
 export interface Lookup {
@@ -130,14 +125,12 @@ function noSpec(text: string, why: string, cause?: unknown): Failure {
 
 function refusedKind(text: string, cwd: string): Failure {
   const isPath = existsSync(resolve(cwd, text))
-  return isPath ? refusedPath({ text }) : refusedSource({ text })
+  return refusedSource({ text, hint: isPath ? 'path' : 'package' })
 }
 
 function localKind(path: string, text: string): 'folder' | 'tarball' {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) {
-    throw noSuchPath({ text, path })
-  }
+  if (!found) throw noSuchPath({ text, path })
   if (found.isFile() && basename(path) === 'package.json') {
     throw fileOfPackage({ text, folder: dirname(path) })
   }
@@ -148,7 +141,8 @@ function localKind(path: string, text: string): 'folder' | 'tarball' {
 
 function localSource(kind: 'folder' | 'tarball', path: string, directory: string): Source {
   const spec = `file:${relative(directory, path).split(sep).join('/')}`
-  return { kind, target: path, package: undefined, range: undefined, indexed: false, record: () => spec }
+  const local = { kind, target: path, indexed: false, isOwn: kind === 'folder' }
+  return { ...local, package: undefined, range: undefined, record: () => spec }
 }
 
 function registrySource(name: string, range: string | undefined, indexed: boolean): Source {
@@ -159,6 +153,7 @@ function registrySource(name: string, range: string | undefined, indexed: boolea
     package: name,
     range: range !== undefined && semver.validRange(range) !== null ? range : undefined,
     indexed,
+    isOwn: false,
     record: (version) => `${prefix}${name}@${range ?? `^${version}`}`,
   }
 }
@@ -167,9 +162,7 @@ function indexSource(packageName: string, range: string | undefined): Source {
   const source = registrySource(packageName, range, true)
   const folder = workspaceFolder(packageName)
   if (folder === undefined) return source
-  if (!existsSync(join(folder, 'dist'))) {
-    throw notBuilt({ name: packageName, folder })
-  }
+  if (!existsSync(join(folder, 'dist'))) throw notBuilt({ name: packageName, folder })
   return { ...source, kind: 'folder', target: folder }
 }
 
@@ -191,6 +184,6 @@ function unknownName(name: string, { lock, aliases }: Lookup): Failure {
   const known = [...indexedNames, ...Object.keys(aliases), ...Object.keys(lock.modules)]
   const near = nearest(name, known)
   return near.length > 0
-    ? misspeltModule({ name, near: near.join(' or ') })
-    : unknownModule({ name, known: [...new Set(known)].join(', ') })
+    ? unknownModule({ hint: 'misspelt', name, near: near.join(' or ') })
+    : unknownModule({ hint: 'known', name, known: [...new Set(known)].join(', ') })
 }

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { entryNotBuilt, entryNotPacked, noEntry } from '../../failures/index.ts'
+import { noEntry } from '../../failures/index.ts'
 import type { Candidate } from '../fetch/candidate.ts'
-import { isOwnFolder } from '../resolve/source.ts'
 
 /** The probe finds what package.json cannot show. */
 export function checkEntry({ package: { manifest, directory }, json, source }: Candidate): void {
@@ -13,11 +12,9 @@ export function checkEntry({ package: { manifest, directory }, json, source }: C
     key === undefined
       ? 'it has no index.js, and its package.json neither "exports" nor "main"'
       : `its "${key}" in package.json names ${file}, which is not in the package`
-  throw !isOwnFolder(source)
-    ? noEntry({ id: manifest.id, reason: why })
-    : existsSync(join(source.target, file))
-      ? entryNotPacked({ id: manifest.id, reason: why })
-      : entryNotBuilt({ id: manifest.id, reason: why })
+  const isBuilt = () => existsSync(join(source.target, file))
+  const hint = !source.isOwn ? 'others' : isBuilt() ? 'notPacked' : 'notBuilt'
+  throw noEntry({ id: manifest.id, reason: why, hint })
 }
 
 /** The file that Node's `import` of a package resolves to; undefined if it is no plain file. */

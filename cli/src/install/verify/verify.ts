@@ -84,9 +84,7 @@ async function isInstalled(candidate: Candidate, lock: LockFile, directory: stri
   const { manifest, name, version } = candidate.package
   const locked = lockedModule(lock, manifest.id)
   if (locked === undefined) return false
-  if (locked.package !== name) {
-    throw idTaken({ name, id: manifest.id, installed: locked.package })
-  }
+  if (locked.package !== name) throw idTaken({ name, id: manifest.id, installed: locked.package })
   if (locked.version !== version || locked.integrity !== candidate.integrity) return false
   return await holds(storedModule(directory, locked), locked.tree)
 }

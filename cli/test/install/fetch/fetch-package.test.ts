@@ -15,6 +15,7 @@ const from = (target: string, kind: Source['kind'] = 'registry'): Source => ({
   package: undefined,
   range: undefined,
   indexed: false,
+  isOwn: kind === 'folder',
   record: () => target,
 })
 

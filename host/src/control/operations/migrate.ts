@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { migrateStored } from '../../generations/installed-modules.ts'
 import { LockedModule } from '../../modules/lock-file.ts'
 import { migrateHost } from '../../modules/migrate-host.ts'
+import { migrateStored } from '../../modules/migrate-stored.ts'
 import { databaseOperation } from '../operation.ts'
 
 /** Migrates the schema for stored modules. */

@@ -1,13 +1,15 @@
-import { createTokenVerifier } from '../../callers/token-verifier.ts'
 import { type Config, tokenIssuers } from '../../config/config.ts'
-import { InstalledModules } from '../../generations/installed-modules.ts'
-import { createLogger } from '../../telemetry/logger.ts'
+import type { InstalledModules } from '../../generations/installed-modules.ts'
 import { databaseOperation } from '../operation.ts'
 
 export const openapi = databaseOperation({
   reads: true,
   async run({ config, storage, installed }): Promise<unknown> {
     if (installed !== undefined) return await documentOf(installed, config)
+    // Only a command without a host comes here. The other commands need no Fastify.
+    const { InstalledModules } = await import('../../generations/installed-modules.ts')
+    const { createLogger } = await import('../../telemetry/logger.ts')
+    const { createTokenVerifier } = await import('../../callers/token-verifier.ts')
     const modules = await InstalledModules.start({
       config,
       storage,

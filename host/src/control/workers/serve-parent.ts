@@ -26,22 +26,22 @@ export async function serveParent(application: Worker): Promise<void> {
     }
   })
   await endWithParent(process.ppid)
-  await tell({ type: 'serving', url: application.url })
+  await send({ type: 'serving', url: application.url })
 }
 
 /** Tells the parent why this process ends; resolves after delivery. */
-export const reportFailure = (failure: WorkerFailure): Promise<void> => tell({ type: 'failed', failure })
+export const reportFailure = (failure: WorkerFailure): Promise<void> => send({ type: 'failed', failure })
 
 async function answer(application: Worker, { call, request }: ToWorker & { type: 'ask' }): Promise<void> {
   const answered = await application.answer(request).catch((error: Error) => ({
     status: 500,
     body: { reason: error.message },
   }))
-  await tell({ type: 'answer', call, answer: answered })
+  await send({ type: 'answer', call, answer: answered })
 }
 
 /** The parent may be gone. */
-function tell(message: FromWorker): Promise<void> {
+function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve()
     else process.send(message, undefined, undefined, () => resolve())

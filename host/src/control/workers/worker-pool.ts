@@ -52,7 +52,7 @@ export class WorkerPool {
   readonly #drained = new AbortController()
   readonly #drainSeconds: number
   readonly #timer: NodeJS.Timeout
-  #told = 0
+  #reported = 0
   #url = ''
   #ends = 0
   #restarting = false
@@ -193,9 +193,9 @@ export class WorkerPool {
   #look(): void {
     for (const worker of this.#workers) worker.tick()
     const silent = this.silent.length
-    if (silent === this.#told) return
-    this.#told = silent
-    for (const worker of this.#workers) worker.tellSilent(silent)
+    if (silent === this.#reported) return
+    this.#reported = silent
+    for (const worker of this.#workers) worker.reportSilent(silent)
   }
 
   /**

@@ -113,13 +113,13 @@ export class WorkerProcess {
     const answered = Promise.withResolvers<ControlResponse>()
     this.#asked.set(call, answered)
     if (!this.#worker.isConnected()) answered.reject(new HostEndedError(`process ${this.pid} has ended`))
-    this.#tell({ type: 'ask', call, request })
+    this.#send({ type: 'ask', call, request })
     return answered.promise
   }
 
   /** Tells it how many processes are silent, itself included. */
-  tellSilent(count: number): void {
-    this.#tell({ type: 'silent', count })
+  reportSilent(count: number): void {
+    this.#send({ type: 'silent', count })
   }
 
   /** Lets it release its clients without a lost request, and end. */
@@ -137,18 +137,18 @@ export class WorkerProcess {
 
   /** Ends it at once and cuts off requests in progress; waits for its end continue. */
   cut(): void {
-    this.#tell({ type: 'cut' })
+    this.#send({ type: 'cut' })
   }
 
   async #dismiss(message: ToWorker, timeout: number): Promise<void> {
     this.#isDismissed = true
-    this.#tell(message)
+    this.#send(message)
     if (await settlesWithin(timeout, this.ended)) return
     this.#worker.process.kill('SIGKILL')
     await this.ended
   }
 
-  #tell(message: ToWorker): void {
+  #send(message: ToWorker): void {
     // A worker that has just ended receives nothing, and its end is noticed elsewhere.
     if (this.#worker.isConnected()) this.#worker.send(message, () => {})
   }

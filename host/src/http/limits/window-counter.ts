@@ -112,7 +112,8 @@ export interface Unsynced {
  */
 export class WindowCounter {
   readonly max: number
-  readonly #usages = new LRUCache<string, Usage>({ max: MOST_KEYS })
+  /** With `max` it would allocate all its memory at once. */
+  readonly #usages = new LRUCache<string, Usage>({ maxSize: MOST_KEYS, sizeCalculation: () => 1 })
   /** Keys that other hosts must know: they have used a tenth of the limit here. */
   readonly #busy = new Set<string>()
 

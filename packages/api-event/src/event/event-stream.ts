@@ -62,12 +62,12 @@ export class EventStream extends Readable implements Follower {
     this.push(null)
   }
 
-  tell(events: readonly SerializedEvent[]): void {
-    for (const told of events) {
+  send(events: readonly SerializedEvent[]): void {
+    for (const serialized of events) {
       if (!this.#isWanted) break
-      if (told.event.position <= this.#position) continue
-      if (selects(this.#options.selection, told.event)) this.#isWanted = this.push(told.frame)
-      this.#position = told.event.position
+      if (serialized.event.position <= this.#position) continue
+      if (selects(this.#options.selection, serialized.event)) this.#isWanted = this.push(serialized.frame)
+      this.#position = serialized.event.position
     }
     if (!this.#isWanted) this.#options.tail.unfollow(this)
   }
@@ -104,7 +104,7 @@ export class EventStream extends Readable implements Follower {
           // A fast reader would otherwise starve all other work.
           await nextTurn()
         } else if (recent.length > 0) {
-          this.tell(recent)
+          this.send(recent)
         } else {
           return tail.follow(this)
         }

@@ -9,7 +9,7 @@ const RECENT = 100
 
 export interface Follower {
   /** Receives the events after the newest that it has, in order, without a gap. */
-  tell(events: readonly SerializedEvent[]): void
+  send(events: readonly SerializedEvent[]): void
 }
 
 /**
@@ -87,7 +87,7 @@ export class LiveEvents {
         const found = await this.#events.read({ after, limit: BATCH })
         // Stopped in the meantime, and perhaps restarted.
         if (this.#position !== after) this.#readAgain = true
-        else if (found.length > 0) this.#tell(found.map((event) => new SerializedEvent(event)))
+        else if (found.length > 0) this.#send(found.map((event) => new SerializedEvent(event)))
         if (found.length === BATCH) this.#readAgain = true
       }
     } catch (error) {
@@ -103,9 +103,9 @@ export class LiveEvents {
     }
   }
 
-  #tell(events: readonly SerializedEvent[]): void {
+  #send(events: readonly SerializedEvent[]): void {
     this.#position = events.at(-1)?.event.position
     this.#recent = [...this.#recent, ...events].slice(-RECENT)
-    for (const follower of this.#followers) follower.tell(events)
+    for (const follower of this.#followers) follower.send(events)
   }
 }

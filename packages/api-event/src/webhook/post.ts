@@ -1,6 +1,9 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type Destinations, unreachable } from './destinations.ts'
+
+// An import of node:http would load all of undici.
+const { request: requestHttp } = process.getBuiltinModule('node:http')
 
 export interface Outcome {
   /** The status of the response; null without a response. */

@@ -40,8 +40,8 @@ function tailOf(log: EventLog) {
   const warn = (error: unknown) => failures.push(error)
   const tail = new LiveEvents(log, { warn } as never)
   const told: number[] = []
-  const tell = (events: readonly SerializedEvent[]) => told.push(...events.map(({ event }) => event.position))
-  return { tail, told, failures, follower: { tell } }
+  const send = (events: readonly SerializedEvent[]) => told.push(...events.map(({ event }) => event.position))
+  return { tail, told, failures, follower: { send } }
 }
 
 t.test('events during the start are read', async (t) => {

@@ -82,8 +82,9 @@ export interface Outbox {
   /**
    * Gives some of those rows the next positions. Must not run in a serializable transaction, which
    * would conflict with every writing one.
+   * @returns whether there may be more
    */
-  place(engine: Engine): Transaction<unknown>
+  place(engine: Engine): Transaction<boolean>
   /**
    * The channel on which `place` announces new positions on PostgreSQL, with the name of their
    * schema.
@@ -111,6 +112,6 @@ export class StepReader {
     const query = this.#outbox?.insertion(statement as Step)
     if (query === undefined) return statement
     this.wrote = true
-    return { query, want: 'changes' }
+    return { query, want: 'nothing' }
   }
 }

@@ -9,7 +9,7 @@ import { dialect, type PostgresLedgerEntry } from './dialect.ts'
 import { bind } from './statement-texts.ts'
 
 /** Runs SQL with the values of its placeholders. */
-export type Query = (text: string, values?: readonly unknown[]) => Promise<QueryResult>
+export type Query = (text: string, values?: readonly unknown[]) => Promise<Pick<QueryResult, 'rows'>>
 
 /** Runs SQL on a connection. @throws {DatabaseError} */
 export const queryOn =

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '@mortise/module-sdk/sql'
 import { DatabaseError } from '@mortise/module-sdk/transaction'
-import { Client, type ClientConfig, type QueryResult } from 'pg'
+import { Client, type ClientConfig } from 'pg'
+import { type Answer, sendBatch } from './batch.ts'
 import { cut, hangUp } from './close-client.ts'
 import { connect } from './connect.ts'
 import { Room } from './connection-budget.ts'
@@ -13,7 +14,7 @@ import type { PostgresAddress, PostgresServer } from './postgres-url.ts'
 import { Reachability } from './reachability.ts'
 import { Readers } from './readers.ts'
 import { ResponseTimeout } from './response-timeout.ts'
-import { query, Session } from './session.ts'
+import { Session } from './session.ts'
 import { StatementTexts } from './statement-texts.ts'
 import { isTooManyConnections } from './too-many-connections.ts'
 import { valueTypes } from './value-types.ts'
@@ -37,6 +38,12 @@ const KEEP_ALIVE_MS = 5_000
 const LIMITS = { statement_timeout: '5s', lock_timeout: '3s', idle_in_transaction_session_timeout: '10s' }
 /** Independent of the server's defaults: a commit is on its disk, and writes need a transaction. */
 const GUARDS = { synchronous_commit: 'on', default_transaction_read_only: 'on', timezone: 'UTC' }
+
+/**
+ * A scan of a whole table, which the server prefers for a small one, locks it for a serializable
+ * transaction: all that write in it would conflict.
+ */
+const BY_INDEX = { enable_seqscan: 'off' }
 
 /** A command that replaces the data looks for connections of this name. */
 export const hostConnectionName = ({ schema }: PostgresAddress) => `mortise ${schema}`.slice(0, 63)
@@ -75,7 +82,7 @@ export class Connections {
     })
     this.#pool = new Pool({
       limit: () => this.#room.transactions,
-      connect: () => this.#connectLasting(),
+      connect: () => this.#connectLasting(BY_INDEX),
       failed: (error) => {
         const failure = this.#failed(error)
         // Reads can use any connection.
@@ -104,9 +111,9 @@ export class Connections {
   }
 
   /** Sent together with other pending ones. @throws {DatabaseError} */
-  async read(wanted: Sql): Promise<QueryResult> {
-    const statement = this.statements.get(wanted)
-    const work = (client: Client) => query(client, statement)
+  async read(wanted: Sql): Promise<Answer> {
+    const order = { ...this.statements.get(wanted), want: 'rows' } as const
+    const work = async (client: Client) => (await sendBatch(client, [order]))[0] as Answer
     const onTransactions = () => this.withSession((_session, client) => work(client))
     for (;;) {
       this.#reachability.assert()
@@ -234,9 +241,9 @@ export class Connections {
   }
 
   /** A connection with the limits of requests, to the known server. */
-  async #connectLasting(): Promise<Client> {
+  async #connectLasting(settings: Readonly<Record<string, string>> = {}): Promise<Client> {
     const client = new Client({
-      ...this.#config(this.#server, { ...GUARDS, ...LIMITS }),
+      ...this.#config(this.#server, { ...GUARDS, ...LIMITS, ...settings }),
       application_name: hostConnectionName(this.#place),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,

@@ -28,14 +28,14 @@ import { changeSchema, type Query, readLedger, runSteps } from './change-schema.
 import { copyToFile } from './copy-to-file.ts'
 import { RetriableError } from './database-error.ts'
 import { dialect, type PostgresLedgerEntry, sqliteSchema } from './dialect.ts'
-import { drive, NeedsSavepoints } from './drive.ts'
+import { drive } from './drive.ts'
 import type { Connections } from './postgres-connections.ts'
 import { readPortableSets } from './read-sets.ts'
 import { ReadWriteLock } from './read-write-lock.ts'
 import { restoreModule } from './restore-module.ts'
 import { withSource } from './restore-rows.ts'
 import { retry } from './retry.ts'
-import type { Session } from './session.ts'
+import { NeedsWaiting, type Session } from './session.ts'
 
 const WRITE = 'ISOLATION LEVEL SERIALIZABLE READ WRITE'
 /** For transactions that lock what they need themselves. */
@@ -170,9 +170,8 @@ export class PostgresStorage implements Storage {
   async sequenceOutbox(): Promise<void> {
     const outbox = this.#outbox
     if (outbox === undefined) return
-    while ((await this.maybeOne(outbox.unplaced)) !== undefined) {
-      await this.#run(UNISOLATED, () => outbox.place('postgres'))
-    }
+    if ((await this.maybeOne(outbox.unplaced)) === undefined) return
+    while (await this.#run(UNISOLATED, () => outbox.place('postgres'))) {}
   }
 
   onOutbox(listener: () => void): () => Promise<void> {
@@ -201,16 +200,14 @@ export class PostgresStorage implements Storage {
   }
 
   #run<Result>(mode: string, steps: () => Transaction<Result>): Promise<Result> {
-    let savepoints = false
+    let waited: NeedsWaiting | undefined
     const attempt = async () => {
       for (;;) {
         try {
-          return await this.#connections.withSession((session) =>
-            this.#once(session, mode, steps, savepoints),
-          )
+          return await this.#connections.withSession((session) => this.#once(session, mode, steps, waited))
         } catch (error) {
-          if (!(error instanceof NeedsSavepoints)) throw error
-          savepoints = true
+          if (!(error instanceof NeedsWaiting)) throw error
+          waited = error
         }
       }
     }
@@ -224,12 +221,12 @@ export class PostgresStorage implements Storage {
     session: Session,
     mode: string,
     steps: () => Transaction<Result>,
-    savepoints: boolean,
+    waited: NeedsWaiting | undefined,
   ): Promise<Result> {
     const reader = new StepReader(this.#outbox)
     const read = (step: Step) => reader.read(step)
     if (this.#rehearse && mode === WRITE) await rehearse(session, steps, read)
-    const result = await drive(session, mode, steps, read, savepoints)
+    const result = await drive(session, mode, steps, read, waited)
     await (mode === SNAPSHOT ? session.finish() : session.commit())
     if (reader.wrote) for (const listener of this.#listeners) listener()
     return result
@@ -286,7 +283,7 @@ async function rehearse(
   read: (step: Step) => Statement,
 ): Promise<void> {
   try {
-    await drive(session, WRITE, steps, read, true)
+    await drive(session, WRITE, steps, read, new NeedsWaiting())
   } catch (error) {
     if (error instanceof RetriableError) throw error
   }

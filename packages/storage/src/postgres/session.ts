@@ -1,21 +1,60 @@
-import type { SqlValue } from '@mortise/module-sdk/sql'
+import { isDeepStrictEqual } from 'node:util'
 import { DatabaseError, type Statement } from '@mortise/module-sdk/transaction'
-import type { ClientBase, QueryResult } from 'pg'
-import { toBeginError, toCommitError, toDatabaseError } from './database-error.ts'
-import type { BoundStatement, StatementTexts } from './statement-texts.ts'
+import type { ClientBase } from 'pg'
+import { type Answer, Batch, type Order, sendBatch } from './batch.ts'
+import { RetriableError, toBeginError, toCommitError } from './database-error.ts'
+import type { StatementTexts } from './statement-texts.ts'
 
 /** The SQLSTATE class of warnings; notices have class 00. */
 const WARNING = '01'
 
 /**
+ * A step failed, or answered otherwise than expected, after the generator had gone on: it has to run
+ * again, and wait for each step.
+ */
+export class NeedsWaiting extends Error {
+  /** The number of the step, from 0, and its error. */
+  readonly step: number
+  readonly error: unknown
+
+  constructor(step = -1, error?: unknown) {
+    super()
+    this.step = step
+    this.error = error
+  }
+}
+
+/** An order for a step that the generator does not wait for. */
+interface Deferred extends Order {
+  readonly step: number
+  readonly expected?: unknown
+}
+
+const order = (text: string, toError?: Order['toError']): Order => ({
+  statement: { text, name: text },
+  values: [],
+  want: 'nothing',
+  ...(toError && { toError }),
+})
+
+const COMMIT = order('COMMIT', toCommitError)
+const ROLLBACK = order('ROLLBACK')
+const SAVE = order('SAVEPOINT step')
+const RELEASE = order('RELEASE step')
+const UNDO = order('ROLLBACK TO step')
+
+/**
  * One transaction on a connection for exclusive use. Outside of BEGIN … COMMIT the connection
- * refuses writes, so no write commits by accident: BEGIN is sent together with the first statement,
- * without a wait for its response.
+ * refuses writes, so no write commits by accident. BEGIN and the steps that nobody waits for are
+ * sent with the next statement, the last of them with COMMIT.
  */
 export class Session {
   readonly #client: ClientBase
   readonly #statements: StatementTexts
-  #begun: Promise<unknown> | undefined
+  #unsent: (Order | Deferred)[] = []
+  #isBegun = false
+  /** The last one sent. */
+  #batch: Batch | undefined
 
   constructor(client: ClientBase, statements: StatementTexts) {
     this.#client = client
@@ -24,74 +63,55 @@ export class Session {
 
   /** @param mode the text after BEGIN */
   begin(mode: string): void {
-    this.#begun = this.#client.query(`BEGIN ${mode}`)
-    // `commit` checks it; the statements after it fail as well.
-    this.#begun.catch(() => {})
+    this.#unsent.push(order(`BEGIN ${mode}`, toBeginError))
+  }
+
+  /** Sends the statement with the next one. */
+  defer({ query, want, expected }: Statement, step: number): void {
+    this.#unsent.push({ ...this.#statements.get(query), want, expected, step })
   }
 
   /** Runs one statement of the transaction. A statement without rows returns none. */
-  async execute({ query: wanted, want }: Statement): Promise<unknown> {
-    const statement = this.#statements.get(wanted)
+  async execute({ query, want }: Statement): Promise<unknown> {
+    const wanted = { ...this.#statements.get(query), want }
+    return answerOf(want, (await this.#send(wanted)).at(-1) as Answer)
+  }
+
+  /** Like `execute`, but a failed statement leaves the transaction as it was, and usable. */
+  async executeInSavepoint({ query, want }: Statement): Promise<unknown> {
+    const wanted = { ...this.#statements.get(query), want }
     try {
-      return answerOf(want, await query(this.#client, statement))
+      return answerOf(want, (await this.#send(SAVE, wanted, RELEASE)).at(-2) as Answer)
     } catch (error) {
-      // Without its BEGIN a statement fails for other reasons than its own.
-      await this.#assertBegun()
+      if (!(error instanceof RetriableError)) await this.#send(UNDO, RELEASE)
       throw error
     }
   }
 
-  /** Like `execute`, but a failed statement leaves the transaction as it was, and usable. */
-  async executeInSavepoint({ query: wanted, want }: Statement): Promise<unknown> {
-    const statement = this.#statements.get(wanted)
-    const [saved, answered, released] = await Promise.allSettled([
-      this.#client.query('SAVEPOINT step'),
-      query(this.#client, statement),
-      this.#client.query('RELEASE step'),
-    ])
-    if (saved.status === 'rejected') {
-      await this.#assertBegun()
-      throw toDatabaseError(saved.reason, 'SAVEPOINT')
-    }
-    if (answered.status === 'fulfilled') {
-      if (released.status === 'fulfilled') return answerOf(want, answered.value)
-      throw toDatabaseError(released.reason, 'RELEASE')
-    }
-    try {
-      await this.#client.query('ROLLBACK TO step')
-      await this.#client.query('RELEASE step')
-    } catch (error) {
-      throw toDatabaseError(error, 'ROLLBACK TO')
-    }
-    throw answered.reason
+  /** Sends what waits for the next statement. */
+  async flush(): Promise<void> {
+    if (this.#unsent.length > 0) await this.#send()
   }
 
   /** Ends a transaction that has only read. */
   async finish(): Promise<void> {
-    await this.#assertBegun()
-    // The results are valid even if the connection breaks now.
-    await this.rollback()
+    await this.flush()
+    // The results are valid even if the connection breaks now, and whoever has it next comes after.
+    this.rollback()
   }
 
   /** @throws {DatabaseError} `unknown-outcome` if the connection broke, or no standby confirmed */
   async commit(): Promise<void> {
-    await this.#assertBegun()
-    let result: QueryResult
+    if (this.#unsent.some((order) => 'step' in order && order.expected !== undefined)) await this.flush()
+    if (!this.#isBegun && this.#unsent.length === 0) return
     let warning: string | undefined
-    const onNotice = ({
-      code,
-      message,
-    }: {
-      readonly code?: string | undefined
-      readonly message?: string | undefined
-    }) => {
-      if (code?.startsWith(WARNING)) warning = message
+    const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }) => {
+      if (this.#batch?.isAtLast && code?.startsWith(WARNING)) warning = message
     }
     this.#client.on('notice', onNotice)
+    let answer: Answer
     try {
-      result = await this.#client.query('COMMIT')
-    } catch (error) {
-      throw toCommitError(error)
+      answer = (await this.#send(COMMIT)).at(-1) as Answer
     } finally {
       this.#client.off('notice', onNotice)
     }
@@ -100,44 +120,48 @@ export class Session {
       throw new DatabaseError('unknown-outcome', `committed, but a failover may lose it: ${warning}`)
     }
     // After an error in the transaction COMMIT rolls back without an error.
-    if (result.command !== 'COMMIT') {
-      throw new DatabaseError(
-        'other',
-        `the transaction was not committed: the server answered ${result.command}`,
-      )
-    }
-  }
-
-  async #assertBegun(): Promise<void> {
-    try {
-      await this.#begun
-    } catch (error) {
-      throw toBeginError(error)
+    if (answer.tag !== 'COMMIT') {
+      throw new DatabaseError('other', `the transaction was not committed: the server answered ${answer.tag}`)
     }
   }
 
   /** @returns whether the connection can be used again */
   async rollback(): Promise<boolean> {
-    if (this.#begun === undefined) return true
+    this.#unsent = []
+    if (!this.#isBegun) return true
     try {
-      await this.#client.query('ROLLBACK')
+      await sendBatch(this.#client, [ROLLBACK])
       return true
     } catch {
       return false
     }
   }
-}
 
-/** @throws {DatabaseError} */
-export async function query(client: ClientBase, { statement, values }: BoundStatement): Promise<QueryResult> {
-  try {
-    return await client.query({ ...statement, values: values as SqlValue[] })
-  } catch (error) {
-    throw toDatabaseError(error, statement.text)
+  /** @throws {NeedsWaiting} for what was deferred */
+  async #send(...orders: Order[]): Promise<Answer[]> {
+    const sent: (Order | Deferred)[] = [...this.#unsent, ...orders]
+    this.#unsent = []
+    this.#isBegun = true
+    this.#batch = new Batch(sent)
+    this.#client.query(this.#batch as never)
+    let answers: Answer[]
+    try {
+      answers = await this.#batch.answered
+    } catch (error) {
+      const { failed } = this.#batch
+      if (failed === undefined || !('step' in failed) || error instanceof RetriableError) throw error
+      throw new NeedsWaiting((failed as Deferred).step, error)
+    }
+    sent.forEach((order, index) => {
+      if (!('step' in order) || order.expected === undefined) return
+      const answer = answerOf(order.want, answers[index] as Answer)
+      if (!isDeepStrictEqual(answer, order.expected)) throw new NeedsWaiting(order.step)
+    })
+    return answers
   }
 }
 
-function answerOf(want: Statement['want'], { rows, rowCount, command }: QueryResult): unknown {
+function answerOf(want: Statement['want'], { rows, tag }: Answer): unknown {
   if (want === 'rows') return rows
-  return command === 'SELECT' ? 0 : (rowCount ?? 0)
+  return tag.startsWith('SELECT') ? 0 : Number(/\d+$/.exec(tag)?.[0] ?? 0)
 }

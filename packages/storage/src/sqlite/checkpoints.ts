@@ -1,8 +1,12 @@
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import type SqliteDatabase from 'better-sqlite3'
+import { deserializeError, type SerializedError } from './serialized-error.ts'
 
-/** From this many pages in the log on a checkpoint runs, as in SQLite's default. */
-const PAGES = 1_000
+/** From this many pages in the log on a checkpoint runs. */
+export const CHECKPOINT_PAGES = 4_000
 /**
  * After a failure the next try waits for this many milliseconds, and for at least this many times
  * the duration of the failed one.
@@ -11,32 +15,50 @@ const REST_MS = 1_000
 const REST_FACTOR = 20
 
 /** Whether it was busy, the pages in the log, and those of them already in the file. */
-type Counts = [busy: number, pages: number, done: number]
+export type CheckpointCounts = [busy: number, pages: number, done: number]
+
+/** What the thread replies to a message. */
+export type CheckpointReply = { readonly counts: CheckpointCounts } | { readonly error: SerializedError }
+
+const script = new URL(`checkpoint-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /**
- * Runs the checkpoints of SQLite's write-ahead log between transactions. SQLite would run them
- * within a COMMIT: its callers would wait, and nobody would notice a failure. Commits stay safe in
- * the log meanwhile, which grows.
+ * Runs the checkpoints of SQLite's write-ahead log, in a thread beside the event loop. SQLite would
+ * run them within a COMMIT: its callers would wait, and nobody would notice a failure. Commits stay
+ * safe in the log meanwhile, which grows.
  */
 export class Checkpoints {
   readonly #database: SqliteDatabase.Database
+  readonly #exclusive: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly #onChange: (failure: Error | undefined) => void
+  readonly #checkpoint: () => Promise<CheckpointCounts>
   readonly #look: SqliteDatabase.Statement
-  readonly #write: SqliteDatabase.Statement
+  #worker: Worker | undefined
   #failure: Error | undefined
+  #running: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
+  #isStopped = false
   /** Another process reads from the log: the next try comes when the log has this many pages. */
   #pinned = 0
 
-  /**
-   * @param onChange called with the error when checkpoints begin to fail, and without one when they
-   * succeed again
-   */
-  constructor(database: SqliteDatabase.Database, onChange: (failure: Error | undefined) => void) {
+  constructor(
+    database: SqliteDatabase.Database,
+    options: {
+      /** Runs work while nobody writes. */
+      readonly exclusive: <Result>(work: () => Promise<Result>) => Promise<Result>
+      /**
+       * Called with the error when checkpoints begin to fail, and without one when they succeed
+       * again.
+       */
+      readonly onChange: (failure: Error | undefined) => void
+      readonly checkpoint?: () => Promise<CheckpointCounts>
+    },
+  ) {
     this.#database = database
-    this.#onChange = onChange
+    this.#exclusive = options.exclusive
+    this.#onChange = options.onChange
+    this.#checkpoint = options.checkpoint ?? (() => this.#inThread())
     this.#look = database.prepare('PRAGMA wal_checkpoint(NOOP)').raw()
-    this.#write = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
   }
 
   /** The error of the last checkpoint; undefined if it succeeded. */
@@ -49,41 +71,79 @@ export class Checkpoints {
     return statSync(`${this.#database.name}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Runs a checkpoint if one is due. Call it outside of a transaction. */
+  /** Begins a checkpoint if one is due. Call it outside of a transaction. */
   run(): void {
-    if (this.#retry !== undefined) return
+    if (this.#running !== undefined || this.#retry !== undefined || this.#isStopped) return
+    this.#running = this.#tryOne().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Resolves when none runs, and none will run. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#retry)
+    await this.#running
+    await this.#worker?.terminate()
+  }
+
+  /**
+   * Writes the whole log back and empties it, unless others read it. Call it after `stop`.
+   * @throws {Error}
+   */
+  end(): void {
+    this.#database.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
+  async #tryOne(): Promise<void> {
     const begun = performance.now()
     try {
       if (!this.#isDue()) return
-      const [, pages, done] = this.#write.get() as Counts
-      this.#pinned = done < pages ? pages + PAGES : 0
-      this.#tell(undefined)
+      await this.#checkpoint()
+      // SQLite begins its log anew only if all of it is written back: the little that was written
+      // meanwhile follows while nobody writes.
+      const [, pages, done] = await this.#exclusive(this.#checkpoint)
+      this.#pinned = done < pages ? pages + CHECKPOINT_PAGES : 0
+      this.#report(undefined)
     } catch (error) {
+      if (this.#isStopped) return
       const rest = Math.max(REST_MS, (performance.now() - begun) * REST_FACTOR)
       this.#retry = setTimeout(() => {
         this.#retry = undefined
         this.run()
       }, rest).unref()
-      this.#tell(error as Error)
+      this.#report(error as Error)
     }
-  }
-
-  /**
-   * Writes the whole log back and empties it, unless others read it.
-   * @throws {Error}
-   */
-  end(): void {
-    clearTimeout(this.#retry)
-    this.#database.pragma('wal_checkpoint(TRUNCATE)')
   }
 
   #isDue(): boolean {
     if (this.#failure !== undefined) return true
-    const [, pages, done] = this.#look.get() as Counts
-    return pages - done >= PAGES && pages >= this.#pinned
+    const [, pages, done] = this.#look.get() as CheckpointCounts
+    return pages - done >= CHECKPOINT_PAGES && pages >= this.#pinned
   }
 
-  #tell(failure: Error | undefined): void {
+  /** @throws {Error} also if the thread cannot start, or ends */
+  async #inThread(): Promise<CheckpointCounts> {
+    this.#worker ??= new Worker(script, { workerData: { file: this.#database.name }, execArgv: [] })
+    const worker = this.#worker
+    const reply = once(worker, 'message')
+    worker.ref()
+    worker.postMessage(undefined)
+    try {
+      const [message] = (await reply) as [CheckpointReply]
+      if ('error' in message) throw deserializeError(message.error)
+      return message.counts
+    } catch (error) {
+      // An error of its own has ended it; a next try gets another one.
+      if (worker.threadId === -1) this.#worker = undefined
+      throw error
+    } finally {
+      // Only a running checkpoint keeps the process alive.
+      worker.unref()
+    }
+  }
+
+  #report(failure: Error | undefined): void {
     const isChange = (failure === undefined) !== (this.#failure === undefined)
     this.#failure = failure
     if (isChange) this.#onChange(failure)

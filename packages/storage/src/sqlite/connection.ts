@@ -1,4 +1,6 @@
+import { closeSync, fdatasync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { Sql, type SqlValue } from '@mortise/module-sdk/sql'
 import { DatabaseError, type Statement, type Step, type Transaction } from '@mortise/module-sdk/transaction'
 import type SqliteDatabase from 'better-sqlite3'
@@ -8,6 +10,8 @@ import { refusedStatement } from '../port/refused-sql.ts'
 import { asStatement, drive, generatorOf } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
+
+const flush = promisify(fdatasync)
 
 /** How long to wait for another process's lock (a backup, a shell), and how often to try. */
 const LIMIT_MS = 5_000
@@ -29,11 +33,15 @@ export class Connection {
   readonly #savepoint: SqliteDatabase.Statement
   readonly #rollbackTo: SqliteDatabase.Statement
   readonly #release: SqliteDatabase.Statement
+  /** The write-ahead log, to sync it. SQLite holds no lock on it that a close would drop. */
+  #log: number | undefined
+  readonly #isOff: boolean
 
   constructor(database: SqliteDatabase.Database) {
     this.database = database
     this.statements = new StatementCache(database)
     this.#readonly = database.readonly
+    this.#isOff = database.pragma('synchronous', { simple: true }) === 0
     this.#begin = database.prepare(database.readonly ? 'BEGIN' : 'BEGIN IMMEDIATE')
     this.#commit = database.prepare('COMMIT')
     this.#rollback = database.prepare('ROLLBACK')
@@ -121,6 +129,27 @@ export class Connection {
       if (failure instanceof BrokenStorageError || isShortage(failure)) throw failure
       return failure
     }
+  }
+
+  /**
+   * Resolves when all commits survive a power failure, unless `synchronous` is OFF. The event loop
+   * turns meanwhile.
+   * @throws {BrokenStorageError} `unknown-outcome`
+   */
+  async sync(): Promise<void> {
+    if (this.#isOff) return
+    try {
+      this.#log ??= openSync(`${this.database.name}-wal`, 'r+')
+      await flush(this.#log)
+    } catch (error) {
+      throw toCommitError(error, this.database.name)
+    }
+  }
+
+  close(): void {
+    if (this.#log !== undefined) closeSync(this.#log)
+    this.#log = undefined
+    this.database.close()
   }
 
   rollback(): void {

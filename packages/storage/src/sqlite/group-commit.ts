@@ -4,6 +4,7 @@ import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import { type Outbox, StepReader } from '../port/steps.ts'
 import type { StorageObserver } from '../port/storage.ts'
 import { type Connection, driveOn, retryWhileBusy } from './connection.ts'
+import type { Reads } from './reads.ts'
 
 /** Transactions per COMMIT at most, so that the event loop can turn in between. */
 const LARGEST_GROUP = 128
@@ -26,9 +27,10 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
 /**
  * Transactions queued during one turn of the event loop share one durable COMMIT. Their isolation:
+ * - No promise settles before the COMMIT is on the disk, and no read shows it before, so a crash
+ * cannot undo what somebody has seen. The event loop turns meanwhile.
  * - Each runs in a savepoint; a failed one is rolled back to it and leaves no trace with the
  * others.
- * - No promise settles before the COMMIT, so a crash cannot undo a reported result.
  * - A group with a lost transaction (a deferred key fails its COMMIT, the disk is full, no file can
  * be opened) is rolled back as a whole, and each member runs again by itself, in order, the failed
  * ones too: they may have failed only because of a neighbour. So a group equals running its members
@@ -41,6 +43,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
  */
 export class GroupCommit {
   readonly #connection: Connection
+  readonly #reads: Pick<Reads, 'pin' | 'unpin'>
   readonly #onBroken: (error: BrokenStorageError) => void
   readonly #onShortage: (error: DatabaseError) => void
   readonly #steps: StepReader
@@ -57,6 +60,7 @@ export class GroupCommit {
 
   constructor(
     connection: Connection,
+    reads: Pick<Reads, 'pin' | 'unpin'>,
     options: {
       readonly onBroken: (error: BrokenStorageError) => void
       /** Called for each transaction with a shortage, such as disk space. */
@@ -74,6 +78,7 @@ export class GroupCommit {
   ) {
     this.#patience = options.patience ?? PATIENCE
     this.#connection = connection
+    this.#reads = reads
     this.#onBroken = options.onBroken
     this.#onShortage = options.onShortage ?? (() => {})
     this.#steps = new StepReader(options.outbox)
@@ -133,12 +138,18 @@ export class GroupCommit {
         continue
       }
       try {
-        await retryWhileBusy(() => this.#run(members))
+        const settle = await retryWhileBusy(() => this.#run(members))
+        if (settle !== undefined) {
+          await this.#connection.sync()
+          this.#reads.unpin()
+          settle()
+        }
       } catch (error) {
         if (error instanceof DatabaseError && error.kind === 'busy') {
           for (const member of members) member.reject(error)
         } else {
           this.#break(error, members)
+          this.#reads.unpin()
         }
       }
       await nextTurn()
@@ -162,15 +173,17 @@ export class GroupCommit {
     }
   }
 
-  #run(members: readonly Member[]): void {
+  /** Returns what settles the members once the COMMIT is on the disk. */
+  #run(members: readonly Member[]): (() => void) | undefined {
     if (this.#broken !== undefined) throw this.#broken
     try {
-      this.#commitTogether(members)
+      return this.#commitTogether(members)
     } catch (error) {
       if (!isShortage(error)) throw error
       if (this.#connection.inTransaction) this.#connection.rollback()
       this.#again(members, { error })
       if (members.length === 1) this.#onShortage(error)
+      return undefined
     }
   }
 
@@ -178,7 +191,7 @@ export class GroupCommit {
    * @throws {DatabaseError} `busy` before anything has happened; of a shortage, which requires a
    * rollback of the group
    */
-  #commitTogether(members: readonly Member[]): void {
+  #commitTogether(members: readonly Member[]): (() => void) | undefined {
     const connection = this.#connection
     connection.begin()
     const outcomes: Outcome[] = []
@@ -187,24 +200,39 @@ export class GroupCommit {
       outcomes.push(outcome)
       if (!connection.inTransaction) {
         this.#again(members, outcome)
-        return
+        return undefined
       }
     }
     const begun = performance.now()
-    const failure = connection.commit()
+    const failure = this.#commit()
     if (failure !== undefined) {
       connection.rollback()
       this.#again(members, { error: failure })
-      return
+      return undefined
     }
-    // First, because all later errors come after the COMMIT.
-    members.forEach((member, index) => {
-      settle(member, outcomes[index] as Outcome)
-    })
-    this.#observer?.committed(members.length, performance.now() - begun)
-    if (this.#steps.wrote) {
-      this.#steps.wrote = false
-      this.#onWritten?.()
+    return () => {
+      // First, because all later errors come after the COMMIT.
+      members.forEach((member, index) => {
+        settle(member, outcomes[index] as Outcome)
+      })
+      this.#observer?.committed(members.length, performance.now() - begun)
+      if (this.#steps.wrote) {
+        this.#steps.wrote = false
+        this.#onWritten?.()
+      }
+    }
+  }
+
+  /** A COMMIT that succeeds leaves the reads pinned. @throws as `Connection.commit` */
+  #commit(): DatabaseError | undefined {
+    this.#reads.pin()
+    let isCommitted = false
+    try {
+      const failure = this.#connection.commit()
+      isCommitted = failure === undefined
+      return failure
+    } finally {
+      if (!isCommitted) this.#reads.unpin()
     }
   }
 

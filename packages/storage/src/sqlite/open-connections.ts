@@ -15,16 +15,20 @@ const KEPT_LOG = 16 * 1024 * 1024
  */
 const common = { trusted_schema: 0, temp_store: 2 }
 
+const SYNCHRONOUS = { FULL: 2, NORMAL: 1, OFF: 0 }
+
 /**
- * The connection that writes: a COMMIT that returned survives a power failure. In WAL mode
- * better-sqlite3's default is NORMAL, which does not ensure that, so the setting is read back.
+ * The connection that writes. In WAL mode better-sqlite3's default is NORMAL, so the setting is read
+ * back.
+ * @param synchronous when a commit survives a power failure: FULL once COMMIT returned, NORMAL after
+ * `Connection.sync`, OFF never
  */
-export function openWriter(file: string): Connection {
+export function openWriter(file: string, synchronous: keyof typeof SYNCHRONOUS = 'FULL'): Connection {
   const database = openDatabase(file, { timeout: BUSY_TIMEOUT_MS })
   return configured(database, {
     ...common,
     journal_mode: 'wal',
-    synchronous: 2,
+    synchronous: SYNCHRONOUS[synchronous],
     foreign_keys: 1,
     wal_autocheckpoint: 0, // `Checkpoints` does it
     journal_size_limit: KEPT_LOG,

@@ -1,4 +1,5 @@
-import type { Sql, Transaction } from '@mortise/module-sdk'
+import { type Sql, sql } from '@mortise/module-sdk/sql'
+import type { Transaction } from '@mortise/module-sdk/transaction'
 import { BrokenStorageError } from '../port/errors.ts'
 import { assertFewRows } from '../port/read-limit.ts'
 import { driveAsync, generatorOf, type Outbox, StepReader } from '../port/steps.ts'
@@ -6,6 +7,9 @@ import { type Connection, driveOn, type PreparedStatement } from './connection.t
 import { type ReadPlan, readPlan } from './read-plan.ts'
 import { type ReadThread, ReadThreads } from './read-threads.ts'
 import { FEW_ROWS, RowCounts, SMALL_FOR } from './row-counts.ts'
+
+/** In a transaction the first read decides which state all show. */
+const pinning = sql`SELECT 1 FROM sqlite_schema LIMIT 1`
 
 interface Judged {
   readonly plan: ReadPlan
@@ -23,10 +27,14 @@ export class Reads {
   readonly #counts: RowCounts
   readonly #steps: StepReader
   #judged = new WeakMap<PreparedStatement, Judged>()
+  /** While reads show the state before a COMMIT. */
+  #pinned: PromiseWithResolvers<void> | undefined
+  readonly #pin: PreparedStatement
 
   constructor(connection: Connection, outbox?: Outbox) {
     this.#connection = connection
     this.#steps = new StepReader(outbox)
+    this.#pin = connection.prepare(pinning)
     this.#threads = new ReadThreads(connection.database.name)
     this.#counts = new RowCounts(connection.database, async (query) => {
       const [row] = await this.#threads.with((thread) => thread.read<{ most: number }>(query, 'first'))
@@ -36,7 +44,7 @@ export class Reads {
 
   many<Row>(query: Sql): Row[] | Promise<Row[]> {
     const prepared = this.#connection.prepare(query)
-    if (this.#isLong(prepared, query)) return this.#threads.with((thread) => thread.read<Row>(query, 'rows'))
+    if (this.#isLong(prepared, query)) return this.#inThread((thread) => thread.read<Row>(query, 'rows'))
     const rows = this.#connection.all<Row>(query, prepared)
     assertFewRows(rows.length, prepared.text)
     return rows
@@ -45,7 +53,7 @@ export class Reads {
   first<Row>(query: Sql): Row | undefined | Promise<Row | undefined> {
     const prepared = this.#connection.prepare(query)
     if (!this.#isLong(prepared, query)) return this.#connection.first<Row>(query, prepared)
-    return this.#threads.with(async (thread) => (await thread.read<Row>(query, 'first'))[0])
+    return this.#inThread(async (thread) => (await thread.read<Row>(query, 'first'))[0])
   }
 
   /**
@@ -53,8 +61,9 @@ export class Reads {
    */
   snapshot<Result>(steps: () => Transaction<Result>): Result | Promise<Result> {
     const connection = this.#connection
+    const pinned = this.#pinned
     let isLong = false
-    connection.begin()
+    if (pinned === undefined) connection.begin()
     try {
       return driveOn(
         {
@@ -74,9 +83,25 @@ export class Reads {
     } catch (error) {
       if (!isLong) throw error
     } finally {
-      if (connection.inTransaction) connection.rollback()
+      if (pinned === undefined && connection.inTransaction) connection.rollback()
     }
-    return this.#threads.with((thread) => this.#snapshotIn(thread, steps))
+    return this.#inThread((thread) => this.#snapshotIn(thread, steps))
+  }
+
+  /**
+   * Until `unpin`, reads show the present state: a COMMIT that follows may not survive a power
+   * failure yet, and what a caller has seen may not be lost.
+   */
+  pin(): void {
+    this.#connection.begin()
+    this.#connection.first(pinning, this.#pin)
+    this.#pinned = Promise.withResolvers()
+  }
+
+  unpin(): void {
+    if (this.#connection.inTransaction) this.#connection.rollback()
+    this.#pinned?.resolve()
+    this.#pinned = undefined
   }
 
   /** Call it after a schema change. */
@@ -90,6 +115,13 @@ export class Reads {
   /** Current reads in threads reject with `reason`. */
   close(reason: Error): Promise<void> {
     return this.#threads.close(reason)
+  }
+
+  /** What a thread has read may be newer than what is pinned. */
+  async #inThread<Result>(work: (thread: ReadThread) => Promise<Result>): Promise<Result> {
+    const result = await this.#threads.with(work)
+    await this.#pinned?.promise
+    return result
   }
 
   async #snapshotIn<Result>(thread: ReadThread, steps: () => Transaction<Result>): Promise<Result> {

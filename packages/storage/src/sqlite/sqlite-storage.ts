@@ -72,8 +72,7 @@ export class SqliteStorage implements Storage {
     this.#lock = options.lock
     this.#onFatal = options.onFatal
     this.#onCheckpoint = options.onCheckpoint
-    this.#checkpoints = new Checkpoints(options.writer.database, options.onCheckpoint ?? (() => {}))
-    this.#writes = new GroupCommit(options.writer, {
+    this.#writes = new GroupCommit(options.writer, this.#reads, {
       onBroken: (error) => this.#break(error),
       onShortage: (error) => this.#refusals.tried(error),
       outbox: options.outbox,
@@ -87,6 +86,10 @@ export class SqliteStorage implements Storage {
       },
       rehearse: options.rehearse,
       observer: options.observer,
+    })
+    this.#checkpoints = new Checkpoints(options.writer.database, {
+      exclusive: (work) => this.#writes.exclusive(work),
+      onChange: options.onCheckpoint ?? (() => {}),
     })
   }
 
@@ -201,7 +204,9 @@ export class SqliteStorage implements Storage {
   async #close(): Promise<void> {
     this.#refusals.close()
     const closed = new DatabaseError('other', 'the storage is closed')
-    await this.#writes.end(closed)
+    const written = this.#writes.end(closed)
+    await this.#checkpoints.stop()
+    await written
     await Promise.allSettled(this.#copies)
     const broken = this.#ended !== undefined
     this.#ended ??= closed
@@ -214,7 +219,7 @@ export class SqliteStorage implements Storage {
       try {
         this.#endLog()
       } finally {
-        this.#writer.database.close()
+        this.#writer.close()
       }
     } finally {
       this.#lock.release()
@@ -248,7 +253,10 @@ export class SqliteStorage implements Storage {
           const work: SchemaWork = { file: this.#writer.database.name, change }
           return runInThread('schema-thread', work, () => this.#schemaChanged())
         }
-        return retryWhileBusy(() => applyChange(this.#writer, change)).finally(() => this.#schemaChanged())
+        const changed = retryWhileBusy(() => applyChange(this.#writer, change))
+        const result = await changed.finally(() => this.#schemaChanged())
+        await this.#writer.sync()
+        return result
       })
       return result as Result
     } catch (error) {
@@ -270,7 +278,9 @@ export class SqliteStorage implements Storage {
   async #reading<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     this.#assertOpen()
     try {
-      return await work()
+      const result = await work()
+      this.#assertOpen()
+      return result
     } catch (error) {
       throw this.#noted(error)
     }
@@ -301,6 +311,7 @@ export class SqliteStorage implements Storage {
     const { afterwards } = error
     this.#ended = afterwards
     this.#writes.abort(afterwards)
+    void this.#checkpoints.stop()
     this.#onFatal(error)
   }
 }

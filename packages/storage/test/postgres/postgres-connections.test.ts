@@ -121,6 +121,22 @@ testOnPostgres('a row that somebody else has locked is waited for, and then busy
   t.strictSame(await storage.one(sql`SELECT quantity FROM item`), { quantity: 2 })
 })
 
+testOnPostgres('transactions lock no small table as a whole', async (t, open) => {
+  const rows = "INSERT INTO item SELECT n, 'item ' || n, 1 FROM generate_series(1, 9) AS n; ANALYZE item;"
+  const storage = await open(SCHEMA + rows)
+  const locked = await storage.transaction(function* () {
+    yield* one(sql`SELECT name FROM item WHERE id = 1`)
+    yield* run(sql`UPDATE item SET quantity = 2 WHERE name = 'item 2'`)
+    // The server looks for the item.
+    yield* run(sql`INSERT INTO child (id, item) VALUES (1, 3)`)
+    return yield* many<{ kind: string }>(
+      sql`SELECT locktype AS kind FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid()`,
+    )
+  })
+  t.ok(locked.length > 0)
+  t.notOk(locked.some(({ kind }) => kind === 'relation'))
+})
+
 testOnPostgres('more transactions than connections wait their turn', async (t, open) => {
   const storage = await open(SCHEMA)
   await Promise.all(

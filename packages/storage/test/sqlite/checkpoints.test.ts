@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { run, sql } from '@mortise/module-sdk'
 import SqliteDatabase from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/open-storage.ts'
-import { Checkpoints } from '../../src/sqlite/checkpoints.ts'
+import { type CheckpointCounts, Checkpoints } from '../../src/sqlite/checkpoints.ts'
 import { openReader, openWriter } from '../../src/sqlite/open-connections.ts'
 import { temporaryStorage } from '../temporary-storage.ts'
 
@@ -16,58 +17,63 @@ function opened(t: Test) {
   const { database } = openWriter(file)
   t.teardown(() => database.close())
   database.exec('CREATE TABLE page (bytes BLOB)')
+  const passive = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
   const state = { failure: undefined as Error | undefined, tries: 0, told: [] as (string | undefined)[] }
-  const prepare = database.prepare.bind(database)
-  t.intercept(database, 'prepare', {
-    value: (text: string) => {
-      const statement = prepare(text)
-      if (!text.includes('PASSIVE')) return statement
-      const raw = statement.raw()
-      const get = raw.get.bind(raw)
-      t.intercept(raw, 'get', {
-        value: () => {
-          state.tries += 1
-          if (state.failure !== undefined) throw state.failure
-          return get()
-        },
+  let isExclusive = false
+  const { promise: passes, resolve } = Promise.withResolvers<void>()
+  const checkpoints = new Checkpoints(database, {
+    checkpoint: async () => {
+      if (!isExclusive) state.tries += 1
+      if (state.failure !== undefined) throw state.failure
+      return passive.get() as CheckpointCounts
+    },
+    exclusive: async (work) => {
+      isExclusive = true
+      return work().finally(() => {
+        isExclusive = false
       })
-      t.intercept(raw, 'raw', { value: () => raw })
-      return raw
+    },
+    onChange: (failure) => {
+      state.told.push(failure?.message)
+      if (failure === undefined) resolve()
     },
   })
-  const { promise: passes, resolve } = Promise.withResolvers<void>()
-  const checkpoints = new Checkpoints(database, (failure) => {
-    state.told.push(failure?.message)
-    if (failure === undefined) resolve()
+  t.teardown(async () => {
+    await checkpoints.stop()
+    checkpoints.end()
   })
-  t.teardown(() => checkpoints.end())
-  const write = (pages: number) => void prepare('INSERT INTO page VALUES (zeroblob(?))').run(pages * PAGE)
-  return { file, database, checkpoints, state, write, passes }
+  const insert = database.prepare('INSERT INTO page VALUES (zeroblob(?))')
+  const write = (pages: number) => void insert.run(pages * PAGE)
+  const run = async () => {
+    checkpoints.run()
+    await nextTurn()
+  }
+  return { file, database, checkpoints, state, write, run, passes }
 }
 
-t.test('the log is written back from 1000 pages on', async (t) => {
-  const { checkpoints, state, write, file } = opened(t)
-  write(900)
-  checkpoints.run()
+t.test('the log is written back from 4000 pages on', async (t) => {
+  const { run, state, write, file } = opened(t)
+  write(3900)
+  await run()
   t.equal(state.tries, 0)
   write(200)
-  checkpoints.run()
-  checkpoints.run()
+  await run()
+  await run()
   t.equal(state.tries, 1)
-  t.ok(statSync(file).size > 1100 * PAGE)
+  t.ok(statSync(file).size > 4100 * PAGE)
   t.strictSame(state.told, [], 'what passes is not told')
 })
 
 t.test('a failure is reported at its begin and end, and delays no write', async (t) => {
-  const { checkpoints, state, write, passes } = opened(t)
+  const { checkpoints, run, state, write, passes } = opened(t)
   state.failure = new Error('the disk is gone')
   for (let time = 0; time < 5; time += 1) {
-    write(1100)
-    checkpoints.run()
+    write(4100)
+    await run()
   }
   t.equal(state.tries, 1)
   t.equal(checkpoints.failure, state.failure)
-  t.ok(checkpoints.bytes > 5500 * PAGE)
+  t.ok(checkpoints.bytes > 20_500 * PAGE)
   state.failure = undefined
   // The timer of the next try does not keep the process.
   const kept = setTimeout(() => {}, 10_000)
@@ -77,25 +83,56 @@ t.test('a failure is reported at its begin and end, and delays no write', async 
   t.strictSame(state.told, ['the disk is gone', undefined])
 })
 
-t.test('while another process reads what is in the log, it is tried each 1000 pages', async (t) => {
-  const { checkpoints, state, write, file } = opened(t)
+t.test('what is written during a checkpoint is written back while nobody writes', async (t) => {
+  const file = join(t.testdir(), 'app.db')
+  const { database } = openWriter(file)
+  t.teardown(() => database.close())
+  database.exec('CREATE TABLE page (bytes BLOB)')
+  const passive = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
+  const insert = database.prepare('INSERT INTO page VALUES (zeroblob(?))')
+  const written = Promise.withResolvers<void>()
+  let isExclusive = false
+  const checkpoints = new Checkpoints(database, {
+    checkpoint: async () => {
+      const counts = passive.get() as CheckpointCounts
+      if (!isExclusive) insert.run(200 * PAGE)
+      return counts
+    },
+    exclusive: async (work) => {
+      isExclusive = true
+      t.not(noop(file)[1], noop(file)[2], 'some is left')
+      return work().finally(written.resolve)
+    },
+    onChange: (failure) => t.fail(`${failure}`),
+  })
+  insert.run(4100 * PAGE)
+  checkpoints.run()
+  await written.promise
+  const [, pages, done] = noop(file)
+  t.equal(done, pages)
+  insert.run(1)
+  t.ok((noop(file)[1] as number) < 10, 'the log begins anew')
+})
+
+t.test('while another process reads what is in the log, it is tried each 4000 pages', async (t) => {
+  const { run, state, write, file } = opened(t)
   const reader = openReader(file)
   t.teardown(() => reader.database.close())
   reader.begin()
   reader.all(sql`SELECT count(*) FROM page`)
-  write(1100)
-  checkpoints.run()
+  write(4400)
+  await run()
   for (let time = 0; time < 10; time += 1) {
-    write(50)
-    checkpoints.run()
+    write(200)
+    await run()
   }
   t.equal(state.tries, 1)
-  write(1000)
-  checkpoints.run()
+  write(4000)
+  await run()
   t.equal(state.tries, 2)
   reader.rollback()
-  write(1000)
-  checkpoints.run()
+  write(4000)
+  await run()
   const [, pages, done] = state.tries === 3 ? noop(file) : []
   t.equal(done, pages)
   t.strictSame(state.told, [])
@@ -111,22 +148,22 @@ const noop = (file: string) => {
 }
 
 t.test('a large log shrinks after a checkpoint', async (t) => {
-  const { checkpoints, write } = opened(t)
+  const { checkpoints, run, write } = opened(t)
   write(8000)
   t.ok(checkpoints.bytes > 8000 * PAGE)
-  checkpoints.run()
+  await run()
   write(1)
-  t.ok(checkpoints.bytes <= 4096 * PAGE)
+  t.ok(checkpoints.bytes <= 4200 * PAGE)
 })
 
 t.test('the storage runs checkpoints between transactions', async (t) => {
   const storage = await temporaryStorage(t, 'CREATE TABLE page (bytes BLOB)')
-  for (let time = 0; time < 40; time += 1) {
+  for (let time = 0; time < 160; time += 1) {
     await storage.transaction(function* () {
       yield* run(sql`INSERT INTO page VALUES (zeroblob(${100 * PAGE}))`)
     })
   }
-  t.ok(storage.wal && storage.wal.bytes < 2000 * PAGE, `${storage.wal?.bytes}`)
+  t.ok(storage.wal && storage.wal.bytes < 8000 * PAGE, `${storage.wal?.bytes}`)
   t.equal(storage.wal?.failure, undefined)
 })
 

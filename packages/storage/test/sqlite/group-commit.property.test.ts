@@ -3,9 +3,9 @@ import { type DatabaseError, many, run, sql, type Transaction } from '@mortise/m
 import SqliteDatabase from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
-import { Connection, driveOn } from '../../src/sqlite/connection.ts'
+import { type Connection, driveOn } from '../../src/sqlite/connection.ts'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
-import { insertItem, SCHEMA } from '../temporary-storage.ts'
+import { insertItem, MemoryConnection, SCHEMA } from '../temporary-storage.ts'
 
 /**
  * Few ids and names, so that members collide. A missing parent is one that nobody ever inserts: a deferred
@@ -84,7 +84,7 @@ async function together(connection: Connection, plans: readonly Plan[]): Promise
   const onBroken = (error: Error) => {
     throw error
   }
-  const commit = new GroupCommit(connection, { onBroken, rehearse: false })
+  const commit = new GroupCommit(connection, { pin() {}, unpin() {} }, { onBroken, rehearse: false })
   const outcomes = await Promise.allSettled(plans.map((plan) => commit.transaction(transactionOf(plan))))
   return outcomes.map((one) => (one.status === 'fulfilled' ? one.value : settled(one.reason)))
 }
@@ -109,7 +109,7 @@ async function execute(plans: readonly Plan[], how: typeof together) {
   const database = new SqliteDatabase(':memory:')
   try {
     database.exec(SCHEMA + END)
-    const outcomes = await how(new Connection(database), plans)
+    const outcomes = await how(new MemoryConnection(database), plans)
     const rows = ['item', 'child', 'late', 'ender'].map((table) =>
       database.prepare(`SELECT * FROM ${table}`).all(),
     )

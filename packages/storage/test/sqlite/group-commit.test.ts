@@ -11,6 +11,7 @@ import { insertItem, memoryConnection, SCHEMA } from '../temporary-storage.ts'
 /** A connection that counts its COMMITs, and can be made to fail them or to find the lock taken. */
 class ObservedConnection extends Connection {
   commits = 0
+  syncing: Promise<void> | undefined
   failure: DatabaseError | undefined
   onBegin = () => {}
 
@@ -24,12 +25,18 @@ class ObservedConnection extends Connection {
     if (this.failure !== undefined) throw this.failure
     return super.commit()
   }
+
+  override async sync() {
+    await this.syncing
+  }
 }
+
+const noReads = { pin() {}, unpin() {} }
 
 function group(t: Test, schema = SCHEMA, rehearse = false) {
   const connection = new ObservedConnection(memoryConnection(t, schema).database)
   const broken: Error[] = []
-  const commit = new GroupCommit(connection, { onBroken: (error) => broken.push(error), rehearse })
+  const commit = new GroupCommit(connection, noReads, { onBroken: (error) => broken.push(error), rehearse })
   const ids = () => connection.all<{ id: number }>(sql`SELECT id FROM item ORDER BY id`).map(({ id }) => id)
   return { connection, commit, broken, ids }
 }
@@ -65,6 +72,39 @@ t.test('transactions of one turn share one COMMIT and settle after it', async (t
   t.equal(connection.commits, 1)
   await commit.transaction(insert(4))
   t.equal(connection.commits, 2)
+})
+
+t.test('nothing settles before the log is on the disk; the next group waits', async (t) => {
+  const { commit, connection } = group(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  connection.syncing = promise
+  let settled = 0
+  const count = () => (settled += 1)
+  const first = commit.transaction(insert(1)).then(count)
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
+  t.equal(connection.commits, 1)
+  const second = commit.transaction(insert(2)).then(count)
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
+  t.equal(connection.commits, 1)
+  t.equal(settled, 0)
+  resolve()
+  await Promise.all([first, second])
+  t.equal(connection.commits, 2)
+})
+
+t.test('after a failed sync the outcome is unknown, and nothing more is written', async (t) => {
+  const { commit, connection, broken } = group(t)
+  const failure = new BrokenStorageError('the disk is gone', {}, 'unknown-outcome')
+  const { promise, reject } = Promise.withResolvers<void>()
+  connection.syncing = promise
+  const lost = outcomes([1, 2].map((id) => commit.transaction(insert(id))))
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
+  const behind = outcomes([commit.transaction(insert(3))])
+  reject(failure)
+  t.strictSame(await lost, ['unknown-outcome', 'unknown-outcome'])
+  t.strictSame(await behind, ['unavailable'])
+  t.strictSame(broken, [failure])
+  t.equal(connection.commits, 1)
 })
 
 t.test('a failed transaction is undone and rejects alone', async (t) => {
@@ -215,7 +255,7 @@ t.test('a failure after a COMMIT does not undo it', async (t) => {
       throw new Error('nobody counts')
     },
   }
-  const commit = new GroupCommit(connection, { onBroken: () => {}, rehearse: false, observer })
+  const commit = new GroupCommit(connection, noReads, { onBroken: () => {}, rehearse: false, observer })
   t.strictSame(await outcomes([1, 2].map((id) => commit.transaction(insert(id)))), [1, 2])
 })
 
@@ -308,7 +348,7 @@ t.test(
     database.exec(SCHEMA)
     const connection = new Connection(database)
     const full: DatabaseError[] = []
-    const commit = new GroupCommit(connection, {
+    const commit = new GroupCommit(connection, noReads, {
       onBroken: (error) => t.fail(error.message),
       onShortage: (error) => full.push(error),
       rehearse: false,
@@ -388,7 +428,7 @@ t.test('exclusive work is done between two groups; transactions wait for it, and
 
 t.test('a transaction that waits too long for exclusive work is busy, and is not run later', async (t) => {
   const { connection } = group(t)
-  const commit = new GroupCommit(connection, { onBroken: t.fail, rehearse: false, patience: 10 })
+  const commit = new GroupCommit(connection, noReads, { onBroken: t.fail, rehearse: false, patience: 10 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const work = commit.exclusive(() => promise)
   await t.rejects(commit.transaction(insert(1)), { name: 'DatabaseError', kind: 'busy' })

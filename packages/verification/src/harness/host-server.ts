@@ -1,4 +1,4 @@
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import { serveParent } from './serve-parent.ts'
 
 interface HostServerOptions {

@@ -1,5 +1,5 @@
 import type { OpenapiDocument, Operation, ProbeReport } from '@mortise/host'
-import type { Manifest } from '@mortise/module-sdk'
+import type { Manifest } from '@mortise/module-sdk/host'
 import { shapeOf } from '../checks/conflicts.ts'
 import type { BreakingChange } from './breaking-change.ts'
 import { narrowings } from './narrowings.ts'

@@ -1,11 +1,6 @@
 import { inContractOrder, ModuleError, type ModulePackage } from '@mortise/host'
 import semver from 'semver'
-import {
-  contractConflict,
-  contractMissing,
-  contractOutOfRange,
-  type Failure,
-} from '../../../failures/index.ts'
+import { contractConflict, contractMissing, type Failure } from '../../../failures/index.ts'
 
 export interface MissingContract {
   readonly module: string
@@ -45,6 +40,13 @@ export function checkContracts(all: readonly ModulePackage[]): void {
 function missingFailure({ module, contract, range, others }: MissingContract): Failure {
   const who = others.length > 0 ? `only ${others.join(', ')} provides it` : 'no module provides it'
   return others.length > 0
-    ? contractOutOfRange({ module, contract, range, reason: who, others: others.join(' or ') })
-    : contractMissing({ module, contract, range, reason: who })
+    ? contractMissing({
+        hint: 'otherVersion',
+        module,
+        contract,
+        range,
+        reason: who,
+        others: others.join(' or '),
+      })
+    : contractMissing({ hint: 'none', module, contract, range, reason: who })
 }

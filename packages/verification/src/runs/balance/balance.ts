@@ -8,13 +8,14 @@ export const balance: Verification = {
   promise:
     'Several hosts on one PostgreSQL lose and duplicate nothing while callers switch between them and a module changes on each.',
   run: (options) =>
-    repeat(options, async (seed) => {
+    repeat(options, async (seed, folder) => {
       const { minutes, signal, onProgress } = options
       const schema = ownSchema(await options.postgres())
       const size =
         minutes === 0 ? { hosts: 2, clients: 8, nginx: false } : { hosts: 3, clients: 64, nginx: hasNginx() }
       try {
         const report = await runBalance({
+          folder,
           database: schema.url,
           rounds: 1,
           seed,

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configFile, mintToken } from '@mortise/host'
 import { Host, runApp } from '../../harness/app-command.ts'
@@ -11,6 +10,7 @@ import { type Balancer, startNginx } from './nginx.ts'
 import { Shopper } from './shopper.ts'
 
 export interface BalanceOptions {
+  readonly folder: string
   /** The URL of an empty schema, or of one from an earlier run. */
   readonly database: string
   readonly hosts: number
@@ -49,18 +49,15 @@ const FAILURES_TOLD = 50
  * exactly the acknowledged ones.
  */
 export async function runBalance(options: BalanceOptions): Promise<BalanceReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-balance-'))
-  const run = new Balance(folder, options)
+  const run = new Balance(options)
   try {
     return await run.run()
   } finally {
     await run.stop()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
 class Balance {
-  readonly #folder: string
   readonly #options: BalanceOptions
   readonly #failures: string[] = []
   readonly #directories: string[] = []
@@ -68,8 +65,7 @@ class Balance {
   #shoppers: readonly Shopper[] = []
   #balancer: Balancer | undefined
 
-  constructor(folder: string, options: BalanceOptions) {
-    this.#folder = folder
+  constructor(options: BalanceOptions) {
     this.#options = options
   }
 
@@ -114,12 +110,12 @@ class Balance {
 
   /** One application and a copy for each host, like a rollout to several machines. */
   async #prepare() {
-    const first = join(this.#folder, 'host-1')
+    const first = join(this.#options.folder, 'host-1')
     const application = await prepareApplication(first, ['@mortise/api-cart', '@mortise/api-purchase'])
     const config = JSON.parse(await readFile(configFile(first), 'utf8'))
     await writeFile(configFile(first), JSON.stringify({ ...config, database: this.#options.database }))
     for (let number = 1; number <= this.#options.hosts; number++) {
-      const directory = join(this.#folder, `host-${number}`)
+      const directory = join(this.#options.folder, `host-${number}`)
       if (number > 1) await cp(first, directory, { recursive: true })
       this.#directories.push(directory)
     }
@@ -131,7 +127,7 @@ class Balance {
     this.#hosts = await Promise.all(this.#directories.map((directory) => Host.start(directory)))
     const ports = this.#hosts.map(({ port }) => port)
     if (this.#options.nginx) {
-      this.#balancer = await startNginx(join(this.#folder, 'nginx'), ports)
+      this.#balancer = await startNginx(join(this.#options.folder, 'nginx'), ports)
       const { url } = this.#balancer
       return () => url
     }
@@ -162,7 +158,7 @@ class Balance {
    * @returns the number of commands
    */
   async #change(rounds: number): Promise<number> {
-    const commands = await prepareChanges(this.#folder)
+    const commands = await prepareChanges(this.#options.folder)
     let done = 0
     for (let round = 1; round <= rounds; round++) {
       for (const argv of commands) {

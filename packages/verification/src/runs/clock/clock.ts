@@ -9,10 +9,9 @@ export const clock: Verification = {
   promise:
     'While a clock jumps hours or days forwards and backwards and hosts are killed, no acknowledged write is lost or done twice, and lists keep their order. Every event reaches its webhook soon after the clock is right.',
   run(options) {
-    if (options.minutes > 0)
-      return onBothEngines(options, needed, (seed, database) => runClock(seed, database))
-    return repeat(options, async (seed) => {
-      const { figures, failures } = await runClock(seed, undefined)
+    if (options.minutes > 0) return onBothEngines(options, needed, runClock)
+    return repeat(options, async (seed, folder) => {
+      const { figures, failures } = await runClock(seed, undefined, folder)
       return outcome(figures, failures, needed)
     })
   },

@@ -1,7 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { configFile, mintToken } from '@mortise/host'
 import { ask } from '../../harness/ask.ts'
@@ -29,8 +27,11 @@ const BUYERS = 6
 const SOON = 20_000
 
 /** Callers buy while the clock jumps and the host is killed. */
-export async function runClock(seed: number, database: string | undefined): Promise<Outcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'mortise-clock-'))
+export async function runClock(
+  seed: number,
+  database: string | undefined,
+  directory: string,
+): Promise<Outcome> {
   const schema = database === undefined ? undefined : ownSchema(database)
   const agent = new Agent({ keepAlive: true })
   const random = new Random(seed)
@@ -69,7 +70,6 @@ export async function runClock(seed: number, database: string | undefined): Prom
     agent.destroy()
     receiver.close()
     await schema?.drop()
-    await rm(directory, { recursive: true, force: true })
   }
 
   /**

@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Confinement } from '../../harness/confined-app.ts'
 import { Random } from '../../harness/random.ts'
-import { repeat } from '../../harness/repeat.ts'
+import { repeat, skipped } from '../../harness/repeat.ts'
 import type { Verification } from '../../harness/verification.ts'
 import { runDescriptors } from './run-descriptors.ts'
 
@@ -13,7 +10,7 @@ export const descriptors: Verification = {
   promise:
     'A host that may open few files accepts fewer connections: it loses no acknowledged purchase, stays reachable for commands, and fills no log.',
   run: (options) =>
-    repeat(options, async (seed) => {
+    repeat(options, async (seed, folder) => {
       const random = new Random(seed)
       const most = random.between(220, 400)
       const limited: Confinement = ['sh', '-c', `ulimit -n ${most} && exec "$@"`, 'sh']
@@ -22,13 +19,7 @@ export const descriptors: Verification = {
         () => true,
         () => false,
       )
-      if (!canLimit)
-        return { figures: {}, failures: [], skipped: 'a process cannot be limited here (ulimit -n)' }
-      const folder = await mkdtemp(join(tmpdir(), 'mortise-descriptors-'))
-      try {
-        return await runDescriptors(folder, limited, most, random)
-      } finally {
-        await rm(folder, { recursive: true, force: true })
-      }
+      if (!canLimit) return skipped('a process cannot be limited here (ulimit -n)')
+      return await runDescriptors(folder, limited, most, random)
     }),
 }

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answered, ask, type Cut } from '../../harness/ask.ts'
 import { HostGroup } from '../../harness/host-group.ts'
@@ -10,6 +7,7 @@ import { Random } from '../../harness/random.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 
 export interface DuplicatesOptions {
+  readonly folder: string
   readonly keys: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
@@ -58,19 +56,16 @@ interface Intent {
  * gets an answer. Each request must take effect once, and all its answers must be the same bytes.
  */
 export async function runDuplicates(options: DuplicatesOptions): Promise<DuplicatesReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-duplicates-'))
-  const run = new DuplicatesRun(folder, options)
+  const run = new DuplicatesRun(options)
   try {
     return await run.run()
   } finally {
     await run.stop()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
 class DuplicatesRun {
   readonly #options: DuplicatesOptions
-  readonly #folder: string
   readonly #random: Random
   readonly #agent = new Agent({ keepAlive: true })
   readonly #schema: ReturnType<typeof ownSchema> | undefined
@@ -90,8 +85,7 @@ class DuplicatesRun {
   #untilKill: number
   #killing: Promise<void> | undefined
 
-  constructor(folder: string, options: DuplicatesOptions) {
-    this.#folder = folder
+  constructor(options: DuplicatesOptions) {
     this.#options = options
     this.#schema = options.database === undefined ? undefined : ownSchema(options.database)
     this.#random = new Random(options.seed)
@@ -151,7 +145,7 @@ class DuplicatesRun {
       databases.push(proxy.urlFor(url))
     }
     this.#hosts = await HostGroup.start({
-      folder: this.#folder,
+      folder: this.#options.folder,
       modules: ['@mortise/api-purchase'],
       databases,
     })

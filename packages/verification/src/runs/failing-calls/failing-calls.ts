@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { inTemporaryFolder } from '@mortise/host'
 import { Random } from '../../harness/random.ts'
-import { outcome } from '../../harness/repeat.ts'
+import { outcome, skipped } from '../../harness/repeat.ts'
 import type { Outcome, RunOptions, Verification } from '../../harness/verification.ts'
 import { hasStrace } from '../kill/trace.ts'
 import { type Stage, Stages, stages } from './stages.ts'
@@ -16,14 +14,8 @@ export const failingCalls: Verification = {
   promise:
     'After a failed write, fsync, open or rename, a command or a host continues, or ends with a reason. Acknowledged writes are there, refused ones are not.',
   async run(options) {
-    if (!hasStrace())
-      return { figures: {}, failures: [], skipped: 'strace is missing: apt-get install strace' }
-    const folder = await mkdtemp(join(tmpdir(), 'mortise-failing-calls-'))
-    try {
-      return await tryAll(new Stages(folder), options)
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+    if (!hasStrace()) return skipped('strace is missing: apt-get install strace')
+    return await inTemporaryFolder(undefined, (folder) => tryAll(new Stages(folder), options))
   },
 }
 

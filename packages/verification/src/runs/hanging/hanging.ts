@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ownSchema } from '../../harness/own-schema.ts'
 import { Random } from '../../harness/random.ts'
 import { outcome, repeat } from '../../harness/repeat.ts'
@@ -14,12 +11,11 @@ export const hanging: Verification = {
   promise:
     'A host, a worker or a command that is stopped for a while, or permanently, blocks no other command and loses no acknowledged purchase. All processes serve one generation afterwards.',
   run: (options) =>
-    repeat(options, async (seed) => {
+    repeat(options, async (seed, directory) => {
       const random = new Random(seed)
       // A slice has no time for effects that take ten seconds.
       const isSlice = options.minutes === 0
       const schema = !isSlice && seed % 2 === 1 ? ownSchema(await options.postgres()) : undefined
-      const directory = await mkdtemp(join(tmpdir(), 'mortise-hanging-'))
       try {
         const round = { directory, random, database: schema?.url, steps: isSlice ? 1 : STEPS, isSlice }
         const { figures, failures } = await runHanging(round)
@@ -29,7 +25,6 @@ export const hanging: Verification = {
           ...(isSlice ? [] : ['processes stopped']),
         ])
       } finally {
-        await rm(directory, { recursive: true, force: true })
         await schema?.drop()
       }
     }),

@@ -1,5 +1,5 @@
 import { Random } from '../../harness/random.ts'
-import { outcome, repeat } from '../../harness/repeat.ts'
+import { outcome, repeat, skipped } from '../../harness/repeat.ts'
 import type { Verification } from '../../harness/verification.ts'
 import { type CommandName, commandNames } from './commands.ts'
 import { hasStrace } from './trace.ts'
@@ -16,8 +16,7 @@ export const kill: Verification = {
     'After a kill of a command, or of the host that carries it out, at any system call, the application is as before or as after, and the next command cleans up.',
   run: (options) =>
     repeat(options, async (seed) => {
-      if (!hasStrace())
-        return { figures: {}, failures: [], skipped: 'strace is missing: apt-get install strace' }
+      if (!hasStrace()) return skipped('strace is missing: apt-get install strace')
       const random = new Random(seed)
       const command = commandNames[random.between(0, commandNames.length - 1)] as CommandName
       const figures = { kills: 0, 'different states checked': 0 }

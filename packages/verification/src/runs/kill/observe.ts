@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import Database from 'better-sqlite3'
 
 /** An application from the outside. */

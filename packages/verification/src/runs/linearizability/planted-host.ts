@@ -5,7 +5,7 @@ import { type Edit, plant } from './inject-bug.ts'
 serveParent(async ({ directory, edits }: { directory: string; edits: readonly Edit[] }) => {
   const waiting = plant(edits)
   // Not before that: it is loaded with the edits.
-  const { Application } = await import('@mortise/host')
+  const { Application } = await import('@mortise/host/serving')
   const application = await Application.start({ directory, port: 0, environment: {} })
   const [missing] = waiting()
   if (missing !== undefined) throw new Error(`${missing.file} was not loaded`)

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { databaseAddress, openStorage, readConfig, type Storage } from '@mortise/host'
@@ -12,6 +10,7 @@ import { Random } from '../../harness/random.ts'
 import { writeTallyModule } from './tally-module.ts'
 
 export interface OutboxOptions {
+  readonly folder: string
   readonly transactions: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
@@ -40,8 +39,7 @@ const PATIENCE = 120_000
  * committed ones.
  */
 export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
-  const { transactions, seed, database, killWithin = 800 } = options
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-outbox-'))
+  const { folder, transactions, seed, database, killWithin = 800 } = options
   const schema = database === undefined ? undefined : ownSchema(database)
   const agent = new Agent({ keepAlive: true })
   const random = new Random(seed)
@@ -62,7 +60,6 @@ export async function runOutbox(options: OutboxOptions): Promise<OutboxReport> {
     agent.destroy()
     await hosts?.stop()
     await schema?.drop()
-    await rm(folder, { recursive: true, force: true })
   }
 
   async function work(hosts: HostGroup): Promise<Pick<OutboxReport, 'acknowledged' | 'failed' | 'kills'>> {

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ask } from '../../harness/ask.ts'
 import { Child } from '../../harness/child.ts'
 import { hostServer } from '../../harness/host-group.ts'
@@ -14,6 +11,7 @@ import type { CrowdOptions, CrowdReport } from './crowd.ts'
 import { probe } from './probe.ts'
 
 export interface OverloadOptions {
+  readonly directory: string
   readonly seed: number
   /** That are busy at once, and some of them more than the host takes. */
   readonly connections: number
@@ -28,8 +26,12 @@ const PROBE = 1_000
 const RECOVERY = 1_000
 
 /** A crowd of busy connections that read and write, while health is probed on new ones. */
-export async function runOverload({ seed, connections, milliseconds }: OverloadOptions): Promise<Outcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'mortise-overload-'))
+export async function runOverload({
+  directory,
+  seed,
+  connections,
+  milliseconds,
+}: OverloadOptions): Promise<Outcome> {
   const agent = new Agent({ keepAlive: true })
   const crowd = new Child(new URL('crowd.ts', import.meta.url))
   const host = new Child(hostServer)
@@ -64,7 +66,6 @@ export async function runOverload({ seed, connections, milliseconds }: OverloadO
     agent.destroy()
     await crowd.kill()
     await host.kill()
-    await rm(directory, { recursive: true, force: true })
   }
 
   async function recover(url: string): Promise<string[]> {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { configFile, secretFile } from '@mortise/host'
@@ -8,7 +7,7 @@ import { Buyers } from '../../harness/buyers.ts'
 import { FileSystem } from '../../harness/file-system.ts'
 import { mintUsers } from '../../harness/mint-users.ts'
 import { Random } from '../../harness/random.ts'
-import { outcome, repeat } from '../../harness/repeat.ts'
+import { outcome, repeat, skipped } from '../../harness/repeat.ts'
 import type { Outcome, Verification } from '../../harness/verification.ts'
 
 const USERS = 8
@@ -20,21 +19,13 @@ export const powerCut: Verification = {
   promise:
     'A file system that is shut down during writes and commands loses no acknowledged purchase and no file that the application needs.',
   run: (options) =>
-    repeat(options, async (seed) => {
-      const folder = await mkdtemp(join(tmpdir(), 'mortise-power-cut-'))
+    repeat(options, async (seed, folder) => {
       const disk = await FileSystem.make(folder, IMAGE_BYTES)
+      if (disk === undefined) return skipped('this user cannot mount a file system (root, mkfs.ext4, perl)')
       try {
-        if (disk === undefined) {
-          return {
-            figures: {},
-            failures: [],
-            skipped: 'this user cannot mount a file system (root, mkfs.ext4, perl)',
-          }
-        }
         return await round(disk, new Random(seed))
       } finally {
-        await disk?.unmount()
-        await rm(folder, { recursive: true, force: true })
+        await disk.unmount()
       }
     }),
 }

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Random } from '../../harness/random.ts'
-import { outcome, repeat } from '../../harness/repeat.ts'
+import { outcome, repeat, skipped } from '../../harness/repeat.ts'
 import type { Outcome, Verification } from '../../harness/verification.ts'
 import { hasStrace } from '../kill/trace.ts'
 import { checkApplication } from './check-application.ts'
@@ -27,16 +26,11 @@ export const powerLoss: Verification = {
   promise:
     'After a loss of power at any moment, also after a failed fsync, the database is sound and has every acknowledged purchase once and complete. No file that the application needs is lost.',
   run: (options) =>
-    repeat(options, async (seed) => {
-      if (!hasStrace())
-        return { figures: {}, failures: [], skipped: 'strace is missing: apt-get install strace' }
-      const folder = await mkdtemp(join(tmpdir(), 'mortise-power-loss-'))
-      try {
-        return await tryRound(folder, new Random(seed), options.minutes === 0 ? slice : round)
-      } finally {
-        await rm(folder, { recursive: true, force: true })
-      }
-    }),
+    repeat(options, async (seed, folder) =>
+      hasStrace()
+        ? await tryRound(folder, new Random(seed), options.minutes === 0 ? slice : round)
+        : skipped('strace is missing: apt-get install strace'),
+    ),
 }
 
 async function tryRound(folder: string, random: Random, size: Size): Promise<Outcome> {

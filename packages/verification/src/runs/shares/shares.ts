@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { inTemporaryFolder } from '@mortise/host'
+import { skipped } from '../../harness/repeat.ts'
 import type { Verification } from '../../harness/verification.ts'
 import { runShares } from './run-shares.ts'
 
@@ -15,14 +14,9 @@ export const shares: Verification = {
   promise:
     'Strangers who never read, hold streams open and send the longest writes block no other caller. The p99 of signed-in callers is at most twice that of an idle host, they get streams, and health probes get a response. An address adds no more to the disk than documented.',
   async run(options) {
-    const skipped = await whyNot()
-    if (skipped !== undefined) return { figures: {}, failures: [], skipped }
-    const directory = await mkdtemp(join(tmpdir(), 'mortise-shares-'))
-    try {
-      return await runShares(directory, options)
-    } finally {
-      await rm(directory, { recursive: true, force: true })
-    }
+    const reason = await whyNot()
+    if (reason !== undefined) return skipped(reason)
+    return await inTemporaryFolder(undefined, (directory) => runShares(directory, options))
   },
 }
 

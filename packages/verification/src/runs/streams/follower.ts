@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openStream, type Stream, type Told } from './stream.ts'
+import { openStream, type Received, type Stream } from './stream.ts'
 
-/** How soon a client whose stream has ended tries again, in milliseconds: sooner than a browser. */
+/** The pause before a client opens an ended stream again, in milliseconds: shorter than a browser's. */
 const AGAIN_AFTER = 20
 
-/** A client that follows a stream, and comes back to wherever one serves with the last id that it has. */
+/** A client that follows a stream. It reconnects to any host, with the last id that it received. */
 export class Follower {
   readonly #urlOf: () => string
   readonly #headers: Readonly<Record<string, string>>
-  readonly told: Told[] = []
-  /** How often it has got another stream. */
+  readonly events: Received[] = []
+  /** The number of streams after the first. */
   reconnects = -1
-  /** What no client should get. */
+  /** Responses that no client may get. */
   readonly failures: string[] = []
   #lastEventId = 'start'
   #stream: Stream | undefined
@@ -26,11 +26,11 @@ export class Follower {
     while (!this.#isStopped) {
       try {
         const headers = { ...this.#headers, 'last-event-id': this.#lastEventId }
-        this.#stream = await openStream(this.#urlOf(), headers, (id, told) => this.#take(id, told))
+        this.#stream = await openStream(this.#urlOf(), headers, (id, event) => this.#take(id, event))
         this.reconnects += 1
         await this.#stream.over
       } catch (error) {
-        // A host that has been killed has no port; one that starts may say 503.
+        // A killed host has no port; a starting one may answer 503.
         const { message } = error as Error
         if (/answered with (?!503)/.test(message)) this.failures.push(message)
       }
@@ -47,8 +47,8 @@ export class Follower {
     this.drop()
   }
 
-  #take(id: string, told: Told | undefined): void {
+  #take(id: string, event: Received | undefined): void {
     this.#lastEventId = id
-    if (told !== undefined) this.told.push(told)
+    if (event !== undefined) this.events.push(event)
   }
 }

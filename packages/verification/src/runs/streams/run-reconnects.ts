@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../harness/ask.ts'
-import { HostGroup } from '../../harness/host-group.ts'
-import { ownSchema } from '../../harness/own-schema.ts'
+import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import { Follower } from './follower.ts'
 
 export interface ReconnectsOptions {
+  readonly folder: string
   readonly reconnects: number
   readonly seed: number
   /** The URL of a PostgreSQL server, for three hosts; without it, one host on SQLite. */
@@ -18,21 +15,21 @@ export interface ReconnectsOptions {
 }
 
 export interface ReconnectsReport {
-  /** Of the follower that had the fewest. */
+  /** The fewest of a follower. */
   readonly reconnects: number
   readonly events: number
-  /** How often a host was killed, a generation switched, a client went by itself. */
+  /** The number of killed hosts, switched generations and clients that left. */
   readonly disruptions: Readonly<Record<string, number>>
-  /** What went wrong; empty where all is well. */
+  /** The failures; empty if all is well. */
   readonly failures: readonly string[]
 }
 
 const WRITERS = 4
-/** Between two purchases of one writer so many milliseconds pass at most. */
+/** The longest pause between two purchases of one writer, in milliseconds. */
 const BREATH = 40
-/** A purchase, or a follower, that is not done after so many milliseconds is a failure. */
+/** The time limit for a purchase and for a follower, in milliseconds. */
 const PATIENCE = 60_000
-/** After a disruption so many milliseconds pass at most before the next one. */
+/** The longest pause between two disruptions, in milliseconds. */
 const PAUSE = 60
 
 const disruptions = [
@@ -42,26 +39,14 @@ const disruptions = [
 ] as const
 
 /**
- * Has clients follow the events of purchases through host kills, live switches and their own going away, and
- * compares what they were told with what there is, and with what was acknowledged.
+ * Clients follow the events of purchases while hosts are killed and switched live, and while the
+ * clients disconnect. Compares the events that they received with the stored ones, and with the
+ * acknowledged purchases.
  */
 export async function runReconnects(options: ReconnectsOptions): Promise<ReconnectsReport> {
-  const { database } = options
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-streams-'))
-  const schema = database === undefined ? undefined : ownSchema(database)
-  let hosts: HostGroup | undefined
-  try {
-    hosts = await HostGroup.start({
-      folder,
-      modules: ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event'],
-      databases: schema === undefined ? [] : [schema.url, schema.url, schema.url],
-    })
-    return await follow(hosts, options)
-  } finally {
-    await hosts?.stop()
-    await schema?.drop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  const { folder, database } = options
+  const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event']
+  return await withHosts(database, { folder, modules }, (hosts) => follow(hosts, options))
 }
 
 async function follow(
@@ -74,7 +59,7 @@ async function follow(
     authorization: `Bearer ${await hosts.mintToken(subject, scope)}`,
   })
   const readers = [await bearer('reader', 'event:read'), await bearer('writer-0')]
-  // Where they come back to is drawn apart: how often they do depends on the machine.
+  // Not from `random`: the number of reconnects depends on the machine.
   const followers = readers.map(
     (headers, index) =>
       new Follower(() => hosts.any(new Random(seed + index + Math.random() * 1e6)).url, headers),
@@ -96,43 +81,46 @@ async function follow(
 
   const counts: Record<string, number> = {}
   const fewest = () => Math.min(...followers.map((follower) => follower.reconnects))
-  for (let told = 0; fewest() < reconnects; ) {
+  for (let reported = 0; fewest() < reconnects; ) {
     const disruption = random.weighted(disruptions)
     counts[disruption] = (counts[disruption] ?? 0) + 1
-    const before = followers.map((follower) => follower.told.length)
+    const before = followers.map((follower) => follower.events.length)
     if (disruption === 'killed') await hosts.any(random).killAndStart()
     else if (disruption === 'switched') await hosts.switchAny(random, 'api-cart')
     else for (const follower of followers) follower.drop()
-    const hasMore = () => followers.every(({ told }, index) => told.length > (before[index] as number))
+    const hasMore = () => followers.every(({ events }, index) => events.length > (before[index] as number))
     if (!(await within(PATIENCE, hasMore))) {
-      failures.push(`nothing was told any more once ${disruption}`)
+      failures.push(`no more events arrived after: ${disruption}`)
       break
     }
     await pause(random.between(0, PAUSE))
     const done = Math.floor(fewest() / 10)
-    if (done > told) onProgress?.(`${fewest()} reconnects, ${made.length} purchases`)
-    told = done
+    if (done > reported) onProgress?.(`${fewest()} reconnects, ${made.length} purchases`)
+    reported = done
   }
   isOver = true
   await writing.catch((error: Error) => failures.push(error.message))
 
+  const purchases = () => followers[0]?.events.filter(({ type }) => type === 'purchase.created') ?? []
+  // On PostgreSQL an event appears in the log shortly after the response to its request.
+  await within(PATIENCE, () => purchases().length >= made.length)
   const url = hosts.any(random).url
   const expected = await Promise.all(readers.map((headers) => listEvents(url, headers)))
   for (const [index, follower] of followers.entries()) {
     const ids = expected[index] as readonly string[]
-    await within(PATIENCE, () => follower.told.length >= ids.length)
+    await within(PATIENCE, () => follower.events.length >= ids.length)
     follower.stop()
-    const told = follower.told.map(({ id }) => id)
-    failures.push(...follower.failures, ...differences(`follower ${index}`, told, ids))
+    const received = follower.events.map(({ id }) => id)
+    failures.push(...follower.failures, ...differences(`follower ${index}`, received, ids))
   }
-  const created = followers[0]?.told.filter(({ type }) => type === 'purchase.created') ?? []
-  failures.push(...differences('purchases', created.map(({ subject }) => subject).sort(), made.toSorted()))
+  const created = purchases().map(({ subject }) => subject)
+  failures.push(...differences('purchases', created.sort(), made.toSorted()))
   await Promise.all(following)
   agent.destroy()
   return { reconnects: fewest(), events: expected[0]?.length ?? 0, disruptions: counts, failures }
 }
 
-/** Purchases, sent again with the same key until it is answered. @returns its id */
+/** Sends a purchase with one key until it gets a response. @returns the id of the purchase */
 async function purchase(
   hosts: HostGroup,
   agent: Agent,
@@ -160,7 +148,7 @@ async function purchase(
   throw new Error(`the purchase ${key} was not made: ${last}`)
 }
 
-/** The ids of all events that somebody sees, by the pages of the list. */
+/** The ids of all events that a caller sees, from the pages of the list. */
 async function listEvents(url: string, headers: Readonly<Record<string, string>>): Promise<string[]> {
   const ids: string[] = []
   for (let next = '/event?limit=100', more = true; more; ) {
@@ -172,12 +160,12 @@ async function listEvents(url: string, headers: Readonly<Record<string, string>>
   return ids
 }
 
-/** What is missing, told twice, or out of order: one line. */
-function differences(what: string, told: readonly string[], expected: readonly string[]): string[] {
-  const known = new Set(told)
+/** One line about missing, repeated and misplaced ids. */
+function differences(what: string, received: readonly string[], expected: readonly string[]): string[] {
+  const known = new Set(received)
   const missing = expected.filter((id) => !known.has(id)).length
-  const doubled = told.length - known.size
-  const isInOrder = told.every((id, index) => id === expected[index])
+  const doubled = received.length - known.size
+  const isInOrder = received.every((id, index) => id === expected[index])
   if (missing === 0 && doubled === 0 && isInOrder) return []
   return [`${what}: of ${expected.length} ${missing} are missing, ${doubled} doubled, in order: ${isInOrder}`]
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 
-/** An event as a stream has told it. */
-export interface Told {
+/** An event from a stream. */
+export interface Received {
   readonly id: string
   readonly type: string
   readonly subject: string
@@ -11,20 +11,20 @@ export interface Told {
 /** A response with Server-Sent Events. */
 export interface Stream {
   readonly response: IncomingMessage
-  /** Resolves when it is over, in whichever way. */
+  /** Resolves when the stream has ended, for any reason. */
   readonly over: Promise<void>
-  /** Ends it on this side. */
+  /** Ends the stream on this side. */
   drop(): void
 }
 
 /**
- * Opens a stream. `onBlock` gets each block that came whole: its id, and the event where it has one.
- * @throws {Error} where there is no connection, or another answer than 200
+ * Opens a stream. `onBlock` gets the id of each complete block, and its event if it has one.
+ * @throws {Error} without a connection, or for a status other than 200
  */
 export async function openStream(
   url: string,
   headers: Readonly<Record<string, string>>,
-  onBlock: (id: string, told: Told | undefined) => void,
+  onBlock: (id: string, event: Received | undefined) => void,
 ): Promise<Stream> {
   const request = get(`${url}/event`, { agent: false, headers: { ...headers, accept: 'text/event-stream' } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -44,7 +44,7 @@ export async function openStream(
   return { response, over: new Promise((resolve) => response.once('close', resolve)), drop }
 }
 
-function readBlock(block: string, onBlock: (id: string, told: Told | undefined) => void): void {
+function readBlock(block: string, onBlock: (id: string, event: Received | undefined) => void): void {
   const fields = Object.fromEntries(
     block.split('\n').map((line) => {
       const colon = line.indexOf(': ')

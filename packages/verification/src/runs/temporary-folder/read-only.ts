@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import type { Confinement } from '../../harness/confined-app.ts'
 
 /**
- * In a mount namespace of its own everything is read-only but one folder, the system's temporary folders included; root,
- * too, writes nowhere else.
+ * Runs a program in its own mount namespace, where everything except one folder is read-only. The
+ * system's temporary folders are read-only too, and root is confined as well.
  */
 const SCRIPT = `set -e
 mount --make-rprivate /
@@ -19,7 +19,7 @@ cd "$2"
 shift 2
 exec "$@"`
 
-/** @returns undefined where this machine cannot do that */
+/** @returns undefined if this machine cannot do that */
 export async function readOnlyBut(folder: string, cwd: string): Promise<Confinement | undefined> {
   const isRoot = process.getuid?.() === 0
   const unshare = ['unshare', ...(isRoot ? ['-m'] : ['-rm'])]

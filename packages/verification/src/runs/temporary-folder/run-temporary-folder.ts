@@ -7,7 +7,7 @@ import { outcome } from '../../harness/repeat.ts'
 import type { Outcome } from '../../harness/verification.ts'
 
 const USERS = 8
-/** How many commands run beside the host in one round. */
+/** The number of commands beside the host in one round. */
 const COMMANDS = 3
 
 const commands: readonly (readonly [weight: number, argv: readonly string[]])[] = [
@@ -23,7 +23,7 @@ const commands: readonly (readonly [weight: number, argv: readonly string[]])[] 
   [1, ['openapi']],
 ]
 
-/** Users purchase while commands run; nothing but the application folder can be written. */
+/** Users purchase while commands run. Only the application folder is writable. */
 export async function runTemporaryFolder(
   directory: string,
   confinement: Confinement,

@@ -1,0 +1,37 @@
+import { reportingWaits } from '@mortise/host'
+import { loadOwnEnvFile, resetEnvironment, takeHostEnvironment } from './application/environment.ts'
+import { ownApplication } from './application/find-application.ts'
+import { withLockWait } from './changes/command-lock.ts'
+import { explain } from './doctor/explain-error.ts'
+import { Failure } from './failures/index.ts'
+import type { Call, Command } from './terminal/command.ts'
+
+/**
+ * @param seconds how long it waits for another command
+ * @throws {Failure}
+ */
+export async function runCommand(
+  command: Command,
+  { seconds, ...call }: Omit<Call, 'application'> & { readonly seconds: number },
+): Promise<void> {
+  const { options, terminal } = call
+  const patience = { seconds, note: (text: string) => terminal.note(text) }
+  const application = async () => {
+    const directory = ownApplication(options.dir as string | undefined, process.cwd())
+    await loadOwnEnvFile(directory).catch((error) => {
+      if (!command.repairsEnvironment || !(error instanceof Failure)) throw error
+      terminal.note(`${error.message} ${error.hint}`)
+    })
+    if (!command.ownEnvironment) await takeHostEnvironment(directory)
+    return directory
+  }
+  try {
+    await reportingWaits(patience.note, () =>
+      withLockWait(patience, () => command.run({ ...call, application })),
+    )
+  } catch (error) {
+    throw await explain(error)
+  } finally {
+    resetEnvironment()
+  }
+}

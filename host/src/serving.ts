@@ -1,0 +1,10 @@
+// What serves an application, with Fastify. What commands need is in index.ts.
+
+export { Application } from './application.ts'
+export { createTokenVerifier } from './callers/token-verifier.ts'
+export { sendHeartbeat } from './control/workers/send-heartbeat.ts'
+export { reportFailure, serveParent } from './control/workers/serve-parent.ts'
+export { WorkerPool } from './control/workers/worker-pool.ts'
+export { WorkerEndedError } from './control/workers/worker-process.ts'
+export { createHost } from './generations/create-host.ts'
+export { createLogger, linesForPeople } from './telemetry/logger.ts'

@@ -1,0 +1,6 @@
+/** What the host needs of the SDK, and a module does not. */
+export { commonProblems } from './common-problems.ts'
+export { declarationOf } from './define-module.ts'
+export { Manifest } from './manifest.ts'
+export { defineProblems, ProblemDetails, type Problems } from './problem.ts'
+export { isAnswer } from './transaction.ts'
