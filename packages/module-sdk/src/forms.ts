@@ -57,6 +57,12 @@ function randomBits(): number {
   return random[used++] as number
 }
 
+const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
+
+/** The day of the last time, since the epoch, and its characters: times of one response share it. */
+let day = Number.NaN
+let dayText = ''
+
 /**
  * RFC 3339, UTC, milliseconds, from epoch milliseconds: the only format of times in the API. Null
  * stays null.
@@ -64,7 +70,18 @@ function randomBits(): number {
 export function timestamp(epochMilliseconds: number): string
 export function timestamp(epochMilliseconds: number | null): string | null
 export function timestamp(epochMilliseconds: number | null): string | null {
-  return epochMilliseconds === null ? null : new Date(epochMilliseconds).toISOString()
+  if (epochMilliseconds === null) return null
+  const time = Math.trunc(epochMilliseconds)
+  const days = Math.floor(time / DAY)
+  if (days !== day) {
+    dayText = new Date(days * DAY).toISOString().slice(0, -'00:00:00.000Z'.length)
+    day = days
+  }
+  const milliseconds = time - days * DAY
+  const seconds = Math.floor(milliseconds / 1000)
+  const minutes = Math.floor(seconds / 60)
+  const clock = `${TWO_DIGITS[Math.floor(minutes / 60)]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}`
+  return `${dayText}${clock}.${String(1000 + (milliseconds % 1000)).slice(1)}Z`
 }
 
 /** A record as its table stores it: fields that end in `At` are epoch milliseconds. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../src/index.ts'
+import { newId, timestamp } from '../src/index.ts'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
@@ -45,4 +45,17 @@ t.test('a prefix is of letters', async (t) => {
   for (const prefix of ['', '_a', 'a_', 'A', 'a1', 'a-b', 'a'.repeat(64)])
     t.throws(() => newId(prefix), { name: 'TypeError' })
   t.doesNotThrow(() => newId('a'.repeat(63)))
+})
+
+t.test('a timestamp is that of Date', async (t) => {
+  const times = [
+    0, 1, -1, 999, 86_399_999, 86_400_000, 951_782_400_000, 1_795_442_077_363, 253_402_300_800_000,
+  ]
+  for (const time of [...times, ...times.toReversed(), 1.9, -1.9, -62_198_755_200_001]) {
+    t.equal(timestamp(time), new Date(time).toISOString())
+  }
+  for (const time of [Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 86_400_000]) {
+    t.throws(() => timestamp(time), { name: 'RangeError' })
+  }
+  t.equal(timestamp(null), null)
 })
