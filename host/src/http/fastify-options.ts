@@ -6,6 +6,7 @@ import {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { lazyLogger } from '../telemetry/observe-requests.ts'
 import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
@@ -30,7 +31,7 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    childLoggerFactory: (log, bindings, options) => new RequestLog(log, bindings, options) as never,
+    childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
     rewriteUrl,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },
@@ -43,49 +44,6 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
     return503OnClosing: false,
     frameworkErrors,
   }
-}
-
-type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
-
-/** `request.log`, whose logger is made for the first line: most requests write none. */
-class RequestLog {
-  readonly #log: FastifyBaseLogger
-  readonly #bindings: Record<string, unknown>
-  readonly #options: ChildOptions
-  #own: FastifyBaseLogger | undefined
-
-  constructor(log: FastifyBaseLogger, bindings: Record<string, unknown>, options: ChildOptions) {
-    this.#log = log
-    this.#bindings = bindings
-    this.#options = options
-  }
-
-  get own(): FastifyBaseLogger {
-    this.#own ??= this.#log.child(this.#bindings, this.#options)
-    return this.#own
-  }
-
-  get level(): string {
-    return this.own.level
-  }
-
-  set level(level: string) {
-    this.own.level = level
-  }
-}
-
-/** What a logger does, with its level: Fastify's, and the rest of pino's. */
-const METHODS = [
-  ...['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent', 'child'],
-  ...['isLevelEnabled', 'bindings', 'setBindings', 'flush'],
-]
-
-for (const name of METHODS) {
-  Object.defineProperty(RequestLog.prototype, name, {
-    value(this: RequestLog, ...values: unknown[]) {
-      return (this.own as unknown as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values)
-    },
-  })
 }
 
 /**
