@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type Caller,
   DAY,
@@ -61,14 +61,16 @@ export class Guests {
 
   /** The guest of `token`; undefined for a malformed, unknown, expired or claimed one. One read. */
   async find(token: string, origin: 'header' | 'cookie'): Promise<Guest | undefined> {
+    const known = this.remember(token, origin)
+    if (known) return (await this.isStill(known)) ? known : undefined
     if (!isToken(token)) return undefined
-    const hash = hashOf(token)
+    const wanted = hashOf(token)
     const row = await this.#database.maybeOne<{ id: string; token_hash: string }>(sql`
       SELECT id, token_hash FROM mortise_guest
-      WHERE token_hash = ${hash} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
+      WHERE token_hash = ${wanted} AND expires_at > ${Date.now()} AND claimed_by IS NULL`)
     // The index compares byte by byte, but it compares hashes: their timing does not help to guess
     // a token.
-    if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(hash))) return undefined
+    if (!row || !timingSafeEqual(Buffer.from(row.token_hash), Buffer.from(wanted))) return undefined
     this.#known.set(token, row.id)
     return new Guest(row.id, token, origin)
   }
@@ -106,10 +108,10 @@ export class Guests {
    */
   *retire(token: string, user: string): Transaction<{ id: string; now: boolean } | undefined> {
     if (!isToken(token)) return undefined
-    const hash = hashOf(token)
+    const wanted = hashOf(token)
     const now = Date.now()
     const row = yield* maybeOne<{ id: string; claimedBy: string | null }>(sql`
-      SELECT id, claimed_by AS "claimedBy" FROM mortise_guest WHERE token_hash = ${hash} AND expires_at > ${now}`)
+      SELECT id, claimed_by AS "claimedBy" FROM mortise_guest WHERE token_hash = ${wanted} AND expires_at > ${now}`)
     if (!row || (row.claimedBy !== null && row.claimedBy !== user)) return undefined
     if (row.claimedBy === null) {
       const expires = now + GUEST_LIFETIME
@@ -148,6 +150,4 @@ const callerId = (key: string) => `guest:${key}`
 
 const isToken = (token: string) => /^[\w-]{43}$/.test(token)
 
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64url')
-}
+const hashOf = (token: string) => hash('sha256', token, 'base64url')

@@ -16,7 +16,7 @@ class Generation {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     this.#inFlight.add(response)
-    response.once('close', () => {
+    response.on('close', () => {
       this.#inFlight.delete(response)
       if (response.writableFinished) this.#finished += 1
       if (this.#inFlight.size === 0) this.#drained?.()

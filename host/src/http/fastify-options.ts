@@ -6,6 +6,7 @@ import {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { lazyLogger } from '../telemetry/observe-requests.ts'
 import { BODY_LIMIT } from './body-limit.ts'
 import { buildSerializer } from './build-serializer.ts'
 import { buildValidator, parseQuery } from './build-validator.ts'
@@ -30,6 +31,7 @@ export function fastifyOptions({ logger, trustProxy }: HttpOptions): FastifyServ
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    childLoggerFactory: lazyLogger,
     genReqId: requestId as FastifyServerOptions['genReqId'] & {},
     rewriteUrl,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, querystringParser: parseQuery as never },

@@ -116,6 +116,8 @@ export function parseJsonBody(bytes: Buffer): unknown {
   return refuseAmbiguous(text).hasEscapedKey ? buildJson(text) : value
 }
 
+const [QUOTE, COMMA, OBJECT, OBJECT_END, ARRAY, ARRAY_END] = Buffer.from('",{}[]')
+
 /** An open object or array of the scan. */
 interface Level {
   /** The keys so far; undefined for an array. */
@@ -128,38 +130,31 @@ interface Level {
 /** `text` must be valid JSON. Iterative, because the client chooses the depth. */
 function refuseAmbiguous(text: string): { readonly hasEscapedKey: boolean } {
   const levels: Level[] = []
+  // Of UTF-8 only an escape can be a lone surrogate or NUL.
+  const hasEscapes = text.includes('\\')
   let hasEscapedKey = false
   for (let index = 0; index < text.length; index++) {
-    const level = levels.at(-1)
-    switch (text[index]) {
-      case '{':
-      case '[': {
-        if (levels.length === MAX_DEPTH) {
-          throw invalid('', `must not be nested deeper than ${MAX_DEPTH} levels`)
-        }
-        const isObject = text[index] === '{'
-        levels.push({ keys: isObject ? new Set() : undefined, at: 0, expectsKey: isObject })
-        break
+    const character = text.charCodeAt(index)
+    if (character === QUOTE) {
+      const end = hasEscapes ? endOfString(text, index) : text.indexOf('"', index + 1) + 1
+      const level = levels.at(-1)
+      if (level?.keys && level.expectsKey) {
+        const key = decodeString(text.slice(index, end))
+        readKey(key, level, level.keys, levels)
+        hasEscapedKey ||= key.length !== end - index - 2
+      } else if (hasEscapes) refuseUnstorable(decodeString(text.slice(index, end)), levels)
+      index = end - 1
+    } else if (character === COMMA) {
+      const level = levels.at(-1)
+      if (level?.keys) level.expectsKey = true
+      else if (level) (level.at as number)++
+    } else if (character === OBJECT || character === ARRAY) {
+      if (levels.length === MAX_DEPTH) {
+        throw invalid('', `must not be nested deeper than ${MAX_DEPTH} levels`)
       }
-      case '}':
-      case ']':
-        levels.pop()
-        break
-      case ',':
-        if (level?.keys) level.expectsKey = true
-        else if (level) (level.at as number)++
-        break
-      case '"': {
-        const end = endOfString(text, index)
-        const string = decodeString(text.slice(index, end))
-        if (level?.keys && level.expectsKey) {
-          readKey(string, level, level.keys, levels)
-          hasEscapedKey ||= string.length !== end - index - 2
-        } else refuseUnstorable(string, levels)
-        index = end - 1
-        break
-      }
-    }
+      const isObject = character === OBJECT
+      levels.push({ keys: isObject ? new Set() : undefined, at: 0, expectsKey: isObject })
+    } else if (character === OBJECT_END || character === ARRAY_END) levels.pop()
   }
   return { hasEscapedKey }
 }

@@ -250,7 +250,7 @@ export class Admission {
     }
     if (response instanceof Response) response.onHead = end
     // Also covers a client that disconnects before the response.
-    response.once('close', end)
+    response.on('close', end)
     this.#options.listener(request, response)
   }
 

@@ -24,7 +24,7 @@ export class EventHandlers {
       throw new ModuleError(id, `it handles "${type}", which its manifest does not name in "listensTo"`)
     }
     const handlers = this.#handlers.get(id) ?? new Map()
-    if (kindOf(react).startsWith('Async')) {
+    if (kindOf(react)?.startsWith('Async')) {
       throw new ModuleError(id, `it handles "${type}" with an async function: write function* (event) { … }`)
     }
     if (handlers.has(type)) throw new ModuleError(id, `it has two handlers for "${type}"`)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Answer, answer, type Database, type Problem, type Transaction } from '@mortise/module-sdk'
 import { isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf } from '@mortise/storage'
@@ -120,6 +120,8 @@ async function transact(request: WithReply, steps: Steps, options: TransactionOp
 /** The guest expired or was claimed after the request began. */
 class GuestVanished extends Error {}
 
+const nothing = Buffer.alloc(0)
+
 /** Undefined without a key or without a caller to own it. */
 function reservationOf(request: WithReply, basePath: string): Reservation | undefined {
   const key = request[kKey]
@@ -127,10 +129,8 @@ function reservationOf(request: WithReply, basePath: string): Reservation | unde
   const caller = verifiedId(request)
   if (caller === undefined) return undefined
   const { method, url, headers, routeOptions } = request
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([url, headers['if-match'] ?? null]))
-    .update(bytesOf(request) ?? '')
-    .digest('base64url')
+  const asked = Buffer.from(JSON.stringify([url, headers['if-match'] ?? null]))
+  const fingerprint = hash('sha256', Buffer.concat([asked, bytesOf(request) ?? nothing]), 'base64url')
   const route = `${method} ${routeOptions.url?.slice(basePath.length)}`
   return { caller, user: recordingUserOf(request), route, key, fingerprint }
 }
@@ -173,13 +173,23 @@ function* decide(
 /** A route that declares responses must declare 200: undeclared properties are not sent. */
 function toAnswer(returned: unknown, { routeOptions }: FastifyReply): Answer {
   if (isAnswer(returned)) return returned
-  const declared = Object.keys(routeOptions.schema?.response ?? { 200: undefined })
-  if (returned !== undefined && declared.some((status) => /^(200|2xx|default)$/i.test(status))) {
-    return answer(200, returned)
-  }
+  if (returned !== undefined && declares200(routeOptions.schema?.response)) return answer(200, returned)
   throw new TypeError(
     'the steps of request.transaction must return answer(status, body), or the body of a declared 200',
   )
+}
+
+/** By the responses of a route. */
+const declaring200 = new WeakMap<object, boolean>()
+
+function declares200(responses: unknown): boolean {
+  if (typeof responses !== 'object' || responses === null) return true
+  let declares = declaring200.get(responses)
+  if (declares === undefined) {
+    declares = Object.keys(responses).some((status) => /^(200|2xx|default)$/i.test(status))
+    declaring200.set(responses, declares)
+  }
+  return declares
 }
 
 /** Records the event whose data is the response, so that it is stored once. */

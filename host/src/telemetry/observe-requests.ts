@@ -1,5 +1,11 @@
 import type { StorageObserver } from '@mortise/storage'
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyBaseLogger,
+  FastifyContextConfig,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
+} from 'fastify'
 import fp from 'fastify-plugin'
 import { LogThrottle } from './log-throttle.ts'
 import { counter, type MetricFamily, type Sample } from './metric-family.ts'
@@ -47,6 +53,56 @@ export const requestLog = fp<RequestLogOptions>(
   },
   { name: 'request-log', fastify: '5.x' },
 )
+
+type ChildOptions = Parameters<FastifyBaseLogger['child']>[1]
+
+/** `request.log`, whose logger is made for the first line: most requests write none. */
+class LazyLogger {
+  readonly #parent: FastifyBaseLogger
+  readonly #bindings: Record<string, unknown>
+  readonly #options: ChildOptions
+  #made: FastifyBaseLogger | undefined
+
+  constructor(parent: FastifyBaseLogger, bindings: Record<string, unknown>, options: ChildOptions) {
+    this.#parent = parent
+    this.#bindings = bindings
+    this.#options = options
+  }
+
+  get made(): FastifyBaseLogger {
+    this.#made ??= this.#parent.child(this.#bindings, this.#options)
+    return this.#made
+  }
+
+  get level(): string {
+    return this.made.level
+  }
+
+  set level(level: string) {
+    this.made.level = level
+  }
+}
+
+/** Fastify's methods of a logger, and the rest of pino's. */
+const METHODS = [
+  ...['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent', 'child'],
+  ...['isLevelEnabled', 'bindings', 'setBindings', 'flush'],
+]
+
+for (const name of METHODS) {
+  Object.defineProperty(LazyLogger.prototype, name, {
+    value(this: LazyLogger, ...values: unknown[]) {
+      return (this.made as unknown as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values)
+    },
+  })
+}
+
+/** Fastify's factory for `request.log`. */
+export const lazyLogger: NonNullable<FastifyServerOptions['childLoggerFactory']> = (
+  parent,
+  bindings,
+  options,
+) => new LazyLogger(parent, bindings, options) as never
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -31,6 +31,37 @@ t.test('a log line names module and route, and the request once', async (t) => {
   })
 })
 
+t.test('a request has a logger of its own from its first line on', async (t) => {
+  const lines: object[] = []
+  let made = 0
+  const onChild = () => {
+    made += 1
+  }
+  const logger = pino({ level: 'info', onChild }, { write: (line) => lines.push(JSON.parse(line)) })
+  const app = fastify(fastifyOptions({ logger, trustProxy: [] }))
+  t.teardown(() => app.close())
+  app.get('/silent', async () => ({}))
+  app.get('/talking', async ({ log }) => {
+    log.debug('below the level')
+    log.level = 'debug'
+    log.debug({ at: 1 }, 'a %s', 'word')
+    log.child({ module: 'note' }).warn('of a child')
+    return { level: log.level, warns: (log as pino.Logger).isLevelEnabled('warn') }
+  })
+  await app.ready()
+  made = 0
+  await app.inject('/silent')
+  t.equal(made, 0)
+  const response = await app.inject({ url: '/talking', headers: { 'request-id': 'r-1' } })
+  t.same(response.json(), { level: 'debug', warns: true })
+  t.equal(made, 2)
+  t.match(lines, [
+    { level: 20, requestId: 'r-1', at: 1, msg: 'a word' },
+    { level: 40, requestId: 'r-1', module: 'note', msg: 'of a child' },
+  ])
+  t.equal(lines.length, 2)
+})
+
 t.test('an open stream is not logged as slow, a request of that length is', async (t) => {
   const lines: string[] = []
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).url) })

@@ -11,7 +11,7 @@ const remedy = 'a transaction takes a generator: write transaction(function* () 
  * lock while it waits, is not even called
  */
 export function generatorOf<Result>(steps: () => Transaction<Result>): Transaction<Result> {
-  if (kindOf(steps).startsWith('Async')) throw new TypeError(`${remedy}, not an async function`)
+  if (kindOf(steps)?.startsWith('Async')) throw new TypeError(`${remedy}, not an async function`)
   const begun: unknown = typeof steps === 'function' ? steps() : undefined
   if (kindOf(begun) === 'Generator') return begun as Transaction<Result>
   // An unhandled rejection would end the process.
@@ -19,8 +19,9 @@ export function generatorOf<Result>(steps: () => Transaction<Result>): Transacti
   throw new TypeError(remedy)
 }
 
-/** The language's name for the type of a value: `Generator`, `AsyncFunction`. */
-export const kindOf = (value: unknown) => Object.prototype.toString.call(value).slice('[object '.length, -1)
+/** The language's name for the type of a value: `Generator`, `AsyncFunction`; undefined for most. */
+export const kindOf = (value: unknown) =>
+  (value as { readonly [Symbol.toStringTag]?: string } | null | undefined)?.[Symbol.toStringTag]
 
 /**
  * Runs a generator to its end. The error of a step is thrown into it, and it may continue; after an
