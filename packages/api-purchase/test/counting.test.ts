@@ -1,12 +1,12 @@
 import { sql } from '@mortise/module-sdk'
-import { everyones } from '../src/repository.ts'
+import { ranked } from '../src/repository.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 testOnEngines(
   'totals are exact and no changes are left over after concurrent creations and folds',
   async (t) => {
-    const fold = () => everyones.fold()
     const { user, database } = await purchaseHost(t, { rehearse: false })
+    const fold = () => ranked.fold(database)
     const manager = user('manager', 'purchase:manage')
     const create = (subject: string) =>
       user(subject).post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
@@ -15,7 +15,7 @@ testOnEngines(
 
     const created = await Promise.all(
       Array.from({ length: 80 }, async (_, index) => {
-        if (index % 20 === 19) await database.transaction(fold)
+        if (index % 20 === 19) await fold()
         return create(`user ${index % 16}`)
       }),
     )
@@ -24,7 +24,7 @@ testOnEngines(
     const cancel = (id: string) => manager.patch(`/purchase/${id}`, { status: 'cancelled' })
     await Promise.all(ids.slice(0, 10).map(cancel))
     t.equal(await listed('pending'), 70, 'before they are folded')
-    await Promise.all([database.transaction(fold), database.transaction(fold)])
+    await Promise.all([fold(), fold()])
     t.equal(await listed('pending'), 70)
     t.equal(await listed('cancelled'), 10)
     const counts = sql`SELECT list, CAST(sum(count) AS BIGINT) AS n FROM purchase_rank WHERE level = 3 GROUP BY list ORDER BY n`

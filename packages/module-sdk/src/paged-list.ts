@@ -34,6 +34,8 @@ export interface ListedRows {
   readonly known?: Sql | undefined
   /** Reads these lists of `ranked`, instead of `where` and `filter`. */
   readonly lists?: readonly string[] | undefined
+  /** Only the rows of this group of `ranked`. */
+  readonly group?: string | undefined
 }
 
 /** The query of the route: the values of `pageQuery`, `walkQuery` and `cursorQuery`. */
@@ -52,8 +54,8 @@ export interface ListQuery {
  *     const rows = { where: sql`owner = ${caller.id}` }
  *     reply.paged(await database.snapshot(() => notes.page(query, rows, toNote)))
  *
- * A page counts the rows of `where` and skips those before it, which is fast for the rows of one
- * caller if an index has the columns of `where` and then the position. For the rows of all callers
+ * A page counts the rows of `where` and skips those before it, which is fast for some hundred rows if
+ * an index has the columns of `where` and then the position. For more rows, of all callers or of one,
  * use `ranked`.
  */
 export class PagedList<Row> {
@@ -98,29 +100,44 @@ export class PagedList<Row> {
 
   *#pageOf(
     { page, rpp }: ListQuery,
-    { lists, where, filter }: ListedRows,
+    listed: ListedRows,
     sent: SqlValue | undefined,
   ): Transaction<Found<Row>> {
     const { columns, ranked, walks } = this.#options
-    if (lists && ranked) return yield* ranked.page({ lists, page, rpp, until: sent as number, columns })
+    const { lists, group } = listed
+    if (ranked && lists && (group === undefined || (yield* ranked.isCounted(group)))) {
+      return yield* ranked.page({ lists, group, page, rpp, until: sent as number, columns })
+    }
+    const { where, filter } = this.#conditionsOf(listed)
     const until = sent ?? (walks ? yield* this.#newest(where) : null)
-    const listed = this.#all(where, filter, until === null ? undefined : sql`${this.#position} <= ${until}`)
+    const all = this.#all(where, filter, until === null ? undefined : sql`${this.#position} <= ${until}`)
     const { total } = yield* one<{ total: number }>(
-      sql`SELECT count(*) AS total FROM ${this.#table} WHERE ${listed}`,
+      sql`SELECT count(*) AS total FROM ${this.#table} WHERE ${all}`,
     )
     const rows = yield* many<Row>(sql`
-      SELECT ${columns} FROM ${this.#table} WHERE ${listed}
+      SELECT ${columns} FROM ${this.#table} WHERE ${all}
       ORDER BY ${this.#order} LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
     return { rows, total, until }
   }
 
-  *#following(position: SqlValue, limit: number, { lists, where, filter }: ListedRows): Transaction<Row[]> {
+  *#following(position: SqlValue, limit: number, rows: ListedRows): Transaction<Row[]> {
     const { ascending, columns, ranked } = this.#options
-    if (lists && ranked) return yield* ranked.after({ lists, position: position as number, limit, columns })
+    const { lists, group } = rows
+    if (ranked && lists && (group === undefined || (yield* ranked.isCounted(group)))) {
+      return yield* ranked.after({ lists, group, position: position as number, limit, columns })
+    }
+    const { where, filter } = this.#conditionsOf(rows)
     const beyond = ascending ? sql`>` : sql`<`
     const listed = this.#all(where, filter, sql`${this.#position} ${beyond} ${position}`)
     return yield* many<Row>(sql`
       SELECT ${columns} FROM ${this.#table} WHERE ${listed} ORDER BY ${this.#order} LIMIT ${limit}`)
+  }
+
+  /** The conditions of rows that are read without counts. */
+  #conditionsOf({ lists, group, where, filter }: ListedRows): ListedRows {
+    const { ranked } = this.#options
+    if (!ranked || !lists || group === undefined) return { where, filter }
+    return { where: ranked.ofGroup(group), filter: ranked.onLists(lists) }
   }
 
   /** The largest position, or null on an empty list. */

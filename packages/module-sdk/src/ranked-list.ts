@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
+import { RankedGroups } from './ranked-groups.ts'
 import { byEngine, identifier, join, type Sql, sql } from './sql.ts'
 import { type Database, many, one, run, type Transaction } from './transaction.ts'
 
 /**
  * A long list by page number, newest first. Every page costs the same: page 1 or the last, with the
  * exact total, at a thousand rows or at ten million. Each row is on one of several named lists (one
- * per status for purchases). A query reads any of these lists together as one.
+ * per status for purchases). A query reads any of these lists together as one, of all rows or of
+ * one group (an owner's purchases).
  *
  * How: every row has a position that rises in order of creation. A second table counts the rows of
  * each list per block of 64 positions (level 1), per 64 of those blocks (level 2), and per 64 of
@@ -40,6 +42,37 @@ import { type Database, many, one, run, type Transaction } from './transaction.t
  *
  * There, a transaction in progress when a walk begins may get a position below the newest one. Its
  * row then joins the walk late.
+ *
+ * With `group`, the rows of one group cost the same too. Most groups are small, and a page counts
+ * their rows. Only large groups have counts, so a row of a small one costs no further write.
+ * Triggers note the changes of large groups, so no statement can forget them; `foldRegularly` finds
+ * the groups that have become large, also among rows from before the migration, and counts them a
+ * slice at a time. Until then a page counts their rows. The migration, here for SQLite (PostgreSQL
+ * is in `packages/api-purchase/migrations`), needs an index on (group, position, list) with `where`:
+ *
+ *     CREATE TABLE purchase_group (name TEXT PRIMARY KEY);
+ *     CREATE TABLE purchase_group_progress (name TEXT PRIMARY KEY, position BIGINT NOT NULL);
+ *     CREATE TABLE purchase_group_rank (
+ *       name TEXT NOT NULL, list TEXT NOT NULL, level INTEGER NOT NULL, block BIGINT NOT NULL, count BIGINT NOT NULL,
+ *       PRIMARY KEY (name, list, level, block)
+ *     );
+ *     CREATE INDEX purchase_group_rank_empty ON purchase_group_rank (count) WHERE count = 0;
+ *     CREATE TABLE purchase_group_change (
+ *       id INTEGER PRIMARY KEY, name TEXT NOT NULL, position BIGINT NOT NULL, list TEXT NOT NULL, count INTEGER NOT NULL
+ *     );
+ *     CREATE INDEX purchase_group_change_of_name ON purchase_group_change (name);
+ *     CREATE TRIGGER purchase_group_added AFTER INSERT ON purchase BEGIN
+ *       INSERT INTO purchase_group_change (name, position, list, count)
+ *       SELECT name, NEW.seq, NEW.status, 1 FROM purchase_group WHERE name = NEW.owner AND NEW.deleted_at IS NULL;
+ *     END;
+ *     CREATE TRIGGER purchase_group_changed AFTER UPDATE OF owner, status, deleted_at ON purchase BEGIN
+ *       INSERT INTO purchase_group_change (name, position, list, count)
+ *       SELECT name, OLD.seq, OLD.status, -1 FROM purchase_group WHERE name = OLD.owner AND OLD.deleted_at IS NULL;
+ *       INSERT INTO purchase_group_change (name, position, list, count)
+ *       SELECT NEW.owner, NEW.seq, NEW.status, 1
+ *       WHERE NEW.deleted_at IS NULL
+ *         AND (NEW.owner <> OLD.owner OR EXISTS (SELECT 1 FROM purchase_group WHERE name = NEW.owner));
+ *     END;
  */
 export interface RankedListOptions {
   /** The column with the name of the row's list. */
@@ -49,6 +82,18 @@ export interface RankedListOptions {
    * ``.
    */
   readonly where: Sql
+  /** The column with the name of the row's group, for lists of one group. */
+  readonly group?: string
+}
+
+/** Which rows to list. */
+export interface RankedQuery {
+  /** At least one. */
+  readonly lists: readonly string[]
+  /** Only the rows of this group. Its counts must be complete: see `isCounted`. */
+  readonly group?: string | undefined
+  /** The columns to select. */
+  readonly columns: Sql
 }
 
 export interface RankedPage<Row> {
@@ -83,9 +128,11 @@ export class RankedList {
   readonly #rows: Sql
   readonly #list: Sql
   readonly #where: Sql
+  readonly #group: Sql | undefined
+  readonly #groups: RankedGroups | undefined
 
   /** @param table the table with the rows */
-  constructor(table: string, { list, where }: RankedListOptions) {
+  constructor(table: string, { list, where, group }: RankedListOptions) {
     this.#table = table
     this.#rows = identifier(table)
     this.#counts = identifier(`${table}_rank`)
@@ -98,6 +145,10 @@ export class RankedList {
     })
     this.#list = identifier(list)
     this.#where = where
+    if (group === undefined) return
+    this.#group = identifier(group)
+    const levels = join(LEVELS.map((level) => sql`(${level}, ${span(level)})`))
+    this.#groups = new RankedGroups({ table, list: this.#list, group: this.#group, where, levels })
   }
 
   /**
@@ -155,9 +206,15 @@ export class RankedList {
 
   /**
    * Adds the changes that transactions left beside the counts to the counts, so that reads stay
-   * cheap.
+   * cheap, and counts large groups.
+   * @returns whether there is more to do
    */
-  *fold(): Transaction<void> {
+  async fold(database: Database): Promise<boolean> {
+    await database.transaction(() => this.#foldAll())
+    return (await this.#groups?.fold(database)) ?? false
+  }
+
+  *#foldAll(): Transaction<void> {
     yield* run(
       byEngine({
         sqlite: sql`SELECT 1`,
@@ -175,45 +232,76 @@ export class RankedList {
    * first failure of a series.
    */
   foldRegularly(app: FastifyInstance, database: Database): void {
-    let running = Promise.resolve()
+    let running: Promise<void> | undefined
+    let isClosing = false
     let fails = false
+    const foldAll = async () => {
+      try {
+        while ((await this.fold(database)) && !isClosing);
+        fails = false
+      } catch (error) {
+        const level = fails ? 'debug' : 'warn'
+        fails = true
+        app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
+      } finally {
+        running = undefined
+      }
+    }
     const timer = setInterval(() => {
-      running = running
-        .then(() => database.transaction(() => this.fold()))
-        .then(() => {
-          fails = false
-        })
-        .catch((error) => {
-          const level = fails ? 'debug' : 'warn'
-          fails = true
-          app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
-        })
+      running ??= foldAll()
     }, FOLD_INTERVAL)
     timer.unref()
     app.addHook('onClose', async () => {
+      isClosing = true
       clearInterval(timer)
       await running
     })
   }
 
+  /** The rows of a group, as a condition. */
+  ofGroup(group: string): Sql {
+    return sql`${this.#group as Sql} = ${group} AND ${this.#where}`
+  }
+
   /**
-   * One page of all rows on `lists` (at least one), newest first. Read it in a snapshot.
-   * @param query.until from the first page of the same walk
-   * @param query.columns the columns to select
+   * The rows of a group that are on `lists`, as a further condition. `+` keeps SQLite from an index
+   * on the list, which selects far more rows than the group.
    */
-  *page<Row>(query: {
-    readonly lists: readonly string[]
-    readonly page: number
-    readonly rpp: number
-    readonly until?: number | undefined
-    readonly columns: Sql
-  }): Transaction<RankedPage<Row>> {
-    const until = query.until ?? (yield* this.#newest(query.lists))
-    const total = yield* this.#total(query.lists, until)
+  onLists(lists: readonly string[]): Sql {
+    const list = byEngine({ sqlite: sql`+${this.#list}`, postgres: this.#list })
+    return sql`${list} IN (${names(lists)})`
+  }
+
+  #rowsOf({ lists, group }: Pick<RankedQuery, 'lists' | 'group'>): Sql {
+    if (group !== undefined) return sql`${this.ofGroup(group)} AND ${this.onLists(lists)}`
+    return sql`${this.#list} IN (${names(lists)}) AND ${this.#where}`
+  }
+
+  /**
+   * Whether a page of this group would be read from counts. Otherwise the group is small, or its
+   * rows are still being counted.
+   */
+  *isCounted(group: string): Transaction<boolean> {
+    return this.#groups !== undefined && (yield* this.#groups.isCounted(group))
+  }
+
+  /**
+   * One page of all rows on `lists`, newest first. Read it in a snapshot.
+   * @param query.until from the first page of the same walk
+   */
+  *page<Row>(
+    query: RankedQuery & {
+      readonly page: number
+      readonly rpp: number
+      readonly until?: number | undefined
+    },
+  ): Transaction<RankedPage<Row>> {
+    const until = query.until ?? (yield* this.#newest(query))
+    const total = yield* this.#total(query, until)
     const skipped = (query.page - 1) * query.rpp
     if (skipped >= total) return { rows: [], total, until }
-    const first = yield* this.#positionOf(total - 1 - skipped, query.lists)
-    return { rows: yield* this.#down(first, query.rpp, query.lists, query.columns), total, until }
+    const first = yield* this.#positionOf(total - 1 - skipped, query)
+    return { rows: yield* this.#down(first, query.rpp, query), total, until }
   }
 
   /**
@@ -221,57 +309,60 @@ export class RankedList {
    * if the row there is gone. A reader that continues after the last row of each result meets each
    * row that stays on the lists exactly once.
    */
-  *after<Row>(query: {
-    readonly lists: readonly string[]
-    readonly position: number
-    readonly limit: number
-    readonly columns: Sql
-  }): Transaction<Row[]> {
-    return yield* this.#down(query.position - 1, query.limit, query.lists, query.columns)
+  *after<Row>(
+    query: RankedQuery & { readonly position: number; readonly limit: number },
+  ): Transaction<Row[]> {
+    return yield* this.#down(query.position - 1, query.limit, query)
   }
 
-  *#newest(lists: readonly string[]): Transaction<number> {
-    const { newest } = yield* one<{ newest: number }>(sql`
-      SELECT coalesce(max(position), 0) AS newest FROM (${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)}) AS lists`)
-    return newest
+  /** The newest position; in a group, the newest of all its lists. */
+  *#newest({ lists, group }: RankedQuery): Transaction<number> {
+    const newest =
+      group !== undefined
+        ? sql`(SELECT max(seq) AS position FROM ${this.#rows} WHERE ${this.ofGroup(group)})`
+        : sql`(${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)})`
+    const found = yield* one<{ newest: number }>(
+      sql`SELECT coalesce(max(position), 0) AS newest FROM ${newest} AS lists`,
+    )
+    return found.newest
   }
 
   /**
    * The number of rows up to a position. Each level adds the whole blocks inside the partial block
    * of the level above. The last partial block counts rows.
    */
-  *#total(lists: readonly string[], until: number): Transaction<number> {
+  *#total({ lists, group }: RankedQuery, until: number): Transaction<number> {
     const end = until + 1
     const counts = LEVELS.map((level) => {
       const start = level === TOP ? 0 : blockOf(end, level + 1) * WIDTH
       return sql`
-        SELECT count FROM ${this.#counted} WHERE list IN (${names(lists)})
+        SELECT count FROM ${this.#countedIn(group)} WHERE list IN (${names(lists)})
           AND level = ${level} AND block >= ${start} AND block < ${blockOf(end, level)}`
     })
     const { total } = yield* one<{ total: number }>(sql`
       SELECT CAST(coalesce(sum(count), 0) AS BIGINT) AS total FROM (
         ${join(counts, ' UNION ALL ')}
         UNION ALL
-        SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
+        SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#rowsOf({ lists, group })}
           AND seq >= ${blockOf(end, 1) * WIDTH} AND seq < ${end}
       ) AS counts`)
     return total
   }
 
   /** The position of the row that has `rank` older rows on `lists`. */
-  *#positionOf(rank: number, lists: readonly string[]): Transaction<number> {
+  *#positionOf(rank: number, query: RankedQuery): Transaction<number> {
     let start = 0
     let end = Number.MAX_SAFE_INTEGER
     let left = rank
     for (const level of LEVELS.toReversed()) {
-      const { block, before } = yield* this.#blockOf(left, level, start, end, lists)
+      const { block, before } = yield* this.#blockOf(left, level, start, end, query)
       start = block * WIDTH
       end = start + WIDTH
       left -= before
     }
     const { position } = yield* one<{ position: number }>(sql`
-      SELECT seq AS position FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)})
-        AND ${this.#where} AND seq >= ${start} AND seq < ${end}
+      SELECT seq AS position FROM ${this.#rows} WHERE ${this.#rowsOf(query)}
+        AND seq >= ${start} AND seq < ${end}
       ORDER BY seq LIMIT 1 OFFSET ${left}`)
     return position
   }
@@ -280,10 +371,10 @@ export class RankedList {
    * Returns the block, from `start` until before `end`, that contains the row with `rank` older
    * rows.
    */
-  *#blockOf(rank: number, level: number, start: number, end: number, lists: readonly string[]) {
+  *#blockOf(rank: number, level: number, start: number, end: number, { lists, group }: RankedQuery) {
     const blocks = yield* many<{ block: number; count: number }>(sql`
-      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#counted} WHERE list IN (${names(lists)})
-        AND level = ${level} AND block >= ${start} AND block < ${end}
+      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#countedIn(group)}
+      WHERE list IN (${names(lists)}) AND level = ${level} AND block >= ${start} AND block < ${end}
       GROUP BY block ORDER BY block`)
     let before = 0
     for (const { block, count } of blocks) {
@@ -295,14 +386,37 @@ export class RankedList {
     )
   }
 
+  #countedIn(group: string | undefined): Sql {
+    return group === undefined || this.#groups === undefined ? this.#counted : this.#groups.counted(group)
+  }
+
   /** `limit` rows from a position downwards. */
-  *#down<Row>(first: number, limit: number, lists: readonly string[], columns: Sql): Transaction<Row[]> {
-    const found = yield* many<{ position: number }>(this.#newestOf(lists, first, limit))
+  *#down<Row>(first: number, limit: number, { lists, group, columns }: RankedQuery): Transaction<Row[]> {
+    const newest =
+      group !== undefined && this.#groups !== undefined
+        ? this.#newestIn(
+            this.#groups.newest(group, lists, blockOf(first, 1), limit),
+            group,
+            lists,
+            first,
+            limit,
+          )
+        : this.#newestOf(lists, first, limit)
+    const found = yield* many<{ position: number }>(newest)
     const positions = found.map(({ position }) => position).sort((one, other) => other - one)
     if (positions.length === 0) return []
     return yield* many<Row>(sql`
       SELECT ${columns} FROM ${this.#rows} WHERE seq IN (${join(positions.slice(0, limit).map((position) => sql`${position}`))})
       ORDER BY seq DESC`)
+  }
+
+  /** The positions of the `limit` newest rows of a group in these blocks, from a position downwards. */
+  #newestIn(blocks: Sql, group: string, lists: readonly string[], first: number, limit: number): Sql {
+    return sql`
+      SELECT seq AS position FROM ${blocks} AS blocks CROSS JOIN ${this.#rows}
+      WHERE ${this.#rowsOf({ lists, group })} AND seq >= block * ${WIDTH} AND seq < (block + 1) * ${WIDTH}
+        AND seq <= ${first}
+      ORDER BY seq DESC LIMIT ${limit}`
   }
 
   /**

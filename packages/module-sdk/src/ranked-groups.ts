@@ -1,0 +1,217 @@
+import { byEngine, identifier, join, type Sql, sql } from './sql.ts'
+import { type Database, many, maybeOne, one, run, type Transaction } from './transaction.ts'
+
+/**
+ * The counts of large groups: of every value of a column, such as `owner`, that more rows have than
+ * a page may count one by one. See RankedList for the tables and their triggers.
+ *
+ * The triggers note each change of a large group's row in `_group_change`. `fold` adds these to the
+ * counts, and finds groups that have become large. It counts the rows of these from the oldest on, a
+ * slice at a time. `_group_progress` has the last position that was counted; without a row there
+ * the counts are complete.
+ *
+ * The invariant, in every snapshot: up to the last counted position, counts plus changes equal the
+ * rows. A row beyond it is counted as it is then, and its changes so far are dropped with that. On
+ * PostgreSQL SERIALIZABLE holds this for a transaction that did not see that its group is large: it
+ * fails if a slice is counted without its row.
+ */
+
+/** A group of at most this many rows is counted row by row. */
+const SMALL = 256
+/** Rows looked at for new large groups, changes folded and rows counted by one transaction at most. */
+const SLICE = 500
+/** Names the progress of the search for large groups: all rows up to there were looked at. */
+const SEARCH = ''
+
+export interface RankedRows {
+  /** The table of the rows. */
+  readonly table: string
+  readonly list: Sql
+  readonly group: Sql
+  readonly where: Sql
+  /** Level and width of the blocks, as rows of VALUES. */
+  readonly levels: Sql
+}
+
+/** What `look` has found to do. */
+interface Found {
+  /** The position up to which `large` is complete. */
+  readonly seen: number
+  readonly large: readonly string[]
+  readonly isDue: boolean
+  readonly more: boolean
+}
+
+export class RankedGroups {
+  readonly #ranked: RankedRows
+  readonly #rows: Sql
+  readonly #groups: Sql
+  readonly #progress: Sql
+  readonly #counts: Sql
+  readonly #changes: Sql
+
+  constructor(ranked: RankedRows) {
+    this.#ranked = ranked
+    this.#rows = identifier(ranked.table)
+    this.#groups = identifier(`${ranked.table}_group`)
+    this.#progress = identifier(`${ranked.table}_group_progress`)
+    this.#counts = identifier(`${ranked.table}_group_rank`)
+    this.#changes = identifier(`${ranked.table}_group_change`)
+  }
+
+  /** Whether the counts of a group are complete. A small group has none. */
+  *isCounted(group: string): Transaction<boolean> {
+    const found = yield* maybeOne(sql`
+      SELECT name FROM ${this.#groups} WHERE name = ${group}
+        AND NOT EXISTS (SELECT 1 FROM ${this.#progress} WHERE name = ${group})`)
+    return found !== undefined
+  }
+
+  /** The counts of a group to add up, as a table. */
+  counted(group: string): Sql {
+    return sql`(
+      SELECT level, block, list, count FROM ${this.#counts} WHERE name = ${group}
+      UNION ALL
+      SELECT level, position / width AS block, list, count FROM ${this.#changes}
+      CROSS JOIN ${this.#levels} WHERE name = ${group}) AS counted`
+  }
+
+  /**
+   * The blocks of level 1 with the newest `limit` rows of a group's lists, from a block downwards.
+   * There may be others. Each change can have emptied one block.
+   */
+  newest(group: string, lists: readonly string[], first: number, limit: number): Sql {
+    const each = lists.map(
+      (list) => sql`
+        SELECT block FROM (
+          SELECT block FROM ${this.#counts}
+          WHERE name = ${group} AND list = ${list} AND level = 1 AND block <= ${first}
+          ORDER BY block DESC
+          LIMIT ${limit} + (SELECT count(*) FROM ${this.#changes} WHERE name = ${group})) AS newest`,
+    )
+    return sql`(
+      ${join(each, ' UNION ')}
+      UNION SELECT position / (SELECT min(width) FROM ${this.#levels}) FROM ${this.#changes}
+      WHERE name = ${group})`
+  }
+
+  /**
+   * Adds changes to the counts, and counts more rows of large groups. Every statement of its
+   * transactions is about a slice at most.
+   * @returns whether there is more to do
+   */
+  async fold(database: Database): Promise<boolean> {
+    // Looks in a snapshot, with which no purchase can conflict.
+    const found = await database.snapshot(() => this.#look())
+    if (!found.isDue) return false
+    const more = await database.transaction(() => this.#foldSlice(found))
+    return more || found.more
+  }
+
+  *#look(): Transaction<Found> {
+    const { seen, due } = yield* one<{ seen: number; due: number }>(sql`
+      SELECT coalesce((SELECT position FROM ${this.#progress} WHERE name = ${SEARCH}), 0) AS seen,
+        (SELECT count(*) FROM (SELECT 1 FROM ${this.#changes} LIMIT 1) AS some)
+        + (SELECT count(*) FROM ${this.#progress} WHERE name <> ${SEARCH}) AS due`)
+    const slice = sql`
+      SELECT seq, ${this.#ranked.group} AS name FROM ${this.#rows} WHERE seq > ${seen} ORDER BY seq LIMIT ${SLICE}`
+    const { last, count } = yield* one<{ last: number | null; count: number }>(
+      sql`SELECT max(seq) AS last, count(*) AS count FROM (${slice}) AS slice`,
+    )
+    const large = last === null ? [] : yield* this.#large(sql`(${slice})`)
+    return { seen: last ?? seen, large, isDue: due > 0 || last !== null, more: count === SLICE }
+  }
+
+  /** Those of the names in a table that are of large groups not known yet. */
+  *#large(names: Sql): Transaction<string[]> {
+    const { group, where } = this.#ranked
+    const rows = yield* many<{ name: string }>(sql`
+      SELECT name FROM (SELECT DISTINCT name FROM ${names} AS named) AS candidate
+      WHERE NOT EXISTS (SELECT 1 FROM ${this.#groups} AS known WHERE known.name = candidate.name)
+        AND (SELECT seq FROM ${this.#rows} AS member WHERE member.${group} = candidate.name AND ${where}
+          ORDER BY seq LIMIT 1 OFFSET ${SMALL}) IS NOT NULL`)
+    return rows.map(({ name }) => name)
+  }
+
+  *#foldSlice({ seen, large }: Found): Transaction<boolean> {
+    yield* run(sql`
+      INSERT INTO ${this.#progress} (name, position) VALUES (${SEARCH}, ${seen})
+      ON CONFLICT (name) DO UPDATE SET position = excluded.position`)
+    yield* this.#begin(large)
+    const more = yield* this.#foldChanges()
+    return (yield* this.#countRows()) || more
+  }
+
+  /** From now on the triggers note the changes of these groups. */
+  *#begin(large: readonly string[]): Transaction<void> {
+    for (const name of large) {
+      const isNew = yield* run(
+        sql`INSERT INTO ${this.#groups} (name) VALUES (${name}) ON CONFLICT (name) DO NOTHING`,
+      )
+      if (isNew) yield* run(sql`INSERT INTO ${this.#progress} (name, position) VALUES (${name}, 0)`)
+    }
+  }
+
+  /** Returns whether there may be more. */
+  *#foldChanges(): Transaction<boolean> {
+    const { last, count } = yield* one<{ last: number | null; count: number }>(sql`
+      SELECT max(id) AS last, count(*) AS count FROM (
+        SELECT id FROM ${this.#changes} ORDER BY id LIMIT ${SLICE}) AS slice`)
+    if (last === null) return false
+    const slice = sql`(SELECT name, position, list, count FROM ${this.#changes} WHERE id <= ${last})`
+    // A row that came from another group without a new position may have made its group large.
+    yield* this.#begin(yield* this.#large(slice))
+    yield* this.#add(sql`
+      SELECT name, list, level, position / width, CAST(sum(count) AS BIGINT)
+      FROM ${slice} AS change CROSS JOIN ${this.#levels}
+      WHERE EXISTS (SELECT 1 FROM ${this.#groups} AS known WHERE known.name = change.name)
+        AND NOT EXISTS (
+          SELECT 1 FROM ${this.#progress} AS progress
+          WHERE progress.name = change.name AND progress.position < change.position)
+      GROUP BY 1, 2, 3, 4`)
+    yield* run(sql`DELETE FROM ${this.#changes} WHERE id <= ${last}`)
+    yield* run(sql`DELETE FROM ${this.#counts} WHERE count = 0`)
+    return count === SLICE
+  }
+
+  /** Counts a slice of the rows of one group. Returns whether there may be more. */
+  *#countRows(): Transaction<boolean> {
+    const { list, group, where } = this.#ranked
+    const progress = yield* maybeOne<{ name: string; position: number }>(
+      sql`SELECT name, position FROM ${this.#progress} WHERE name <> ${SEARCH} ORDER BY name LIMIT 1`,
+    )
+    if (progress === undefined) return false
+    const { name, position } = progress
+    const following = sql`${group} = ${name} AND ${where} AND seq > ${position}`
+    const { last, count } = yield* one<{ last: number; count: number }>(sql`
+      SELECT max(seq) AS last, count(*) AS count FROM (
+        SELECT seq FROM ${this.#rows} WHERE ${following} ORDER BY seq LIMIT ${SLICE}) AS slice`)
+    const isLast = count < SLICE
+    const end = isLast ? Number.MAX_SAFE_INTEGER : last
+    yield* run(sql`
+      DELETE FROM ${this.#changes} WHERE name = ${name} AND position > ${position} AND position <= ${end}`)
+    yield* this.#add(sql`
+      SELECT ${group}, ${list}, level, seq / width, count(*) FROM ${this.#rows} CROSS JOIN ${this.#levels}
+      WHERE ${following} AND seq <= ${end} GROUP BY 1, 2, 3, 4`)
+    yield* run(
+      isLast
+        ? sql`DELETE FROM ${this.#progress} WHERE name = ${name}`
+        : sql`UPDATE ${this.#progress} SET position = ${end} WHERE name = ${name}`,
+    )
+    return true
+  }
+
+  *#add(counts: Sql): Transaction<void> {
+    yield* run(sql`
+      INSERT INTO ${this.#counts} (name, list, level, block, count) ${counts}
+      ON CONFLICT (name, list, level, block) DO UPDATE SET count = ${this.#counts}.count + excluded.count`)
+  }
+
+  /** The levels as a table. */
+  get #levels(): Sql {
+    return byEngine({
+      sqlite: sql`(SELECT column1 AS level, column2 AS width FROM (VALUES ${this.#ranked.levels})) AS levels`,
+      postgres: sql`(VALUES ${this.#ranked.levels}) AS levels (level, width)`,
+    })
+  }
+}
