@@ -1,8 +1,8 @@
 -- The purchases of an owner with many, counted: see RankedList of the SDK.
 
-CREATE TABLE purchase_group (name TEXT PRIMARY KEY);
+CREATE TABLE purchase_group (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
-CREATE TABLE purchase_group_progress (name TEXT PRIMARY KEY, position BIGINT NOT NULL);
+CREATE TABLE purchase_group_progress (name TEXT PRIMARY KEY, position BIGINT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE purchase_group_rank (
   name TEXT NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE purchase_group_rank (
   block BIGINT NOT NULL,
   count BIGINT NOT NULL,
   PRIMARY KEY (name, list, level, block)
-);
+) WITHOUT ROWID;
 CREATE INDEX purchase_group_rank_empty ON purchase_group_rank (count) WHERE count = 0;
 
 CREATE TABLE purchase_group_change (
@@ -20,7 +20,7 @@ CREATE TABLE purchase_group_change (
   position BIGINT NOT NULL,
   list TEXT NOT NULL,
   count INTEGER NOT NULL
-);
+) WITHOUT ROWID;
 CREATE INDEX purchase_group_change_of_name ON purchase_group_change (name);
 
 CREATE TRIGGER purchase_group_added AFTER INSERT ON purchase

@@ -29,8 +29,10 @@ export interface RankedRows {
   readonly list: Sql
   readonly group: Sql
   readonly where: Sql
-  /** Level and width of the blocks, as rows of VALUES. */
+  /** The levels as a table, with the width of their blocks. */
   readonly levels: Sql
+  /** That of level 1. */
+  readonly width: number
 }
 
 /** What `look` has found to do. */
@@ -73,26 +75,40 @@ export class RankedGroups {
       SELECT level, block, list, count FROM ${this.#counts} WHERE name = ${group}
       UNION ALL
       SELECT level, position / width AS block, list, count FROM ${this.#changes}
-      CROSS JOIN ${this.#levels} WHERE name = ${group}) AS counted`
+      CROSS JOIN ${this.#ranked.levels} WHERE name = ${group}) AS counted`
   }
 
   /**
-   * The blocks of level 1 with the newest `limit` rows of a group's lists, from a block downwards.
-   * There may be others. Each change can have emptied one block.
+   * The blocks of level 1 that have the `limit` newest rows of a group's lists from a position in
+   * block `first` downwards.
    */
-  newest(group: string, lists: readonly string[], first: number, limit: number): Sql {
+  *newest(group: string, lists: readonly string[], first: number, limit: number): Transaction<number[]> {
+    const changed = sql`FROM ${this.#changes} WHERE name = ${group}`
+    // Each change can have emptied one of the blocks.
     const each = lists.map(
       (list) => sql`
-        SELECT block FROM (
-          SELECT block FROM ${this.#counts}
+        SELECT block, count FROM (
+          SELECT block, count FROM ${this.#counts}
           WHERE name = ${group} AND list = ${list} AND level = 1 AND block <= ${first}
-          ORDER BY block DESC
-          LIMIT ${limit} + (SELECT count(*) FROM ${this.#changes} WHERE name = ${group})) AS newest`,
+          ORDER BY block DESC LIMIT ${limit} + (SELECT count(*) ${changed})) AS newest`,
     )
-    return sql`(
-      ${join(each, ' UNION ')}
-      UNION SELECT position / (SELECT min(width) FROM ${this.#levels}) FROM ${this.#changes}
-      WHERE name = ${group})`
+    const counts = yield* many<{ block: number; count: number }>(sql`
+      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM (
+        ${join(each, ' UNION ALL ')}
+        UNION ALL
+        SELECT position / ${this.#ranked.width} AS block, count ${changed}
+          AND list IN (${join(lists.map((list) => sql`${list}`))}) AND position / ${this.#ranked.width} <= ${first}
+      ) AS counts GROUP BY block ORDER BY block DESC`)
+    const blocks: number[] = []
+    let found = 0
+    for (const { block, count } of counts) {
+      if (found >= limit) break
+      if (count <= 0) continue
+      blocks.push(block)
+      // Rows of the first block may be newer than the position.
+      if (block < first) found += count
+    }
+    return blocks
   }
 
   /**
@@ -111,7 +127,7 @@ export class RankedGroups {
   *#look(): Transaction<Found> {
     const { seen, due } = yield* one<{ seen: number; due: number }>(sql`
       SELECT coalesce((SELECT position FROM ${this.#progress} WHERE name = ${SEARCH}), 0) AS seen,
-        (SELECT count(*) FROM (SELECT 1 FROM ${this.#changes} LIMIT 1) AS some)
+        (SELECT count(*) FROM (SELECT 1 FROM ${this.#changes} LIMIT 1) AS present)
         + (SELECT count(*) FROM ${this.#progress} WHERE name <> ${SEARCH}) AS due`)
     const slice = sql`
       SELECT seq, ${this.#ranked.group} AS name FROM ${this.#rows} WHERE seq > ${seen} ORDER BY seq LIMIT ${SLICE}`
@@ -128,8 +144,10 @@ export class RankedGroups {
     const rows = yield* many<{ name: string }>(sql`
       SELECT name FROM (SELECT DISTINCT name FROM ${names} AS named) AS candidate
       WHERE NOT EXISTS (SELECT 1 FROM ${this.#groups} AS known WHERE known.name = candidate.name)
-        AND (SELECT seq FROM ${this.#rows} AS member WHERE member.${group} = candidate.name AND ${where}
-          ORDER BY seq LIMIT 1 OFFSET ${SMALL}) IS NOT NULL`)
+        AND (
+          SELECT seq FROM ${this.#rows} AS member
+          WHERE ${inIndexOrder(sql`member.${group}`, sql`candidate.name`, 0, Number.MAX_SAFE_INTEGER)} AND ${where}
+          ORDER BY member.${group}, seq LIMIT 1 OFFSET ${SMALL}) IS NOT NULL`)
     return rows.map(({ name }) => name)
   }
 
@@ -163,7 +181,7 @@ export class RankedGroups {
     yield* this.#begin(yield* this.#large(slice))
     yield* this.#add(sql`
       SELECT name, list, level, position / width, CAST(sum(count) AS BIGINT)
-      FROM ${slice} AS change CROSS JOIN ${this.#levels}
+      FROM ${slice} AS change CROSS JOIN ${this.#ranked.levels}
       WHERE EXISTS (SELECT 1 FROM ${this.#groups} AS known WHERE known.name = change.name)
         AND NOT EXISTS (
           SELECT 1 FROM ${this.#progress} AS progress
@@ -182,17 +200,18 @@ export class RankedGroups {
     )
     if (progress === undefined) return false
     const { name, position } = progress
-    const following = sql`${group} = ${name} AND ${where} AND seq > ${position}`
+    const upTo = (end: number) => sql`${inIndexOrder(group, name, position + 1, end)} AND ${where}`
     const { last, count } = yield* one<{ last: number; count: number }>(sql`
       SELECT max(seq) AS last, count(*) AS count FROM (
-        SELECT seq FROM ${this.#rows} WHERE ${following} ORDER BY seq LIMIT ${SLICE}) AS slice`)
+        SELECT seq FROM ${this.#rows} WHERE ${upTo(Number.MAX_SAFE_INTEGER)}
+        ORDER BY ${group}, seq LIMIT ${SLICE}) AS slice`)
     const isLast = count < SLICE
     const end = isLast ? Number.MAX_SAFE_INTEGER : last
     yield* run(sql`
       DELETE FROM ${this.#changes} WHERE name = ${name} AND position > ${position} AND position <= ${end}`)
     yield* this.#add(sql`
-      SELECT ${group}, ${list}, level, seq / width, count(*) FROM ${this.#rows} CROSS JOIN ${this.#levels}
-      WHERE ${following} AND seq <= ${end} GROUP BY 1, 2, 3, 4`)
+      SELECT ${group}, ${list}, level, seq / width, count(*) FROM ${this.#rows} CROSS JOIN ${this.#ranked.levels}
+      WHERE ${upTo(end)} GROUP BY 1, 2, 3, 4`)
     yield* run(
       isLast
         ? sql`DELETE FROM ${this.#progress} WHERE name = ${name}`
@@ -206,12 +225,17 @@ export class RankedGroups {
       INSERT INTO ${this.#counts} (name, list, level, block, count) ${counts}
       ON CONFLICT (name, list, level, block) DO UPDATE SET count = ${this.#counts}.count + excluded.count`)
   }
+}
 
-  /** The levels as a table. */
-  get #levels(): Sql {
-    return byEngine({
-      sqlite: sql`(SELECT column1 AS level, column2 AS width FROM (VALUES ${this.#ranked.levels})) AS levels`,
-      postgres: sql`(VALUES ${this.#ranked.levels}) AS levels (level, width)`,
-    })
-  }
+/**
+ * The rows with a value in a column and a position from `first` to `last`. With ORDER BY the column
+ * and `seq`, an index on both reads no others. PostgreSQL assumes that the rows of a value are spread
+ * evenly over the table, and would search all rows in the order of `seq`; comparing rows leaves it
+ * only this index.
+ */
+export function inIndexOrder(column: Sql, value: string | Sql, first: number, last: number): Sql {
+  return byEngine({
+    sqlite: sql`${column} = ${value} AND seq >= ${first} AND seq <= ${last}`,
+    postgres: sql`(${column}, seq) >= (${value}, ${first}) AND (${column}, seq) <= (${value}, ${last})`,
+  })
 }

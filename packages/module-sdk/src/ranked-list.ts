@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { RankedGroups } from './ranked-groups.ts'
-import { byEngine, identifier, join, type Sql, sql } from './sql.ts'
+import { inIndexOrder, RankedGroups } from './ranked-groups.ts'
+import { byEngine, identifier, join, Sql, sql } from './sql.ts'
 import { type Database, many, one, run, type Transaction } from './transaction.ts'
 
 /**
@@ -147,8 +147,14 @@ export class RankedList {
     this.#where = where
     if (group === undefined) return
     this.#group = identifier(group)
-    const levels = join(LEVELS.map((level) => sql`(${level}, ${span(level)})`))
-    this.#groups = new RankedGroups({ table, list: this.#list, group: this.#group, where, levels })
+    const levels = valuesAs(
+      'levels (level, width)',
+      LEVELS.map((level) => sql`(${level}, ${span(level)})`),
+    )
+    this.#groups = new RankedGroups({
+      ...{ table, list: this.#list, group: this.#group, where, levels },
+      width: WIDTH,
+    })
   }
 
   /**
@@ -319,7 +325,10 @@ export class RankedList {
   *#newest({ lists, group }: RankedQuery): Transaction<number> {
     const newest =
       group !== undefined
-        ? sql`(SELECT max(seq) AS position FROM ${this.#rows} WHERE ${this.ofGroup(group)})`
+        ? sql`(
+            SELECT seq AS position FROM ${this.#rows}
+            WHERE ${inIndexOrder(this.#group as Sql, group, 0, Number.MAX_SAFE_INTEGER)} AND ${this.#where}
+            ORDER BY ${this.#group as Sql} DESC, seq DESC LIMIT 1)`
         : sql`(${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)})`
     const found = yield* one<{ newest: number }>(
       sql`SELECT coalesce(max(position), 0) AS newest FROM ${newest} AS lists`,
@@ -391,18 +400,10 @@ export class RankedList {
   }
 
   /** `limit` rows from a position downwards. */
-  *#down<Row>(first: number, limit: number, { lists, group, columns }: RankedQuery): Transaction<Row[]> {
-    const newest =
-      group !== undefined && this.#groups !== undefined
-        ? this.#newestIn(
-            this.#groups.newest(group, lists, blockOf(first, 1), limit),
-            group,
-            lists,
-            first,
-            limit,
-          )
-        : this.#newestOf(lists, first, limit)
-    const found = yield* many<{ position: number }>(newest)
+  *#down<Row>(first: number, limit: number, query: RankedQuery): Transaction<Row[]> {
+    const { lists, group, columns } = query
+    if (group !== undefined) return yield* this.#downIn(group, first, limit, query)
+    const found = yield* many<{ position: number }>(this.#newestOf(lists, first, limit))
     const positions = found.map(({ position }) => position).sort((one, other) => other - one)
     if (positions.length === 0) return []
     return yield* many<Row>(sql`
@@ -410,39 +411,41 @@ export class RankedList {
       ORDER BY seq DESC`)
   }
 
-  /** The positions of the `limit` newest rows of a group in these blocks, from a position downwards. */
-  #newestIn(blocks: Sql, group: string, lists: readonly string[], first: number, limit: number): Sql {
-    return sql`
-      SELECT seq AS position FROM ${blocks} AS blocks CROSS JOIN ${this.#rows}
-      WHERE ${this.#rowsOf({ lists, group })} AND seq >= block * ${WIDTH} AND seq < (block + 1) * ${WIDTH}
-        AND seq <= ${first}
-      ORDER BY seq DESC LIMIT ${limit}`
+  /** The same in a group. No index has its rows by list, but the counts have the blocks of each list. */
+  *#downIn<Row>(group: string, first: number, limit: number, query: RankedQuery): Transaction<Row[]> {
+    const blocks = yield* (this.#groups as RankedGroups).newest(group, query.lists, blockOf(first, 1), limit)
+    if (blocks.length === 0) return []
+    return yield* many<Row>(sql`
+      SELECT ${query.columns} FROM ${valuesAs(
+        'blocks (block)',
+        blocks.map((block) => sql`(${block})`),
+      )}
+      CROSS JOIN ${this.#rows}
+      WHERE ${this.#rowsOf(query)} AND seq >= block * ${WIDTH} AND seq < (block + 1) * ${WIDTH} AND seq <= ${first}
+      ORDER BY seq DESC LIMIT ${limit}`)
   }
 
   /**
    * The positions of the `limit` newest rows of each list, from a position downwards. An index on
-   * (list, position) is in order within one list only. PostgreSQL assumes that the rows of a list
-   * are spread evenly over the table, and would search all rows, newest first. Comparing rows in
-   * index order leaves it only this index.
+   * (list, position) is in order within one list only.
    */
   #newestOf(lists: readonly string[], first: number, limit: number): Sql {
-    const each = lists.map((list) => {
-      const newest = byEngine({
-        sqlite: sql`
-          WHERE ${this.#list} = ${list} AND ${this.#where} AND seq <= ${first}
-          ORDER BY seq DESC`,
-        postgres: sql`
-          WHERE ${this.#where} AND (${this.#list}, seq) <= (${list}, ${first})
-            AND (${this.#list}, seq) >= (${list}, 0)
-          ORDER BY ${this.#list} DESC, seq DESC`,
-      })
-      return sql`
+    const each = lists.map(
+      (list) => sql`
         SELECT position FROM (
-          SELECT seq AS position FROM ${this.#rows} ${newest} LIMIT ${limit}
-        ) AS list`
-    })
+          SELECT seq AS position FROM ${this.#rows}
+          WHERE ${inIndexOrder(this.#list, list, 0, first)} AND ${this.#where}
+          ORDER BY ${this.#list} DESC, seq DESC LIMIT ${limit}
+        ) AS list`,
+    )
     return join(each, ' UNION ALL ')
   }
+}
+
+/** @param name with the names of the columns: `blocks (block)` */
+function valuesAs(name: string, rows: readonly Sql[]): Sql {
+  const [table = ''] = name.split(' ')
+  return sql`(WITH ${new Sql([name], [])} AS (VALUES ${join(rows)}) SELECT * FROM ${identifier(table)}) AS ${identifier(table)}`
 }
 
 const names = (lists: readonly string[]) => join(lists.map((list) => sql`${list}`))

@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { byEngine, many, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
+import { createTestHost, onEngines, type TestCaller, type TestEngine, type TestHost } from '@mortise/module-testkit'
+import SqliteDatabase from 'better-sqlite3'
+import { type Test, test } from 'tap'
+
+/**
+ * What a page of each list costs, in pages of the database that its statements read: the same on the first, the middle
+ * and the last page, and with 1,000 rows or with 100,000.
+ */
+
+const folderOf = (name: string) => dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
+const modules = ['@mortise/api-purchase', '@mortise/api-event'].map((name) => ({ directory: folderOf(name) }))
+const PAGE_SIZE = 4096
+
+/** The statements that the host runs for `work`. */
+async function statementsOf({ database }: TestHost, work: () => Promise<unknown>): Promise<Sql[]> {
+  const queries: Sql[] = []
+  const { snapshot, many } = database
+  const recorded = function* <Result>(steps: () => Transaction<Result>): Transaction<Result> {
+    const running = steps()
+    let next = running.next()
+    while (!next.done) {
+      queries.push((next.value as Statement).query)
+      next = running.next(yield next.value)
+    }
+    return next.value
+  }
+  database.snapshot = (steps) => snapshot.call(database, () => recorded(steps)) as never
+  database.many = (query) => {
+    queries.push(query)
+    return many.call(database, query) as never
+  }
+  try {
+    await work()
+    return queries
+  } finally {
+    Object.assign(database, { snapshot, many })
+  }
+}
+
+const textOf = ({ strings }: Sql, placeholder: (index: number) => string) =>
+  strings.reduce((text, part, index) => `${text}${placeholder(index)}${part}`)
+
+/** Database pages that these statements read, from an empty cache. */
+async function pagesRead(
+  { database }: TestHost,
+  engine: TestEngine,
+  queries: readonly Sql[],
+): Promise<number> {
+  if (engine === 'sqlite') {
+    const { file } = await database.one<{ file: string }>(sql`SELECT file FROM pragma_database_list`)
+    const connection = new SqliteDatabase(file, { readonly: true })
+    connection.prepare('SELECT count(*) FROM sqlite_schema').get()
+    const before = bytesRead()
+    for (const query of queries) connection.prepare(textOf(query, () => '?')).all(...query.values)
+    const bytes = bytesRead() - before
+    connection.close()
+    return Math.round(bytes / PAGE_SIZE)
+  }
+  let pages = 0
+  for (const query of queries) {
+    const { strings, values } = query.postgres ?? query
+    const explained = new Sql(
+      [`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${strings[0]}`, ...strings.slice(1)],
+      values,
+    )
+    const row = await database.one<Record<string, string>>(explained)
+    const [{ Plan: plan }] = JSON.parse(row['QUERY PLAN'] as string)
+    pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+  }
+  return pages
+}
+
+const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
+
+/** The numbers from 1 to `count`, as a table. */
+const numbers = (count: number) =>
+  byEngine({
+    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
+      SELECT n FROM number) AS number`,
+    postgres: sql`generate_series(1, ${count}) AS number (n)`,
+  })
+
+/** `count` purchases of `owner`, among a third as many of others. */
+async function fillPurchases(host: TestHost, owner: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 10_000) await fillSome(host, owner, Math.min(left, 10_000))
+}
+
+async function fillSome({ database }: TestHost, owner: string, count: number): Promise<void> {
+  const begun = performance.now()
+  const { last } = await database.one<{ last: number }>(
+    sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
+  )
+  await database.transaction(function* () {
+    yield* run(sql`
+      INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
+      SELECT ${last} + n, 'purchase_' || (${last} + n),
+        CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END,
+        CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END, 1, 1, 1, 0, 0
+      FROM ${numbers(Math.ceil((count * 4) / 3))}`)
+    // What everyone's list counts.
+    for (const level of [1, 2, 3]) {
+      yield* run(sql`
+        INSERT INTO purchase_rank (level, block, list, count)
+        SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
+        ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
+    }
+    yield* many(
+      byEngine({
+        sqlite: sql`SELECT 1`,
+        postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
+      }),
+    )
+  })
+  console.log('filled', count, performance.now() - begun)
+}
+
+/** Until the host has counted all purchases. */
+async function counted({ database }: TestHost): Promise<void> {
+  const left = sql`
+    SELECT (SELECT count(*) FROM purchase_group_change) + (SELECT count(*) FROM purchase_group_progress WHERE name <> '')
+      + (SELECT max(seq) FROM purchase) - (SELECT coalesce(max(position), 0) FROM purchase_group_progress WHERE name = '')
+      AS left_over`
+  while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
+  // As autovacuum does. SQLite has no such thing.
+  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
+  await database.transaction(() => run(analyze))
+}
+
+onEngines<Test>(test)('a page of purchases costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const clerk = host.user('clerk', 'purchase:read')
+  const owners: Record<string, TestCaller> = {}
+  for (const [name, count] of Object.entries({ small: 1_000, large: 100_000 })) {
+    const caller = host.user(name)
+    owners[name] = caller
+    const { id } = (await caller.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })).json()
+    const { owner } = await host.database.one<{ owner: string }>(
+      sql`SELECT owner FROM purchase WHERE id = ${id}`,
+    )
+    await fillPurchases(host, owner, count - 1)
+  }
+  await counted(host)
+  for (const filter of ['', '&status=cancelled', '&status=confirmed']) {
+    const costs: Record<string, number[]> = {}
+    for (const [name, caller] of Object.entries({ ...owners, everyone: clerk })) {
+      const list = `/purchase?rpp=20${filter}${name === 'everyone' ? '&owner=*' : ''}`
+      const { pages, total } = (await caller.get(list)).json()
+      console.log(name, filter, pages, total)
+      costs[name] = []
+      for (const page of [1, Math.ceil(pages / 2), pages]) {
+        const statements = await statementsOf(host, () => caller.get(`${list}&page=${page}`))
+        if (name === 'large' && page === 1) {
+          for (const one of statements) {
+            const shown = engine === 'postgres' ? (one.postgres ?? one) : one
+            console.log(await pagesRead(host, engine, [one]), textOf(shown, (i) => String(shown.values[i])).replace(/\s+/g, ' ').slice(0, 5000))
+            if (engine === 'sqlite') {
+              const plan = await host.database.transaction(() => many(new Sql([`EXPLAIN QUERY PLAN ${one.strings[0]}`, ...one.strings.slice(1)], one.values)))
+              console.log(plan.map((row: any) => '    ' + row.detail).join('\n'))
+            }
+          }
+        }
+        costs[name].push(Math.min(await pagesRead(host, engine, statements), await pagesRead(host, engine, statements)))
+      }
+    }
+    console.log(engine, filter, costs)
+  }
+})
