@@ -20,7 +20,7 @@ CREATE TABLE purchase_group_change (
   position BIGINT NOT NULL,
   list TEXT NOT NULL,
   count INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 CREATE INDEX purchase_group_change_of_name ON purchase_group_change (name);
 
 CREATE TRIGGER purchase_group_added AFTER INSERT ON purchase

@@ -35,6 +35,12 @@ export interface RankedRows {
   readonly width: number
 }
 
+/** A change of the number of rows at a position. */
+export interface Change {
+  readonly position: number
+  readonly count: number
+}
+
 /** What `look` has found to do. */
 interface Found {
   /** The position up to which `large` is complete. */
@@ -69,46 +75,52 @@ export class RankedGroups {
     return found !== undefined
   }
 
-  /** The counts of a group to add up, as a table. */
+  /** The counts of a group to add up, as a table. The changes come on top. */
   counted(group: string): Sql {
-    return sql`(
-      SELECT level, block, list, count FROM ${this.#counts} WHERE name = ${group}
-      UNION ALL
-      SELECT level, position / width AS block, list, count FROM ${this.#changes}
-      CROSS JOIN ${this.#ranked.levels} WHERE name = ${group}) AS counted`
+    return sql`(SELECT level, block, list, count FROM ${this.#counts} WHERE name = ${group}) AS counted`
+  }
+
+  /** The changes of a group's lists that its counts do not have yet. */
+  changesOf(group: string, lists: readonly string[]): Transaction<Change[]> {
+    return many<Change>(sql`
+      SELECT position, CAST(sum(count) AS BIGINT) AS count FROM ${this.#changes}
+      WHERE name = ${group} AND list IN (${join(lists.map((list) => sql`${list}`))}) GROUP BY position`)
   }
 
   /**
    * The blocks of level 1 that have the `limit` newest rows of a group's lists from a position in
    * block `first` downwards.
    */
-  *newest(group: string, lists: readonly string[], first: number, limit: number): Transaction<number[]> {
-    const changed = sql`FROM ${this.#changes} WHERE name = ${group}`
+  *newest(
+    { group, lists, changes }: { group: string; lists: readonly string[]; changes: readonly Change[] },
+    first: number,
+    limit: number,
+  ): Transaction<number[]> {
     // Each change can have emptied one of the blocks.
+    const most = limit + changes.length
     const each = lists.map(
       (list) => sql`
         SELECT block, count FROM (
           SELECT block, count FROM ${this.#counts}
           WHERE name = ${group} AND list = ${list} AND level = 1 AND block <= ${first}
-          ORDER BY block DESC LIMIT ${limit} + (SELECT count(*) ${changed})) AS newest`,
+          ORDER BY block DESC LIMIT ${most}) AS newest`,
     )
-    const counts = yield* many<{ block: number; count: number }>(sql`
-      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM (
-        ${join(each, ' UNION ALL ')}
-        UNION ALL
-        SELECT position / ${this.#ranked.width} AS block, count ${changed}
-          AND list IN (${join(lists.map((list) => sql`${list}`))}) AND position / ${this.#ranked.width} <= ${first}
-      ) AS counts GROUP BY block ORDER BY block DESC`)
+    const counts = yield* many<{ block: number; count: number }>(join(each, ' UNION ALL '))
+    const changed = changes.map(({ position, count }) => ({ block: this.#blockOf(position), count }))
     const blocks: number[] = []
     let found = 0
-    for (const { block, count } of counts) {
+    for (const { block, count } of byBlock([...counts, ...changed]).toReversed()) {
       if (found >= limit) break
-      if (count <= 0) continue
+      if (count <= 0 || block > first) continue
       blocks.push(block)
       // Rows of the first block may be newer than the position.
       if (block < first) found += count
     }
     return blocks
+  }
+
+  #blockOf(position: number): number {
+    return Math.floor(position / this.#ranked.width)
   }
 
   /**
@@ -225,6 +237,18 @@ export class RankedGroups {
       INSERT INTO ${this.#counts} (name, list, level, block, count) ${counts}
       ON CONFLICT (name, list, level, block) DO UPDATE SET count = ${this.#counts}.count + excluded.count`)
   }
+}
+
+export interface BlockCount {
+  readonly block: number
+  readonly count: number
+}
+
+/** The sum of the counts of each block, in the order of the blocks. */
+export function byBlock(counts: readonly BlockCount[]): BlockCount[] {
+  const sums = new Map<number, number>()
+  for (const { block, count } of counts) sums.set(block, (sums.get(block) ?? 0) + count)
+  return Array.from(sums, ([block, count]) => ({ block, count })).sort((a, b) => a.block - b.block)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { inIndexOrder, RankedGroups } from './ranked-groups.ts'
+import { type BlockCount, byBlock, type Change, inIndexOrder, RankedGroups } from './ranked-groups.ts'
 import { byEngine, identifier, join, Sql, sql } from './sql.ts'
 import { type Database, many, one, run, type Transaction } from './transaction.ts'
 
@@ -107,6 +107,11 @@ export interface RankedPage<Row> {
   readonly until: number
 }
 
+/** The changes that the counts of a group do not have yet. */
+interface Changed {
+  readonly changes: readonly Change[]
+}
+
 /** In milliseconds. */
 const FOLD_INTERVAL = 1_000
 
@@ -149,7 +154,7 @@ export class RankedList {
     this.#group = identifier(group)
     const levels = valuesAs(
       'levels (level, width)',
-      LEVELS.map((level) => sql`(${level}, ${span(level)})`),
+      LEVELS.map((level) => new Sql([`(${level}, ${span(level)})`], [])),
     )
     this.#groups = new RankedGroups({
       ...{ table, list: this.#list, group: this.#group, where, levels },
@@ -302,12 +307,13 @@ export class RankedList {
       readonly until?: number | undefined
     },
   ): Transaction<RankedPage<Row>> {
+    const counted = yield* this.#withChanges(query)
     const until = query.until ?? (yield* this.#newest(query))
-    const total = yield* this.#total(query, until)
+    const total = yield* this.#total(counted, until)
     const skipped = (query.page - 1) * query.rpp
     if (skipped >= total) return { rows: [], total, until }
-    const first = yield* this.#positionOf(total - 1 - skipped, query)
-    return { rows: yield* this.#down(first, query.rpp, query), total, until }
+    const first = yield* this.#positionOf(total - 1 - skipped, counted)
+    return { rows: yield* this.#down(first, query.rpp, counted), total, until }
   }
 
   /**
@@ -318,7 +324,13 @@ export class RankedList {
   *after<Row>(
     query: RankedQuery & { readonly position: number; readonly limit: number },
   ): Transaction<Row[]> {
-    return yield* this.#down(query.position - 1, query.limit, query)
+    return yield* this.#down(query.position - 1, query.limit, yield* this.#withChanges(query))
+  }
+
+  *#withChanges<Query extends RankedQuery>(query: Query): Transaction<Query & Changed> {
+    const { group, lists } = query
+    const changes = group === undefined ? [] : yield* this.#groupsOf().changesOf(group, lists)
+    return { ...query, changes }
   }
 
   /** The newest position; in a group, the newest of all its lists. */
@@ -340,8 +352,9 @@ export class RankedList {
    * The number of rows up to a position. Each level adds the whole blocks inside the partial block
    * of the level above. The last partial block counts rows.
    */
-  *#total({ lists, group }: RankedQuery, until: number): Transaction<number> {
+  *#total({ lists, group, changes }: RankedQuery & Changed, until: number): Transaction<number> {
     const end = until + 1
+    const lastBlock = blockOf(end, 1) * WIDTH
     const counts = LEVELS.map((level) => {
       const start = level === TOP ? 0 : blockOf(end, level + 1) * WIDTH
       return sql`
@@ -353,13 +366,13 @@ export class RankedList {
         ${join(counts, ' UNION ALL ')}
         UNION ALL
         SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#rowsOf({ lists, group })}
-          AND seq >= ${blockOf(end, 1) * WIDTH} AND seq < ${end}
+          AND seq >= ${lastBlock} AND seq < ${end}
       ) AS counts`)
-    return total
+    return changes.reduce((sum, { position, count }) => (position < lastBlock ? sum + count : sum), total)
   }
 
   /** The position of the row that has `rank` older rows on `lists`. */
-  *#positionOf(rank: number, query: RankedQuery): Transaction<number> {
+  *#positionOf(rank: number, query: RankedQuery & Changed): Transaction<number> {
     let start = 0
     let end = Number.MAX_SAFE_INTEGER
     let left = rank
@@ -380,11 +393,16 @@ export class RankedList {
    * Returns the block, from `start` until before `end`, that contains the row with `rank` older
    * rows.
    */
-  *#blockOf(rank: number, level: number, start: number, end: number, { lists, group }: RankedQuery) {
-    const blocks = yield* many<{ block: number; count: number }>(sql`
+  *#blockOf(rank: number, level: number, start: number, end: number, query: RankedQuery & Changed) {
+    const { lists, group, changes } = query
+    const counts = yield* many<BlockCount>(sql`
       SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#countedIn(group)}
       WHERE list IN (${names(lists)}) AND level = ${level} AND block >= ${start} AND block < ${end}
       GROUP BY block ORDER BY block`)
+    const changed = changes
+      .map(({ position, count }) => ({ block: blockOf(position, level), count }))
+      .filter(({ block }) => block >= start && block < end)
+    const blocks = byBlock([...counts, ...changed])
     let before = 0
     for (const { block, count } of blocks) {
       if (rank < before + count) return { block, before }
@@ -396,13 +414,18 @@ export class RankedList {
   }
 
   #countedIn(group: string | undefined): Sql {
-    return group === undefined || this.#groups === undefined ? this.#counted : this.#groups.counted(group)
+    return group === undefined ? this.#counted : this.#groupsOf().counted(group)
+  }
+
+  #groupsOf(): RankedGroups {
+    if (this.#groups) return this.#groups
+    throw new Error(`the ranked list of ${this.#table} has no groups: declare \`group\``)
   }
 
   /** `limit` rows from a position downwards. */
-  *#down<Row>(first: number, limit: number, query: RankedQuery): Transaction<Row[]> {
+  *#down<Row>(first: number, limit: number, query: RankedQuery & Changed): Transaction<Row[]> {
     const { lists, group, columns } = query
-    if (group !== undefined) return yield* this.#downIn(group, first, limit, query)
+    if (group !== undefined) return yield* this.#downIn(first, limit, { ...query, group })
     const found = yield* many<{ position: number }>(this.#newestOf(lists, first, limit))
     const positions = found.map(({ position }) => position).sort((one, other) => other - one)
     if (positions.length === 0) return []
@@ -412,8 +435,12 @@ export class RankedList {
   }
 
   /** The same in a group. No index has its rows by list, but the counts have the blocks of each list. */
-  *#downIn<Row>(group: string, first: number, limit: number, query: RankedQuery): Transaction<Row[]> {
-    const blocks = yield* (this.#groups as RankedGroups).newest(group, query.lists, blockOf(first, 1), limit)
+  *#downIn<Row>(
+    first: number,
+    limit: number,
+    query: RankedQuery & Changed & { readonly group: string },
+  ): Transaction<Row[]> {
+    const blocks = yield* this.#groupsOf().newest(query, blockOf(first, 1), limit)
     if (blocks.length === 0) return []
     return yield* many<Row>(sql`
       SELECT ${query.columns} FROM ${valuesAs(
