@@ -24,9 +24,9 @@ CREATE TABLE purchase_group_change (
 CREATE INDEX purchase_group_change_of_name ON purchase_group_change (name);
 
 CREATE TRIGGER purchase_group_added AFTER INSERT ON purchase
+WHEN NEW.deleted_at IS NULL AND EXISTS (SELECT 1 FROM purchase_group WHERE name = NEW.owner)
 BEGIN
-  INSERT INTO purchase_group_change (name, position, list, count)
-  SELECT name, NEW.seq, NEW.status, 1 FROM purchase_group WHERE name = NEW.owner AND NEW.deleted_at IS NULL;
+  INSERT INTO purchase_group_change (name, position, list, count) VALUES (NEW.owner, NEW.seq, NEW.status, 1);
 END;
 
 CREATE TRIGGER purchase_group_changed AFTER UPDATE OF owner, status, deleted_at ON purchase

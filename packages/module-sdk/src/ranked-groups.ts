@@ -3,7 +3,7 @@ import { type Database, many, maybeOne, one, run, type Transaction } from './tra
 
 /**
  * The counts of large groups: of every value of a column, such as `owner`, that more rows have than
- * a page may count one by one. See RankedList for the tables and their triggers.
+ * a page may count one by one. RankedList says which tables and triggers it needs.
  *
  * The triggers note each change of a large group's row in `_group_change`. `fold` adds these to the
  * counts, and finds groups that have become large. It counts the rows of these from the oldest on, a
@@ -20,6 +20,8 @@ import { type Database, many, maybeOne, one, run, type Transaction } from './tra
 const SMALL = 256
 /** Rows looked at for new large groups, changes folded and rows counted by one transaction at most. */
 const SLICE = 500
+/** Slices without a new large group after which the progress of the search is written. */
+const SEARCHED_AT_ONCE = 20
 /** Names the progress of the search for large groups: all rows up to there were looked at. */
 const SEARCH = ''
 
@@ -48,6 +50,8 @@ interface Found {
   readonly large: readonly string[]
   readonly isDue: boolean
   readonly more: boolean
+  /** There is nothing to do yet but to look further. */
+  readonly onlyMore: boolean
 }
 
 export class RankedGroups {
@@ -129,25 +133,36 @@ export class RankedGroups {
    * @returns whether there is more to do
    */
   async fold(database: Database): Promise<boolean> {
-    // Looks in a snapshot, with which no purchase can conflict.
-    const found = await database.snapshot(() => this.#look())
+    // Looks in snapshots, with which no writer can conflict.
+    let found = await database.snapshot(() => this.#look())
+    for (let slices = 1; found.onlyMore && slices < SEARCHED_AT_ONCE; slices += 1) {
+      const { seen } = found
+      found = await database.snapshot(() => this.#look(seen))
+    }
     if (!found.isDue) return false
     const more = await database.transaction(() => this.#foldSlice(found))
     return more || found.more
   }
 
-  *#look(): Transaction<Found> {
-    const { seen, due } = yield* one<{ seen: number; due: number }>(sql`
-      SELECT coalesce((SELECT position FROM ${this.#progress} WHERE name = ${SEARCH}), 0) AS seen,
+  /** @param from where to look on, instead of where the last transaction ended */
+  *#look(from?: number): Transaction<Found> {
+    const { progress, due } = yield* one<{ progress: number; due: number }>(sql`
+      SELECT coalesce((SELECT position FROM ${this.#progress} WHERE name = ${SEARCH}), 0) AS progress,
         (SELECT count(*) FROM (SELECT 1 FROM ${this.#changes} LIMIT 1) AS present)
         + (SELECT count(*) FROM ${this.#progress} WHERE name <> ${SEARCH}) AS due`)
+    const seen = from ?? progress
     const slice = sql`
       SELECT seq, ${this.#ranked.group} AS name FROM ${this.#rows} WHERE seq > ${seen} ORDER BY seq LIMIT ${SLICE}`
     const { last, count } = yield* one<{ last: number | null; count: number }>(
       sql`SELECT max(seq) AS last, count(*) AS count FROM (${slice}) AS slice`,
     )
     const large = last === null ? [] : yield* this.#large(sql`(${slice})`)
-    return { seen: last ?? seen, large, isDue: due > 0 || last !== null, more: count === SLICE }
+    const more = count === SLICE
+    return {
+      ...{ seen: last ?? seen, large, more },
+      isDue: due > 0 || (last ?? seen) > progress,
+      onlyMore: more && due === 0 && large.length === 0,
+    }
   }
 
   /** Those of the names in a table that are of large groups not known yet. */

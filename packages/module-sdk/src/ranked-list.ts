@@ -44,35 +44,12 @@ import { type Database, many, one, run, type Transaction } from './transaction.t
  * row then joins the walk late.
  *
  * With `group`, the rows of one group cost the same too. Most groups are small, and a page counts
- * their rows. Only large groups have counts, so a row of a small one costs no further write.
- * Triggers note the changes of large groups, so no statement can forget them; `foldRegularly` finds
- * the groups that have become large, also among rows from before the migration, and counts them a
- * slice at a time. Until then a page counts their rows. The migration, here for SQLite (PostgreSQL
- * is in `packages/api-purchase/migrations`), needs an index on (group, position, list) with `where`:
- *
- *     CREATE TABLE purchase_group (name TEXT PRIMARY KEY);
- *     CREATE TABLE purchase_group_progress (name TEXT PRIMARY KEY, position BIGINT NOT NULL);
- *     CREATE TABLE purchase_group_rank (
- *       name TEXT NOT NULL, list TEXT NOT NULL, level INTEGER NOT NULL, block BIGINT NOT NULL, count BIGINT NOT NULL,
- *       PRIMARY KEY (name, list, level, block)
- *     );
- *     CREATE INDEX purchase_group_rank_empty ON purchase_group_rank (count) WHERE count = 0;
- *     CREATE TABLE purchase_group_change (
- *       id INTEGER PRIMARY KEY, name TEXT NOT NULL, position BIGINT NOT NULL, list TEXT NOT NULL, count INTEGER NOT NULL
- *     );
- *     CREATE INDEX purchase_group_change_of_name ON purchase_group_change (name);
- *     CREATE TRIGGER purchase_group_added AFTER INSERT ON purchase BEGIN
- *       INSERT INTO purchase_group_change (name, position, list, count)
- *       SELECT name, NEW.seq, NEW.status, 1 FROM purchase_group WHERE name = NEW.owner AND NEW.deleted_at IS NULL;
- *     END;
- *     CREATE TRIGGER purchase_group_changed AFTER UPDATE OF owner, status, deleted_at ON purchase BEGIN
- *       INSERT INTO purchase_group_change (name, position, list, count)
- *       SELECT name, OLD.seq, OLD.status, -1 FROM purchase_group WHERE name = OLD.owner AND OLD.deleted_at IS NULL;
- *       INSERT INTO purchase_group_change (name, position, list, count)
- *       SELECT NEW.owner, NEW.seq, NEW.status, 1
- *       WHERE NEW.deleted_at IS NULL
- *         AND (NEW.owner <> OLD.owner OR EXISTS (SELECT 1 FROM purchase_group WHERE name = NEW.owner));
- *     END;
+ * their rows. Only a large group has counts. Triggers note the changes of its rows, so no statement
+ * can forget them, and a row of a small group costs no further write. `foldRegularly` finds the groups
+ * that have become large, also among rows from before the migration, and counts them a slice at a
+ * time while the host serves; until then a page counts their rows. `003-groups` in
+ * `packages/api-purchase/migrations` is the migration, for both engines. The rows need an index on
+ * (group, position, list) with `where`.
  */
 export interface RankedListOptions {
   /** The column with the name of the row's list. */

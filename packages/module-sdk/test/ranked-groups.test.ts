@@ -178,7 +178,7 @@ t.test('a page of a group is what an array would give, at every step of the coun
         deepEqual(counts, [], 'no count differs from COUNT(*)')
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
 })
 
