@@ -106,10 +106,13 @@ function tasksOf(t: Pick<Test, 'teardown'>) {
       driver.transaction(() => run(sql`UPDATE task SET gone = 1 WHERE seq = ${task.seq}`))
     },
     isCounted: (group: string) => driver.transaction(() => ranked.isCounted(group)),
-    /** The page, and what it should be. */
-    page(group: string, lists: readonly string[], page: number, rpp: number) {
-      const found = driver.transaction(() => tasks.page({ page, rpp }, { group, lists }, ({ seq }) => seq))
-      const all = own(group, lists)
+    /** The page, and what it should be. With `since` it is of a walk that began when this task was the newest. */
+    page(group: string, lists: readonly string[], page: number, rpp: number, since?: number) {
+      const newest = since === undefined ? undefined : model[since % model.length]
+      const query = { page, rpp, until: newest?.id }
+      const rows = { known: sql`TRUE`, group, lists }
+      const found = driver.transaction(() => tasks.page(query, rows, ({ seq }) => seq))
+      const all = own(group, lists).filter(({ seq }) => newest === undefined || seq <= newest.seq)
       const seqs = all.slice((page - 1) * rpp, page * rpp).map(({ seq }) => seq)
       return [
         { seqs: found.data, total: found.total },
@@ -166,6 +169,8 @@ t.test('a page of a group is what an array would give, at every step of the coun
           else await tasks.fold()
           const [found, expected] = tasks.page(asked.owner, lists, page, rpp)
           deepEqual(found, expected)
+          const [earlier, expectedEarlier] = tasks.page(asked.owner, lists, page, rpp, asked.index)
+          deepEqual(earlier, expectedEarlier)
           const [following, ofThem] = tasks.after(asked.owner, lists, asked.index, rpp)
           deepEqual(following, ofThem)
         }
