@@ -1,5 +1,4 @@
 import {
-  byEngine,
   type CursorPage,
   join,
   type ListQuery,
@@ -37,14 +36,18 @@ export const EVERYONE = '*'
 const columns = sql`seq, id, owner, status, item_count AS "itemCount", total_quantity AS "totalQuantity",
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export const everyones = new RankedList('purchase', { list: 'status', where: sql`deleted_at IS NULL` })
+export const ranked = new RankedList('purchase', {
+  list: 'status',
+  where: sql`deleted_at IS NULL`,
+  group: 'owner',
+})
 
 const purchases = new PagedList<PurchaseRow>('purchase', {
   columns,
   position: 'seq',
   where: sql`deleted_at IS NULL`,
   walks: true,
-  ranked: everyones,
+  ranked,
 })
 
 /** `owner` may be EVERYONE, here and below. */
@@ -67,7 +70,7 @@ export function* findPurchase(id: string, owner: string): Transaction<PurchaseWi
 }
 
 export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Transaction<void> {
-  const seq = yield* everyones.next()
+  const seq = yield* ranked.next()
   yield* send(sql`
     INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
     VALUES (${seq}, ${purchase.id}, ${purchase.owner}, ${purchase.status}, ${purchase.itemCount},
@@ -78,7 +81,7 @@ export function* insertPurchase(purchase: Omit<PurchaseWithItems, 'seq'>): Trans
   yield* send(
     sql`INSERT INTO purchase_item (purchase_seq, position, id, product, quantity) VALUES ${join(items)}`,
   )
-  yield* everyones.add(seq, purchase.status)
+  yield* ranked.add(seq, purchase.status)
 }
 
 /** Changes the status of a purchase that this transaction found. */
@@ -90,7 +93,7 @@ export function* updateStatus<Purchase extends PurchaseRow>(
   const { seq, version } = purchase
   yield* send(sql`
     UPDATE purchase SET status = ${status}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
-  yield* everyones.move(seq, purchase.status, status)
+  yield* ranked.move(seq, purchase.status, status)
   return { ...purchase, status, version: version + 1, updatedAt: now }
 }
 
@@ -98,7 +101,7 @@ export function* updateStatus<Purchase extends PurchaseRow>(
 export function* deletePurchase({ seq, status, version }: PurchaseRow, now: number): Transaction<void> {
   yield* send(sql`
     UPDATE purchase SET deleted_at = ${now}, version = ${version + 1}, updated_at = ${now} WHERE seq = ${seq}`)
-  yield* everyones.remove(seq, status)
+  yield* ranked.remove(seq, status)
 }
 
 /** Transfers all purchases of an owner to another, except deleted ones. */
@@ -127,17 +130,9 @@ export function listPurchases<Item extends { readonly id: string }>(
   { owner, statuses: chosen, reader }: ListedPurchases,
   toItem: (row: PurchaseRow) => Item,
 ): Transaction<Page<Item> | CursorPage<Item>> {
-  const known = ownedBy(reader)
-  const rows =
-    owner === EVERYONE
-      ? { known, lists: chosen ?? statuses }
-      : { known, where: ownedBy(owner), filter: chosen && hasStatus(chosen) }
-  return purchases.read(query, rows, toItem)
+  const group = owner === EVERYONE ? undefined : owner
+  return purchases.read(query, { known: ownedBy(reader), lists: chosen ?? statuses, group }, toItem)
 }
-
-/** `+` keeps SQLite from the index on status, which selects far more rows than the owner. */
-const status = byEngine({ sqlite: sql`+status`, postgres: sql`status` })
-const hasStatus = (chosen: readonly Status[]) => sql`${status} IN (${join(chosen.map((one) => sql`${one}`))})`
 
 /** The oldest purchases with a status, at most `limit`. */
 export function* oldest(status: Status, limit: number): Transaction<PurchaseRow[]> {

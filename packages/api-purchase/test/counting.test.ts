@@ -1,12 +1,13 @@
-import { sql } from '@mortise/module-sdk'
-import { everyones } from '../src/repository.ts'
+import { byEngine, join, many, one, run, sql, type Transaction } from '@mortise/module-sdk'
+import type { TestCaller } from '@mortise/module-testkit'
+import { ranked } from '../src/repository.ts'
 import { purchaseHost, testOnEngines } from './purchase-host.ts'
 
 testOnEngines(
   'totals are exact and no changes are left over after concurrent creations and folds',
   async (t) => {
-    const fold = () => everyones.fold()
     const { user, database } = await purchaseHost(t, { rehearse: false })
+    const fold = () => ranked.fold(database)
     const manager = user('manager', 'purchase:manage')
     const create = (subject: string) =>
       user(subject).post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
@@ -15,7 +16,7 @@ testOnEngines(
 
     const created = await Promise.all(
       Array.from({ length: 80 }, async (_, index) => {
-        if (index % 20 === 19) await database.transaction(fold)
+        if (index % 20 === 19) await fold()
         return create(`user ${index % 16}`)
       }),
     )
@@ -24,7 +25,7 @@ testOnEngines(
     const cancel = (id: string) => manager.patch(`/purchase/${id}`, { status: 'cancelled' })
     await Promise.all(ids.slice(0, 10).map(cancel))
     t.equal(await listed('pending'), 70, 'before they are folded')
-    await Promise.all([database.transaction(fold), database.transaction(fold)])
+    await Promise.all([fold(), fold()])
     t.equal(await listed('pending'), 70)
     t.equal(await listed('cancelled'), 10)
     const counts = sql`SELECT list, CAST(sum(count) AS BIGINT) AS n FROM purchase_rank WHERE level = 3 GROUP BY list ORDER BY n`
@@ -34,3 +35,91 @@ testOnEngines(
     ])
   },
 )
+
+/** Pending purchases, as they were there before the migration that counts those of an owner. */
+function* fill(owner: string, count: number): Transaction<void> {
+  const { last } = yield* one<{ last: number }>(sql`SELECT max(seq) AS last FROM purchase`)
+  const numbers = byEngine({
+    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
+      SELECT n FROM number) AS number`,
+    postgres: sql`generate_series(1, ${count}) AS number (n)`,
+  })
+  yield* run(sql`
+    INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
+    SELECT ${last} + n, 'old_' || n, CAST(${owner} AS TEXT), 'pending', 1, 1, 1, 0, 0 FROM ${numbers}`)
+  yield* run(sql`
+    INSERT INTO purchase_item (purchase_seq, position, id, product, quantity)
+    SELECT seq, 0, 'item_' || seq, 'tea', 1 FROM purchase WHERE seq > ${last}`)
+  for (const level of [1, 2, 3]) {
+    yield* run(sql`
+      INSERT INTO purchase_rank (level, block, list, count)
+      SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
+      ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
+  }
+  yield* many(
+    byEngine({
+      sqlite: sql`SELECT 1`,
+      postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
+    }),
+  )
+}
+
+testOnEngines('the totals of an owner with many purchases are exact while they change', async (t) => {
+  const { user, guest, database } = await purchaseHost(t, { rehearse: false })
+  const ann = user('ann')
+  const visitor = guest()
+  const clerk = user('clerk', 'purchase:manage admin')
+  const buy = async (caller: TestCaller) => {
+    const bought = await caller.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
+    t.equal(bought.statusCode, 201)
+    return bought.json().id as string
+  }
+  const id = await buy(ann)
+  const { owner } = await database.one<{ owner: string }>(sql`SELECT owner FROM purchase WHERE id = ${id}`)
+  await database.transaction(() => fill(owner, 1200))
+  await buy(visitor)
+  await Promise.all(Array.from({ length: 9 }, () => buy(visitor)))
+
+  const change = async (index: number) => {
+    const old = `/purchase/old_${index * 13 + 1}`
+    const changed = await (index % 3 === 0 ? clerk.delete(old) : ann.patch(old, { status: 'cancelled' }))
+    t.equal(changed.statusCode, 200)
+  }
+  // Beside the host's own.
+  const fold = async () => {
+    while (await ranked.fold(database));
+  }
+  await Promise.all([
+    fold(),
+    ...Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? buy(ann) : change(index))),
+    ann.claim(visitor),
+    fold(),
+  ])
+
+  const isExact = async (when: string) => {
+    for (const status of ['pending', 'cancelled', 'pending,cancelled', 'expired']) {
+      const list = `/purchase?rpp=100&status=${status}`
+      const { total, pages } = (await ann.get(list)).json()
+      const ids: string[] = []
+      for (let page = 1; page <= pages; page += 1) {
+        const { data } = (await ann.get(`${list}&page=${page}`)).json()
+        ids.push(...data.map((purchase: { id: string }) => purchase.id))
+      }
+      const rows = await database.many<{ id: string }>(sql`
+        SELECT id FROM purchase WHERE owner = ${owner} AND deleted_at IS NULL
+          AND status IN (${join(status.split(',').map((one) => sql`${one}`))}) ORDER BY seq DESC`)
+      t.equal(total, rows.length, `${status} ${when}`)
+      t.same(
+        ids,
+        rows.map((row) => row.id),
+        `${status} ${when}`,
+      )
+    }
+  }
+  await isExact('before the last changes are folded')
+  await fold()
+  t.equal(await database.snapshot(() => ranked.isCounted(owner)), true)
+  await isExact('afterwards')
+  await Promise.all([change(70), change(71), buy(ann)])
+  await isExact('with changes that are not folded')
+})

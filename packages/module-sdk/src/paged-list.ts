@@ -1,7 +1,7 @@
 import { invalidRequest } from './common-problems.ts'
 import type { RankedList } from './ranked-list.ts'
 import type { CursorPage, Page } from './request.ts'
-import { identifier, join, type Sql, type SqlValue, sql } from './sql.ts'
+import { byEngine, identifier, join, type Sql, type SqlValue, sql } from './sql.ts'
 import { many, maybeOne, one, type Transaction } from './transaction.ts'
 
 export interface PagedListOptions {
@@ -34,6 +34,8 @@ export interface ListedRows {
   readonly known?: Sql | undefined
   /** Reads these lists of `ranked`, instead of `where` and `filter`. */
   readonly lists?: readonly string[] | undefined
+  /** Only the rows of this group of `ranked`. */
+  readonly group?: string | undefined
 }
 
 /** The query of the route: the values of `pageQuery`, `walkQuery` and `cursorQuery`. */
@@ -52,8 +54,8 @@ export interface ListQuery {
  *     const rows = { where: sql`owner = ${caller.id}` }
  *     reply.paged(await database.snapshot(() => notes.page(query, rows, toNote)))
  *
- * A page counts the rows of `where` and skips those before it, which is fast for the rows of one
- * caller if an index has the columns of `where` and then the position. For the rows of all callers
+ * A page counts the rows of `where` and skips those before it, which is fast for some hundred rows if
+ * an index has the columns of `where` and then the position. For more rows, of all callers or of one,
  * use `ranked`.
  */
 export class PagedList<Row> {
@@ -98,35 +100,55 @@ export class PagedList<Row> {
 
   *#pageOf(
     { page, rpp }: ListQuery,
-    { lists, where, filter }: ListedRows,
+    listed: ListedRows,
     sent: SqlValue | undefined,
   ): Transaction<Found<Row>> {
     const { columns, ranked, walks } = this.#options
-    if (lists && ranked) return yield* ranked.page({ lists, page, rpp, until: sent as number, columns })
-    const until = sent ?? (walks ? yield* this.#newest(where) : null)
-    const listed = this.#all(where, filter, until === null ? undefined : sql`${this.#position} <= ${until}`)
+    const { lists, group } = listed
+    if (ranked && lists && (group === undefined || (yield* ranked.isCounted(group)))) {
+      return yield* ranked.page({ lists, group, page, rpp, until: sent as number, columns })
+    }
+    const { where, filter, position } = this.#conditionsOf(listed)
+    const until = sent ?? (walks ? yield* this.#newest(position, where) : null)
+    const all = this.#all(where, filter, until === null ? undefined : sql`${this.#position} <= ${until}`)
     const { total } = yield* one<{ total: number }>(
-      sql`SELECT count(*) AS total FROM ${this.#table} WHERE ${listed}`,
+      sql`SELECT count(*) AS total FROM ${this.#table} WHERE ${all}`,
     )
     const rows = yield* many<Row>(sql`
-      SELECT ${columns} FROM ${this.#table} WHERE ${listed}
-      ORDER BY ${this.#order} LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
+      SELECT ${columns} FROM ${this.#table} WHERE ${all}
+      ORDER BY ${position} ${this.#direction} LIMIT ${rpp} OFFSET ${(page - 1) * rpp}`)
     return { rows, total, until }
   }
 
-  *#following(position: SqlValue, limit: number, { lists, where, filter }: ListedRows): Transaction<Row[]> {
+  *#following(position: SqlValue, limit: number, rows: ListedRows): Transaction<Row[]> {
     const { ascending, columns, ranked } = this.#options
-    if (lists && ranked) return yield* ranked.after({ lists, position: position as number, limit, columns })
+    const { lists, group } = rows
+    if (ranked && lists && (group === undefined || (yield* ranked.isCounted(group)))) {
+      return yield* ranked.after({ lists, group, position: position as number, limit, columns })
+    }
+    const { where, filter, position: order } = this.#conditionsOf(rows)
     const beyond = ascending ? sql`>` : sql`<`
     const listed = this.#all(where, filter, sql`${this.#position} ${beyond} ${position}`)
     return yield* many<Row>(sql`
-      SELECT ${columns} FROM ${this.#table} WHERE ${listed} ORDER BY ${this.#order} LIMIT ${limit}`)
+      SELECT ${columns} FROM ${this.#table} WHERE ${listed} ORDER BY ${order} ${this.#direction} LIMIT ${limit}`)
+  }
+
+  /**
+   * The rows that are read without counts, and what to sort them by. A small group is sorted whole:
+   * PostgreSQL would otherwise search all rows, newest first, for a group that it takes for large.
+   */
+  #conditionsOf({ lists, group, where, filter }: ListedRows) {
+    const { ranked } = this.#options
+    const position = this.#position
+    if (!ranked || !lists || group === undefined) return { where, filter, position }
+    const sorted = byEngine({ sqlite: position, postgres: sql`(${position} + 0)` })
+    return { where: ranked.ofGroup(group), filter: ranked.onLists(lists), position: sorted }
   }
 
   /** The largest position, or null on an empty list. */
-  *#newest(where: Sql | undefined): Transaction<SqlValue> {
+  *#newest(position: Sql, where: Sql | undefined): Transaction<SqlValue> {
     const { newest } = yield* one<{ newest: SqlValue }>(
-      sql`SELECT max(${this.#position}) AS newest FROM ${this.#table} WHERE ${this.#all(where)}`,
+      sql`SELECT max(${position}) AS newest FROM ${this.#table} WHERE ${this.#all(where)}`,
     )
     return newest
   }
@@ -159,8 +181,8 @@ export class PagedList<Row> {
     return found?.id ?? ''
   }
 
-  get #order(): Sql {
-    return this.#options.ascending ? this.#position : sql`${this.#position} DESC`
+  get #direction(): Sql {
+    return this.#options.ascending ? sql`ASC` : sql`DESC`
   }
 
   #all(...conditions: readonly (Sql | undefined)[]): Sql {

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { byEngine, identifier, join, type Sql, sql } from './sql.ts'
+import { type BlockCount, byBlock, type Change, inIndexOrder, RankedGroups } from './ranked-groups.ts'
+import { byEngine, identifier, join, Sql, sql } from './sql.ts'
 import { type Database, many, one, run, send, type Transaction } from './transaction.ts'
 
 /**
  * A long list by page number, newest first. Every page costs the same: page 1 or the last, with the
  * exact total, at a thousand rows or at ten million. Each row is on one of several named lists (one
- * per status for purchases). A query reads any of these lists together as one.
+ * per status for purchases). A query reads any of these lists together as one, of all rows or of
+ * one group (an owner's purchases).
  *
  * How: every row has a position that rises in order of creation. A second table counts the rows of
  * each list per block of 64 positions (level 1), per 64 of those blocks (level 2), and per 64 of
@@ -40,6 +42,14 @@ import { type Database, many, one, run, send, type Transaction } from './transac
  *
  * There, a transaction in progress when a walk begins may get a position below the newest one. Its
  * row then joins the walk late.
+ *
+ * With `group`, the rows of one group cost the same too. Most groups are small, and a page counts
+ * their rows. Only a large group has counts. Triggers note the changes of its rows, so no statement
+ * can forget them, and a row of a small group costs no further write. `foldRegularly` finds the groups
+ * that have become large, also among rows from before the migration, and counts them a slice at a
+ * time while the host serves; until then a page counts their rows. `003-groups` in
+ * `packages/api-purchase/migrations` is the migration, for both engines. The rows need an index on
+ * (group, position, list) with `where`.
  */
 export interface RankedListOptions {
   /** The column with the name of the row's list. */
@@ -49,6 +59,18 @@ export interface RankedListOptions {
    * ``.
    */
   readonly where: Sql
+  /** The column with the name of the row's group, for lists of one group. */
+  readonly group?: string
+}
+
+/** Which rows to list. */
+export interface RankedQuery {
+  /** At least one. */
+  readonly lists: readonly string[]
+  /** Only the rows of this group. Its counts must be complete: see `isCounted`. */
+  readonly group?: string | undefined
+  /** The columns to select. */
+  readonly columns: Sql
 }
 
 export interface RankedPage<Row> {
@@ -60,6 +82,11 @@ export interface RankedPage<Row> {
    * then leave out rows added since.
    */
   readonly until: number
+}
+
+/** The changes that the counts of a group do not have yet. */
+interface Changed {
+  readonly changes: readonly Change[]
 }
 
 /** In milliseconds. */
@@ -83,9 +110,11 @@ export class RankedList {
   readonly #rows: Sql
   readonly #list: Sql
   readonly #where: Sql
+  readonly #group: Sql | undefined
+  readonly #groups: RankedGroups | undefined
 
   /** @param table the table with the rows */
-  constructor(table: string, { list, where }: RankedListOptions) {
+  constructor(table: string, { list, where, group }: RankedListOptions) {
     this.#table = table
     this.#rows = identifier(table)
     this.#counts = identifier(`${table}_rank`)
@@ -98,6 +127,16 @@ export class RankedList {
     })
     this.#list = identifier(list)
     this.#where = where
+    if (group === undefined) return
+    this.#group = identifier(group)
+    const levels = valuesAs(
+      'levels (level, width)',
+      LEVELS.map((level) => new Sql([`(${level}, ${span(level)})`], [])),
+    )
+    this.#groups = new RankedGroups({
+      ...{ table, list: this.#list, group: this.#group, where, levels },
+      width: WIDTH,
+    })
   }
 
   /**
@@ -155,9 +194,15 @@ export class RankedList {
 
   /**
    * Adds the changes that transactions left beside the counts to the counts, so that reads stay
-   * cheap.
+   * cheap, and counts large groups.
+   * @returns whether there is more to do
    */
-  *fold(): Transaction<void> {
+  async fold(database: Database): Promise<boolean> {
+    await database.transaction(() => this.#foldAll())
+    return (await this.#groups?.fold(database)) ?? false
+  }
+
+  *#foldAll(): Transaction<void> {
     yield* run(
       byEngine({
         sqlite: sql`SELECT 1`,
@@ -175,45 +220,77 @@ export class RankedList {
    * first failure of a series.
    */
   foldRegularly(app: FastifyInstance, database: Database): void {
-    let running = Promise.resolve()
+    let running: Promise<void> | undefined
+    let isClosing = false
     let fails = false
+    const foldAll = async () => {
+      try {
+        while ((await this.fold(database)) && !isClosing);
+        fails = false
+      } catch (error) {
+        const level = fails ? 'debug' : 'warn'
+        fails = true
+        app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
+      } finally {
+        running = undefined
+      }
+    }
     const timer = setInterval(() => {
-      running = running
-        .then(() => database.transaction(() => this.fold()))
-        .then(() => {
-          fails = false
-        })
-        .catch((error) => {
-          const level = fails ? 'debug' : 'warn'
-          fails = true
-          app.log[level](error, `cannot compact the counts of ${this.#table}; totals stay correct`)
-        })
+      running ??= foldAll()
     }, FOLD_INTERVAL)
     timer.unref()
     app.addHook('onClose', async () => {
+      isClosing = true
       clearInterval(timer)
       await running
     })
   }
 
+  /** The rows of a group, as a condition. */
+  ofGroup(group: string): Sql {
+    return sql`${this.#group as Sql} = ${group} AND ${this.#where}`
+  }
+
   /**
-   * One page of all rows on `lists` (at least one), newest first. Read it in a snapshot.
-   * @param query.until from the first page of the same walk
-   * @param query.columns the columns to select
+   * The rows of a group that are on `lists`, as a further condition. `+` keeps SQLite from an index
+   * on the list, which selects far more rows than the group.
    */
-  *page<Row>(query: {
-    readonly lists: readonly string[]
-    readonly page: number
-    readonly rpp: number
-    readonly until?: number | undefined
-    readonly columns: Sql
-  }): Transaction<RankedPage<Row>> {
-    const until = query.until ?? (yield* this.#newest(query.lists))
-    const total = yield* this.#total(query.lists, until)
+  onLists(lists: readonly string[]): Sql {
+    const list = byEngine({ sqlite: sql`+${this.#list}`, postgres: this.#list })
+    return sql`${list} IN (${names(lists)})`
+  }
+
+  #rowsOf({ lists, group }: Pick<RankedQuery, 'lists' | 'group'>): Sql {
+    if (group !== undefined) return sql`${this.ofGroup(group)} AND ${this.onLists(lists)}`
+    return sql`${this.#list} IN (${names(lists)}) AND ${this.#where}`
+  }
+
+  /**
+   * Whether a page of this group would be read from counts. Otherwise the group is small, or its
+   * rows are still being counted.
+   */
+  *isCounted(group: string): Transaction<boolean> {
+    return this.#groups !== undefined && (yield* this.#groups.isCounted(group))
+  }
+
+  /**
+   * One page of all rows on `lists`, newest first. Read it in a snapshot.
+   * @param query.until from the first page of the same walk
+   */
+  *page<Row>(
+    query: RankedQuery & {
+      readonly page: number
+      readonly rpp: number
+      readonly until?: number | undefined
+    },
+  ): Transaction<RankedPage<Row>> {
+    const counted = yield* this.#withChanges(query)
+    const until = query.until ?? (yield* this.#newest(query))
+    const total = yield* this.#total(counted, until)
     const skipped = (query.page - 1) * query.rpp
     if (skipped >= total) return { rows: [], total, until }
-    const first = yield* this.#positionOf(total - 1 - skipped, query.lists)
-    return { rows: yield* this.#down(first, query.rpp, query.lists, query.columns), total, until }
+    const first = yield* this.#positionOf(total - 1 - skipped, counted)
+    return { rows: yield* this.#down(first, query.rpp, counted), total, until }
   }
 
   /**
@@ -221,57 +298,70 @@ export class RankedList {
    * if the row there is gone. A reader that continues after the last row of each result meets each
    * row that stays on the lists exactly once.
    */
-  *after<Row>(query: {
-    readonly lists: readonly string[]
-    readonly position: number
-    readonly limit: number
-    readonly columns: Sql
-  }): Transaction<Row[]> {
-    return yield* this.#down(query.position - 1, query.limit, query.lists, query.columns)
+  *after<Row>(
+    query: RankedQuery & { readonly position: number; readonly limit: number },
+  ): Transaction<Row[]> {
+    return yield* this.#down(query.position - 1, query.limit, yield* this.#withChanges(query))
   }
 
-  *#newest(lists: readonly string[]): Transaction<number> {
-    const { newest } = yield* one<{ newest: number }>(sql`
-      SELECT coalesce(max(position), 0) AS newest FROM (${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)}) AS lists`)
-    return newest
+  *#withChanges<Query extends RankedQuery>(query: Query): Transaction<Query & Changed> {
+    const { group, lists } = query
+    const changes = group === undefined ? [] : yield* this.#groupsOf().changesOf(group, lists)
+    return { ...query, changes }
+  }
+
+  /** The newest position; in a group, the newest of all its lists. */
+  *#newest({ lists, group }: RankedQuery): Transaction<number> {
+    const newest =
+      group !== undefined
+        ? sql`(
+            SELECT seq AS position FROM ${this.#rows}
+            WHERE ${inIndexOrder(this.#group as Sql, group, 0, Number.MAX_SAFE_INTEGER)} AND ${this.#where}
+            ORDER BY ${this.#group as Sql} DESC, seq DESC LIMIT 1)`
+        : sql`(${this.#newestOf(lists, Number.MAX_SAFE_INTEGER, 1)})`
+    const found = yield* one<{ newest: number }>(
+      sql`SELECT coalesce(max(position), 0) AS newest FROM ${newest} AS lists`,
+    )
+    return found.newest
   }
 
   /**
    * The number of rows up to a position. Each level adds the whole blocks inside the partial block
    * of the level above. The last partial block counts rows.
    */
-  *#total(lists: readonly string[], until: number): Transaction<number> {
+  *#total({ lists, group, changes }: RankedQuery & Changed, until: number): Transaction<number> {
     const end = until + 1
+    const lastBlock = blockOf(end, 1) * WIDTH
     const counts = LEVELS.map((level) => {
       const start = level === TOP ? 0 : blockOf(end, level + 1) * WIDTH
       return sql`
-        SELECT count FROM ${this.#counted} WHERE list IN (${names(lists)})
+        SELECT count FROM ${this.#countedIn(group)} WHERE list IN (${names(lists)})
           AND level = ${level} AND block >= ${start} AND block < ${blockOf(end, level)}`
     })
     const { total } = yield* one<{ total: number }>(sql`
       SELECT CAST(coalesce(sum(count), 0) AS BIGINT) AS total FROM (
         ${join(counts, ' UNION ALL ')}
         UNION ALL
-        SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)}) AND ${this.#where}
-          AND seq >= ${blockOf(end, 1) * WIDTH} AND seq < ${end}
+        SELECT count(*) AS count FROM ${this.#rows} WHERE ${this.#rowsOf({ lists, group })}
+          AND seq >= ${lastBlock} AND seq < ${end}
       ) AS counts`)
-    return total
+    return changes.reduce((sum, { position, count }) => (position < lastBlock ? sum + count : sum), total)
   }
 
   /** The position of the row that has `rank` older rows on `lists`. */
-  *#positionOf(rank: number, lists: readonly string[]): Transaction<number> {
+  *#positionOf(rank: number, query: RankedQuery & Changed): Transaction<number> {
     let start = 0
     let end = Number.MAX_SAFE_INTEGER
     let left = rank
     for (const level of LEVELS.toReversed()) {
-      const { block, before } = yield* this.#blockOf(left, level, start, end, lists)
+      const { block, before } = yield* this.#blockOf(left, level, start, end, query)
       start = block * WIDTH
       end = start + WIDTH
       left -= before
     }
     const { position } = yield* one<{ position: number }>(sql`
-      SELECT seq AS position FROM ${this.#rows} WHERE ${this.#list} IN (${names(lists)})
-        AND ${this.#where} AND seq >= ${start} AND seq < ${end}
+      SELECT seq AS position FROM ${this.#rows} WHERE ${this.#rowsOf(query)}
+        AND seq >= ${start} AND seq < ${end}
       ORDER BY seq LIMIT 1 OFFSET ${left}`)
     return position
   }
@@ -280,11 +370,16 @@ export class RankedList {
    * Returns the block, from `start` until before `end`, that contains the row with `rank` older
    * rows.
    */
-  *#blockOf(rank: number, level: number, start: number, end: number, lists: readonly string[]) {
-    const blocks = yield* many<{ block: number; count: number }>(sql`
-      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#counted} WHERE list IN (${names(lists)})
-        AND level = ${level} AND block >= ${start} AND block < ${end}
+  *#blockOf(rank: number, level: number, start: number, end: number, query: RankedQuery & Changed) {
+    const { lists, group, changes } = query
+    const counts = yield* many<BlockCount>(sql`
+      SELECT block, CAST(sum(count) AS BIGINT) AS count FROM ${this.#countedIn(group)}
+      WHERE list IN (${names(lists)}) AND level = ${level} AND block >= ${start} AND block < ${end}
       GROUP BY block ORDER BY block`)
+    const changed = changes
+      .map(({ position, count }) => ({ block: blockOf(position, level), count }))
+      .filter(({ block }) => block >= start && block < end)
+    const blocks = byBlock([...counts, ...changed])
     let before = 0
     for (const { block, count } of blocks) {
       if (rank < before + count) return { block, before }
@@ -295,8 +390,19 @@ export class RankedList {
     )
   }
 
+  #countedIn(group: string | undefined): Sql {
+    return group === undefined ? this.#counted : this.#groupsOf().counted(group)
+  }
+
+  #groupsOf(): RankedGroups {
+    if (this.#groups) return this.#groups
+    throw new Error(`the ranked list of ${this.#table} has no groups: declare \`group\``)
+  }
+
   /** `limit` rows from a position downwards. */
-  *#down<Row>(first: number, limit: number, lists: readonly string[], columns: Sql): Transaction<Row[]> {
+  *#down<Row>(first: number, limit: number, query: RankedQuery & Changed): Transaction<Row[]> {
+    const { lists, group, columns } = query
+    if (group !== undefined) return yield* this.#downIn(first, limit, { ...query, group })
     const found = yield* many<{ position: number }>(this.#newestOf(lists, first, limit))
     const positions = found.map(({ position }) => position).sort((one, other) => other - one)
     if (positions.length === 0) return []
@@ -305,30 +411,45 @@ export class RankedList {
       ORDER BY seq DESC`)
   }
 
+  /** The same in a group. No index has its rows by list, but the counts have the blocks of each list. */
+  *#downIn<Row>(
+    first: number,
+    limit: number,
+    query: RankedQuery & Changed & { readonly group: string },
+  ): Transaction<Row[]> {
+    const blocks = yield* this.#groupsOf().newest(query, blockOf(first, 1), limit)
+    if (blocks.length === 0) return []
+    return yield* many<Row>(sql`
+      SELECT ${query.columns} FROM ${valuesAs(
+        'blocks (block)',
+        blocks.map((block) => sql`(${block})`),
+      )}
+      CROSS JOIN ${this.#rows}
+      WHERE ${this.#rowsOf(query)} AND seq >= block * ${WIDTH} AND seq < (block + 1) * ${WIDTH} AND seq <= ${first}
+      ORDER BY seq DESC LIMIT ${limit}`)
+  }
+
   /**
    * The positions of the `limit` newest rows of each list, from a position downwards. An index on
-   * (list, position) is in order within one list only. PostgreSQL assumes that the rows of a list
-   * are spread evenly over the table, and would search all rows, newest first. Comparing rows in
-   * index order leaves it only this index.
+   * (list, position) is in order within one list only.
    */
   #newestOf(lists: readonly string[], first: number, limit: number): Sql {
-    const each = lists.map((list) => {
-      const newest = byEngine({
-        sqlite: sql`
-          WHERE ${this.#list} = ${list} AND ${this.#where} AND seq <= ${first}
-          ORDER BY seq DESC`,
-        postgres: sql`
-          WHERE ${this.#where} AND (${this.#list}, seq) <= (${list}, ${first})
-            AND (${this.#list}, seq) >= (${list}, 0)
-          ORDER BY ${this.#list} DESC, seq DESC`,
-      })
-      return sql`
+    const each = lists.map(
+      (list) => sql`
         SELECT position FROM (
-          SELECT seq AS position FROM ${this.#rows} ${newest} LIMIT ${limit}
-        ) AS list`
-    })
+          SELECT seq AS position FROM ${this.#rows}
+          WHERE ${inIndexOrder(this.#list, list, 0, first)} AND ${this.#where}
+          ORDER BY ${this.#list} DESC, seq DESC LIMIT ${limit}
+        ) AS list`,
+    )
     return join(each, ' UNION ALL ')
   }
+}
+
+/** @param name with the names of the columns: `blocks (block)` */
+function valuesAs(name: string, rows: readonly Sql[]): Sql {
+  const [table = ''] = name.split(' ')
+  return sql`(WITH ${new Sql([name], [])} AS (VALUES ${join(rows)}) SELECT * FROM ${identifier(table)}) AS ${identifier(table)}`
 }
 
 const names = (lists: readonly string[]) => join(lists.map((list) => sql`${list}`))

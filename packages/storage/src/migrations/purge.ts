@@ -17,7 +17,7 @@ export function* purgeModule(dialect: Dialect, module: string, record?: Sql): Sc
   const left = rest.find(isTheirs)
   if (left !== undefined) {
     throw new MigrationError(
-      `the data of ${module} cannot be dropped: the ${left.type} "${left.name}" is neither a table nor a view. ` +
+      `the data of ${module} cannot be dropped: the ${left.type} "${left.name}" is no table, view or function. ` +
         'Drop it by hand, then try again',
     )
   }

@@ -72,6 +72,10 @@ export const dialect: Dialect<PostgresLedgerEntry, PortableMigration> = {
     ] as const) {
       if (names.length > 0) yield* run(`DROP ${kind} ${names.map(quoted).join(', ')}`, refuse)
     }
+    // With its arguments as the catalog writes them.
+    for (const { type, name } of objects) {
+      if (type.startsWith('function ')) yield* run(`DROP FUNCTION ${quoted(name)}${type.slice(9)}`, refuse)
+    }
     return tables
   },
 }

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { byEngine, many, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
+import {
+  createTestHost,
+  onEngines,
+  type TestCaller,
+  type TestEngine,
+  type TestHost,
+} from '@mortise/module-testkit'
+import SqliteDatabase from 'better-sqlite3'
+import { type Test, test } from 'tap'
+
+/**
+ * What a page of each list costs, in pages of the database that its statements read: the same on the first, the middle
+ * and the last page, and with 1,000 rows or with 30,000.
+ */
+
+const folderOf = (name: string) => dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)))
+const modules = ['@mortise/api-purchase', '@mortise/api-event'].map((name) => ({ directory: folderOf(name) }))
+const PAGE_SIZE = 4096
+
+/** The statements that the host runs for `work`. */
+async function statementsOf({ database }: TestHost, work: () => Promise<unknown>): Promise<Sql[]> {
+  const queries: Sql[] = []
+  const { snapshot, many } = database
+  const recorded = function* <Result>(steps: () => Transaction<Result>): Transaction<Result> {
+    const running = steps()
+    let next = running.next()
+    while (!next.done) {
+      queries.push((next.value as Statement).query)
+      next = running.next(yield next.value)
+    }
+    return next.value
+  }
+  database.snapshot = (steps) => snapshot.call(database, () => recorded(steps)) as never
+  database.many = (query) => {
+    queries.push(query)
+    return many.call(database, query) as never
+  }
+  try {
+    await work()
+    return queries
+  } finally {
+    Object.assign(database, { snapshot, many })
+  }
+}
+
+const textOf = ({ strings }: Sql, placeholder: (index: number) => string) =>
+  strings.reduce((text, part, index) => `${text}${placeholder(index)}${part}`)
+
+/** Database pages that these statements read, from an empty cache. */
+async function pagesRead(
+  { database }: TestHost,
+  engine: TestEngine,
+  queries: readonly Sql[],
+): Promise<number> {
+  if (engine === 'sqlite') {
+    const { file } = await database.one<{ file: string }>(sql`SELECT file FROM pragma_database_list`)
+    const connection = new SqliteDatabase(file, { readonly: true })
+    connection.prepare('SELECT count(*) FROM sqlite_schema').get()
+    const before = bytesRead()
+    for (const query of queries) connection.prepare(textOf(query, () => '?')).all(...query.values)
+    const bytes = bytesRead() - before
+    connection.close()
+    return Math.round(bytes / PAGE_SIZE)
+  }
+  let pages = 0
+  for (const query of queries) {
+    const { strings, values } = query.postgres ?? query
+    const explained = new Sql(
+      [`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${strings[0]}`, ...strings.slice(1)],
+      values,
+    )
+    const row = await database.one<Record<string, string>>(explained)
+    const [{ Plan: plan }] = JSON.parse(row['QUERY PLAN'] as string)
+    pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+  }
+  return pages
+}
+
+const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
+
+/** The numbers from 1 to `count`, as a table. */
+const numbers = (count: number) =>
+  byEngine({
+    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
+      SELECT n FROM number) AS number`,
+    postgres: sql`generate_series(1, ${count}) AS number (n)`,
+  })
+
+/** `count` purchases of `owner`, among a third as many of others. */
+async function fillPurchases(host: TestHost, owner: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 10_000) await fillSome(host, owner, Math.min(left, 10_000))
+}
+
+async function fillSome({ database }: TestHost, owner: string, count: number): Promise<void> {
+  const { last } = await database.one<{ last: number }>(
+    sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
+  )
+  await database.transaction(function* () {
+    yield* run(sql`
+      INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
+      SELECT ${last} + n, 'purchase_' || (${last} + n),
+        CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END,
+        CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END, 1, 1, 1, 0, 0
+      FROM ${numbers(Math.ceil((count * 4) / 3))}`)
+    // What everyone's list counts.
+    for (const level of [1, 2, 3]) {
+      yield* run(sql`
+        INSERT INTO purchase_rank (level, block, list, count)
+        SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
+        ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
+    }
+    yield* many(
+      byEngine({
+        sqlite: sql`SELECT 1`,
+        postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
+      }),
+    )
+  })
+}
+
+/** Until the host has counted all purchases. */
+async function counted({ database }: TestHost): Promise<void> {
+  const left = sql`
+    SELECT (SELECT count(*) FROM purchase_group_change) + (SELECT count(*) FROM purchase_group_progress WHERE name <> '')
+      + (SELECT max(seq) FROM purchase) - (SELECT coalesce(max(position), 0) FROM purchase_group_progress WHERE name = '')
+      AS left_over`
+  while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
+  // As autovacuum does. SQLite has no such thing.
+  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
+  await database.transaction(() => run(analyze))
+}
+
+/**
+ * A count of the rows before the last page reads hundreds of pages here. PostgreSQL counts a page once for each row, and
+ * has entries of deleted rows until VACUUM.
+ */
+const MOST: Record<TestEngine, number> = { sqlite: 40, postgres: 400 }
+
+onEngines<Test>(test)('a page of purchases costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const clerk = host.user('clerk', 'purchase:read')
+  const lists: Record<string, { caller: TestCaller; query: string; rows: Sql }> = {
+    everyone: { caller: clerk, query: '&owner=*', rows: sql`TRUE` },
+  }
+  for (const [name, count] of Object.entries({ few: 1_000, many: 30_000 })) {
+    const caller = host.user(name)
+    const { id } = (await caller.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })).json()
+    const { owner } = await host.database.one<{ owner: string }>(
+      sql`SELECT owner FROM purchase WHERE id = ${id}`,
+    )
+    lists[name] = { caller, query: '', rows: sql`owner = ${owner}` }
+    await fillPurchases(host, owner, count)
+  }
+  await counted(host)
+  for (const [name, { caller, query, rows }] of Object.entries(lists)) {
+    for (const status of ['', '&status=cancelled', '&status=confirmed']) {
+      const list = `/purchase?rpp=20${query}${status}`
+      const { pages, total } = (await caller.get(list)).json()
+      const filter = { '': sql`TRUE`, '&status=cancelled': sql`status = 'cancelled'` }[status]
+      const count = sql`SELECT count(*) AS total FROM purchase WHERE ${rows} AND ${filter ?? sql`status = 'confirmed'`}`
+      t.strictSame({ total }, await host.database.one(count), `${name}${status}`)
+      for (const page of [1, Math.ceil(pages / 2), pages]) {
+        const statements = await statementsOf(host, () => caller.get(`${list}&page=${page}`))
+        const cost = await pagesRead(host, engine, statements)
+        t.ok(statements.length > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)
+      }
+    }
+  }
+})
