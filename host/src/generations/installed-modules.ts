@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { AppliedMigration, Storage } from '@mortise/storage'
+import type { AppliedMigration } from '@mortise/storage'
 import type { FastifyInstance } from 'fastify'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/settings.ts'

@@ -26,7 +26,6 @@ import {
   writeJournal,
 } from '../../changes/journal.ts'
 import { exitCodes } from '../../failures/index.ts'
-import { isOfHost } from '../../store/applied-migrations.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
