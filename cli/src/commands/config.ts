@@ -1,7 +1,5 @@
 import { readConfigText } from '../application/config-text.ts'
 import { wrongConfigCall } from '../failures/index.ts'
-import { changeApplication } from '../install/pipeline.ts'
-import { changeSetting } from '../settings/change-setting.ts'
 import { allSettings, findSettings } from '../settings/find-settings.ts'
 import { pendingSettings } from '../settings/pending-settings.ts'
 import { type SettingState, settingState } from '../settings/setting-state.ts'
@@ -69,6 +67,8 @@ async function change(
   value: string | undefined,
   terminal: Terminal,
 ): Promise<void> {
+  const { changeApplication } = await import('../install/pipeline.ts')
+  const { changeSetting } = await import('../settings/change-setting.ts')
   const { owner, setting, changed, switched } = await changeApplication(directory, command, terminal, () =>
     changeSetting({ directory, command, key, value, terminal }),
   )

@@ -11,8 +11,6 @@ import {
 } from '@mortise/host'
 import { Failure } from '../failures/index.ts'
 import { activateRestored } from '../install/apply/activate-restored.ts'
-import { npmOptions } from '../install/fetch/npm-options.ts'
-import { restoreStore } from '../install/fetch/restore-store.ts'
 import { missingContracts } from '../install/plan/checks/contracts.ts'
 import { checkHostRange } from '../install/plan/checks/host-range.ts'
 import { pruneStore, unreachable } from '../install/prune/prune-store.ts'
@@ -50,6 +48,8 @@ async function checkPackage(
       : `${name} ${locked.version} is not in the store. The next start cannot run it.`,
     hint: 'Run "app module-install" without a name: it downloads the package again and checks that it is the same.',
     async fix() {
+      const { npmOptions } = await import('../install/fetch/npm-options.ts')
+      const { restoreStore } = await import('../install/fetch/restore-store.ts')
       const lock = await readLockFile(directory)
       try {
         const restored = await restoreStore(directory, lock, [name], await npmOptions(directory))

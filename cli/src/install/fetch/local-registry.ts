@@ -1,11 +1,14 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import semver from 'semver'
 import ssri from 'ssri'
 import { Parser } from 'tar'
 import { largestTarball } from './unpack.ts'
+
+// An import of node:http would load all of undici.
+const { createServer } = process.getBuiltinModule('node:http')
 
 export interface Description {
   readonly name: string
