@@ -69,9 +69,12 @@ t.test('a module failure has its location in the module, and the stack as cause'
   }
 })
 
+/** Blocks the event loop, and leaves the processor to the other tests. */
+const sleep = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)'
+
 t.test('a probe that never finishes is killed with its child processes', async (t) => {
   const endless: [string, string][] = [
-    ['loops while registering', 'export default async () => { for (;;) {} }'],
+    ['blocks while registering', `export default async () => { for (;;) ${sleep} }`],
     [
       'ignores signals',
       'process.on("SIGTERM", () => {}); await new Promise(() => setInterval(() => {}, 1000))',
