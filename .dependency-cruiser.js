@@ -50,6 +50,12 @@ export default {
       { path: ofWorkspaces, pathNot: ['^packages/($1|module-sdk)/', contract] },
     ),
     rule(
+      'sdk-for-the-host',
+      'A module imports what the SDK has for modules.',
+      { path: '^packages/api-[^/]+/src/' },
+      { path: '^packages/module-sdk/dist/host\\.' },
+    ),
+    rule(
       'contracts-are-types',
       'A module is there or not when another one runs.',
       { path: '^packages/(api-[^/]+)/src/' },
@@ -67,7 +73,7 @@ export default {
       { path: '^(cli|host|packages/[^/]+)/' },
       {
         path: `${ofWorkspaces}(src|dist)/(?!(index|serving|contract)\\.)`,
-        pathNot: ['^$1/', '^packages/module-sdk/dist/(sql|transaction)\\.'],
+        pathNot: ['^$1/', '^packages/module-sdk/dist/(host|sql|transaction)\\.'],
       },
     ),
     ...inOrder('cli/src', [

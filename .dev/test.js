@@ -3,22 +3,38 @@
 // names one; each test has a schema of its own there. What a file says is in .tap/test-results.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chooseTests, needPostgres } from './choose-tests.js'
 
 const SECONDS_PER_FILE = 300
-// For two cores: half of the files wait, for a child, a timer or the database.
-const FILES_AT_ONCE = 4
+const MEMORY = '/dev/shm'
+const ENOUGH_MEMORY = 4 * 2 ** 30
+// For two cores: the longest files, which begin first, mostly wait for a child or a timer.
+const FILES_AT_ONCE = 6
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const runTest = join(root, '.dev', 'run-test.js')
 const files = chooseTests(root, process.argv.slice(2))
 if (files.length === 0) {
   console.error('No test file has a path with all of these words.')
   process.exit(1)
 }
 const begun = Date.now()
+// A third of what PostgreSQL costs here is files that it makes and removes.
+const folder = folderInMemory()
+if (folder !== undefined) process.env.TMPDIR = folder
 const { APP_TEST_DATABASE_URL: given } = process.env
 const postgres = given || !needPostgres(root, files) ? undefined : await startPostgres()
 const running = new Set()
@@ -26,20 +42,54 @@ let stopped = false
 // Ctrl+C reaches the tests as well: their end is waited for.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(signal))
 const failures = []
+const record = join(root, 'node_modules', '.cache', 'test-seconds.json')
+const seconds = secondsBefore()
 try {
-  const waiting = [...files]
+  const waiting = longestFirst()
   await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => runAll(waiting)))
 } finally {
   await postgres?.stop()
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
+mkdirSync(dirname(record), { recursive: true })
+writeFileSync(record, JSON.stringify(seconds))
 for (const { file, text } of failures) console.log(`\n# Failed: ${file}\n${text}`)
-const seconds = Math.round((Date.now() - begun) / 1000)
-console.log(`\n${files.length} files, ${failures.length} failed, ${seconds} s${stopped ? ', stopped' : ''}`)
+const all = Math.round((Date.now() - begun) / 1000)
+console.log(`\n${files.length} files, ${failures.length} failed, ${all} s${stopped ? ', stopped' : ''}`)
 process.exitCode = failures.length > 0 || stopped ? 1 : 0
 
 async function startPostgres() {
   const server = await import('../packages/storage/test/postgres/start-postgres.ts')
   return await server.startPostgres({ durable: false })
+}
+
+/** For the temporary files of a run, where there is a disk in memory that is large enough; gone after it. */
+function folderInMemory() {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    if (bavail * bsize < ENOUGH_MEMORY) return undefined
+    const folder = mkdtempSync(join(MEMORY, 'mortise-test-'))
+    // PostgreSQL may run as another user.
+    chmodSync(folder, 0o711)
+    return folder
+  } catch {
+    return undefined
+  }
+}
+
+/** How long each file took when it last ran. */
+function secondsBefore() {
+  try {
+    return JSON.parse(readFileSync(record, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+/** So that none is left to run alone at the end. One that has never run may be long. */
+function longestFirst() {
+  const last = (file) => seconds[file] ?? SECONDS_PER_FILE
+  return files.toSorted((one, other) => last(other) - last(one))
 }
 
 /** Runs one file after the other, as long as some are waiting. */
@@ -48,8 +98,8 @@ async function runAll(waiting) {
     const begun = performance.now()
     const text = await run(file)
     if (text !== undefined) failures.push({ file, text })
-    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-    console.log(`${text === undefined ? 'ok    ' : 'failed'} ${file} (${seconds} s)`)
+    seconds[file] = Number(((performance.now() - begun) / 1000).toFixed(1))
+    console.log(`${text === undefined ? 'ok    ' : 'failed'} ${file} (${seconds[file].toFixed(1)} s)`)
   }
 }
 
@@ -59,7 +109,7 @@ async function run(file) {
   mkdirSync(dirname(results), { recursive: true })
   // A file, since a pipe would wait for what the test has left running.
   const output = openSync(results, 'w')
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, [runTest, file], {
     cwd: root,
     stdio: ['ignore', output, output],
     env: {

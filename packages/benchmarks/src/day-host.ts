@@ -1,5 +1,5 @@
 import { PerformanceObserver } from 'node:perf_hooks'
-import { Application } from '@mortise/host'
+import { Application } from '@mortise/host/serving'
 import { watchStatements } from './count-statements.ts'
 
 // A separate process: the host, in which a minute lasts a second for its jobs. It answers each

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callRunningHost, configFile, mintToken, readLockFile, writeLockFile } from '@mortise/host'
 import { KillableHost } from './killable-host.ts'
+import { ownSchema } from './own-schema.ts'
 import { type PreparedApplication, prepareApplication } from './prepare-application.ts'
 import type { Random } from './random.ts'
 
@@ -86,5 +87,27 @@ export class HostGroup {
 
   async stop(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.stop()))
+  }
+}
+
+/**
+ * Runs `work` with three hosts on a schema of their own on a PostgreSQL server, or with one host on
+ * SQLite.
+ * @param server the URL of the server; undefined for SQLite
+ */
+export async function withHosts<Result>(
+  server: string | undefined,
+  options: Omit<HostGroupOptions, 'databases'>,
+  work: (hosts: HostGroup) => Promise<Result>,
+): Promise<Result> {
+  const schema = server === undefined ? undefined : ownSchema(server)
+  const databases = schema === undefined ? [] : [schema.url, schema.url, schema.url]
+  let hosts: HostGroup | undefined
+  try {
+    hosts = await HostGroup.start({ ...options, databases })
+    return await work(hosts)
+  } finally {
+    await hosts?.stop()
+    await schema?.drop()
   }
 }

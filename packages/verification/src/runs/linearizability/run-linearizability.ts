@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { HostGroup } from '../../harness/host-group.ts'
-import { ownSchema } from '../../harness/own-schema.ts'
+import { inTemporaryFolder } from '@mortise/host'
+import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import type { Edit } from './inject-bug.ts'
 import { runRound } from './run-round.ts'
@@ -37,23 +34,12 @@ export interface LinearizabilityReport {
 /** Rounds of 16 clients on fresh carts, until one fails. */
 export async function runLinearizability(options: LinearizabilityOptions): Promise<LinearizabilityReport> {
   const { database, edits = [] } = options
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-linearizability-'))
-  const schema = database === undefined ? undefined : ownSchema(database)
-  let hosts: HostGroup | undefined
-  try {
-    hosts = await HostGroup.start({
-      folder,
-      modules: ['@mortise/api-cart'],
-      databases: schema === undefined ? [] : [schema.url, schema.url, schema.url],
-      file: new URL('planted-host.ts', import.meta.url),
-      options: { edits },
-    })
-    return await runRounds(hosts, options)
-  } finally {
-    await hosts?.stop()
-    await schema?.drop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  const planted = { file: new URL('planted-host.ts', import.meta.url), options: { edits } }
+  return await inTemporaryFolder(undefined, (folder) =>
+    withHosts(database, { folder, modules: ['@mortise/api-cart'], ...planted }, (hosts) =>
+      runRounds(hosts, options),
+    ),
+  )
 }
 
 async function runRounds(

@@ -1,8 +1,7 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../harness/ask.ts'
-import { HostGroup } from '../../harness/host-group.ts'
-import { ownSchema } from '../../harness/own-schema.ts'
+import { type HostGroup, withHosts } from '../../harness/host-group.ts'
 import { Random } from '../../harness/random.ts'
 import { Follower } from './follower.ts'
 
@@ -46,19 +45,8 @@ const disruptions = [
  */
 export async function runReconnects(options: ReconnectsOptions): Promise<ReconnectsReport> {
   const { folder, database } = options
-  const schema = database === undefined ? undefined : ownSchema(database)
-  let hosts: HostGroup | undefined
-  try {
-    hosts = await HostGroup.start({
-      folder,
-      modules: ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event'],
-      databases: schema === undefined ? [] : [schema.url, schema.url, schema.url],
-    })
-    return await follow(hosts, options)
-  } finally {
-    await hosts?.stop()
-    await schema?.drop()
-  }
+  const modules = ['@mortise/api-cart', '@mortise/api-purchase', '@mortise/api-event']
+  return await withHosts(database, { folder, modules }, (hosts) => follow(hosts, options))
 }
 
 async function follow(
@@ -113,6 +101,9 @@ async function follow(
   isOver = true
   await writing.catch((error: Error) => failures.push(error.message))
 
+  const purchases = () => followers[0]?.events.filter(({ type }) => type === 'purchase.created') ?? []
+  // On PostgreSQL an event appears in the log shortly after the response to its request.
+  await within(PATIENCE, () => purchases().length >= made.length)
   const url = hosts.any(random).url
   const expected = await Promise.all(readers.map((headers) => listEvents(url, headers)))
   for (const [index, follower] of followers.entries()) {
@@ -122,8 +113,8 @@ async function follow(
     const received = follower.events.map(({ id }) => id)
     failures.push(...follower.failures, ...differences(`follower ${index}`, received, ids))
   }
-  const created = followers[0]?.events.filter(({ type }) => type === 'purchase.created') ?? []
-  failures.push(...differences('purchases', created.map(({ subject }) => subject).sort(), made.toSorted()))
+  const created = purchases().map(({ subject }) => subject)
+  failures.push(...differences('purchases', created.sort(), made.toSorted()))
   await Promise.all(following)
   agent.destroy()
   return { reconnects: fewest(), events: expected[0]?.length ?? 0, disruptions: counts, failures }
