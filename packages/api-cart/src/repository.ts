@@ -1,4 +1,5 @@
 import {
+  byEngine,
   type Database,
   expiryDay,
   forUpdate,
@@ -56,21 +57,29 @@ export const findItems = (owner: string, now: number) =>
   many<ItemRow>(sql`SELECT ${columns} FROM cart_item WHERE ${isOwn(owner, now)}`)
 
 /**
- * Raises the version of the owner's cart and extends its expiry, or creates a cart. PostgreSQL locks
- * what an UPDATE looks for: two callers without a cart would conflict.
+ * Raises the version of the owner's cart and extends its expiry, or creates a cart. An UPDATE that
+ * finds nothing locks its place in the index on PostgreSQL: two callers without a cart would conflict.
  */
 export function* touchCart(owner: string, now: number, expiresAt: number) {
-  const touch = sql`
-    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
-    VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
-    ON CONFLICT (owner) DO UPDATE SET
-      version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
-    WHERE cart.expires_at > ${now}
-    RETURNING id, owner, version`
-  const touched = yield* maybeOne<CartVersion>(touch)
+  const touched = yield* maybeOne<CartVersion>(
+    byEngine({
+      sqlite: sql`
+        UPDATE cart SET version = version + 1, updated_at = ${now}, expires_at = ${expiresAt}
+        WHERE owner = ${owner} AND expires_at > ${now} RETURNING id, owner, version`,
+      postgres: sql`
+        INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+        VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
+        ON CONFLICT (owner) DO UPDATE SET
+          version = cart.version + 1, updated_at = excluded.updated_at, expires_at = excluded.expires_at
+        WHERE cart.expires_at > ${now} RETURNING id, owner, version`,
+    }),
+  )
   if (touched) return touched
   yield* removeExpired(owner, now)
-  return yield* one<CartVersion>(touch)
+  return yield* one<CartVersion>(sql`
+    INSERT INTO cart (id, owner, version, created_at, updated_at, expires_at, expiry_day)
+    VALUES (${newId('cart')}, ${owner}, 1, ${now}, ${now}, ${expiresAt}, ${expiryDay(expiresAt)})
+    RETURNING id, owner, version`)
 }
 
 /** A new cart of the owner needs the place of the expired one. */

@@ -83,6 +83,7 @@ testOnEngines('a result that was not expected is the result', async (t, open) =>
       throw new Error('later')
     },
     () => run(insertItem(2, 'b')),
+    () => run(insertItem(1, 'it is there already')),
     () => send(insertItem(2, 'b')),
   ]) {
     const work = storage.transaction(function* () {

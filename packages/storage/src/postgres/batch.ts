@@ -32,7 +32,7 @@ interface Prepared {
 const preparedOn = new WeakMap<Connection, Map<string, Prepared>>()
 
 /** The driver sends only queries of its own class before earlier ones have been answered. */
-const DriverQuery = Query as unknown as new (config: { text: string }) => object
+const DriverQuery = Query as unknown as new (text: string) => object
 
 /**
  * Statements that are sent together, and answered together: one round trip. The server runs them in
@@ -45,7 +45,8 @@ export class Batch extends DriverQuery {
   callback: (error: Error | null, answers?: Answer[]) => void
   readonly #orders: readonly Order[]
   readonly #prepared: Prepared[] = []
-  readonly #answers: Answer[] = []
+  /** Those so far. */
+  readonly answers: Answer[] = []
   #forget = (_from: number) => {}
   // biome-ignore lint/suspicious/noExplicitAny: see Answer
   #rows: any[] = []
@@ -53,7 +54,7 @@ export class Batch extends DriverQuery {
   #failed: Order | undefined
 
   constructor(orders: readonly Order[]) {
-    super({ text: '' })
+    super('')
     this.#orders = orders
     const { promise, resolve, reject } = Promise.withResolvers<Answer[]>()
     this.answered = promise
@@ -62,7 +63,7 @@ export class Batch extends DriverQuery {
 
   /** Whether the server works at the last statement. */
   get isAtLast(): boolean {
-    return this.#answers.length === this.#orders.length - 1
+    return this.answers.length === this.#orders.length - 1
   }
 
   /** The one that the server refused. */
@@ -102,7 +103,7 @@ export class Batch extends DriverQuery {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
-    const prepared = this.#prepared[this.#answers.length] as Prepared
+    const prepared = this.#prepared[this.answers.length] as Prepared
     prepared.columns = fields.map(({ name, dataTypeID }) => ({
       name,
       parse: valueTypes.getTypeParser(dataTypeID, 'text'),
@@ -110,7 +111,7 @@ export class Batch extends DriverQuery {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const at = this.#answers.length
+    const at = this.answers.length
     if (this.#orders[at]?.want !== 'rows' || this.#unreadable) return
     const row: Record<string, unknown> = {}
     try {
@@ -125,7 +126,7 @@ export class Batch extends DriverQuery {
   }
 
   handleCommandComplete({ text: tag }: { readonly text: string }): void {
-    this.#answers.push({ rows: this.#rows, tag })
+    this.answers.push({ rows: this.#rows, tag })
     this.#rows = []
   }
 
@@ -136,7 +137,7 @@ export class Batch extends DriverQuery {
 
   /** If the connection broke, it is only known what was sent: the last statement as well. */
   handleError(error: Error): void {
-    const at = this.#answers.length
+    const at = this.answers.length
     this.#forget(at)
     if (error instanceof ServerError) this.#failed = this.#orders[at]
     const { statement, toError } = (this.#failed ?? this.#orders.at(-1)) as Order
@@ -144,7 +145,7 @@ export class Batch extends DriverQuery {
   }
 
   handleReadyForQuery(): void {
-    this.callback(this.#unreadable ?? null, this.#answers)
+    this.callback(this.#unreadable ?? null, this.answers)
   }
 }
 

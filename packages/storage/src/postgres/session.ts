@@ -148,15 +148,13 @@ export class Session {
     try {
       answers = await this.#batch.answered
     } catch (error) {
+      if (error instanceof RetriableError) throw error
       const { failed } = this.#batch
-      if (failed === undefined || !('step' in failed) || error instanceof RetriableError) throw error
-      throw new NeedsWaiting((failed as Deferred).step, error)
+      if (failed !== undefined && 'step' in failed) throw new NeedsWaiting((failed as Deferred).step, error)
+      assertExpected(sent, this.#batch.answers)
+      throw error
     }
-    sent.forEach((order, index) => {
-      if (!('step' in order) || order.expected === undefined) return
-      const answer = answerOf(order.want, answers[index] as Answer)
-      if (!isDeepStrictEqual(answer, order.expected)) throw new NeedsWaiting(order.step)
-    })
+    assertExpected(sent, answers)
     return answers
   }
 }
@@ -164,4 +162,13 @@ export class Session {
 function answerOf(want: Statement['want'], { rows, tag }: Answer): unknown {
   if (want === 'rows') return rows
   return tag.startsWith('SELECT') ? 0 : Number(/\d+$/.exec(tag)?.[0] ?? 0)
+}
+
+/** @throws {NeedsWaiting} */
+function assertExpected(sent: readonly (Order | Deferred)[], answers: readonly Answer[]): void {
+  for (const [index, answer] of answers.entries()) {
+    const { want, step, expected } = sent[index] as Order & Partial<Deferred>
+    if (expected !== undefined && !isDeepStrictEqual(answerOf(want, answer), expected))
+      throw new NeedsWaiting(step)
+  }
 }

@@ -107,7 +107,7 @@ export class Connection {
 
   /** Runs one statement of a transaction. A statement without rows returns none. */
   execute({ query, want }: Statement): unknown {
-    return want === 'changes' ? this.changes(query) : this.all(query)
+    return want === 'rows' ? this.all(query) : this.changes(query)
   }
 
   /** @throws {DatabaseError} `busy` if another process holds the write lock */
