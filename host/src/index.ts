@@ -103,8 +103,8 @@ export {
   readGenerations,
   recordGeneration,
 } from './generations/generation-records.ts'
-export { observe, type ProbeReport, probe } from './generations/probe.ts'
 export { commandLockFile, completeRevert, hasUnfinishedRevert } from './generations/revert-change.ts'
+export { observe, type ProbeReport, probe } from './generations/run-probe.ts'
 export { differences, hostLabel, type ServingHost } from './generations/serving-host.ts'
 export { type DatabaseInspection, inspectDatabase } from './inspect-database.ts'
 export { inContractOrder } from './modules/contract-registry.ts'

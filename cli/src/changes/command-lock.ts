@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { acquireFileLock, commandLockFile as lockOf, makeFolder } from '@mortise/host'
 import { assertUsable, writtenFolders } from '../application/writable-folders.ts'
-import { busy, type Failure, lockFileInUse } from '../failures/index.ts'
+import { busy, commandLockUnusable, type Failure } from '../failures/index.ts'
 import { whileInterruptible } from './while-interruptible.ts'
 
 export interface LockWait {
@@ -90,7 +90,7 @@ function take(directory: string): Taken | undefined {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN)/.test(code)) throw error
-    throw lockFileInUse({ file, cause: error })
+    throw commandLockUnusable({ file, cause: error })
   }
 }
 

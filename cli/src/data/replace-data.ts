@@ -13,8 +13,8 @@ import {
   secretFile,
   syncPath,
   toSqlite,
-  writeDurably,
   writeIdentity,
+  writeLockFile,
 } from '@mortise/host'
 import { changeRecord } from '../changes/audit-record.ts'
 import { lastLockFile } from '../changes/lost-lock-file.ts'
@@ -57,7 +57,7 @@ export async function replaceData(replacement: Replacement): Promise<string | nu
   )
   return await withDatabaseLock([...new Set(places)], async () => {
     // The new lock file is written first and moved into place last: see `removeUndecided`.
-    await writeDurably(restoredFile(lockFilePath(directory)), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
+    await writeLockFile(directory, lock, restoredFile(lockFilePath(directory)))
     const { former, hadData } = await prepared(replacement).catch(async (error) => {
       await removeUndecided(directory)
       throw error

@@ -1,5 +1,12 @@
 import { defineFailure } from './define-failure.ts'
 
+export const commandLockUnusable = defineFailure(
+  'usage',
+  'file-unreadable',
+  '{file} should be an empty file.',
+  'You can delete it without loss: rm -r {file}. Then run the command again.',
+)
+
 export const diskFull = defineFailure(
   'unexpected',
   'disk-full',

@@ -1,13 +1,6 @@
 import { defineFailure } from './define-failure.ts'
 import { exitCodes, Failure } from './failure.ts'
 
-export const lockFileInUse = defineFailure(
-  'usage',
-  'file-unreadable',
-  '{file} should be an empty file.',
-  'You can delete it without loss: rm -r {file}. Then run the command again.',
-)
-
 export const lockLost = defineFailure(
   'usage',
   'lock-lost',

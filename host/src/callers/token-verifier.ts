@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose/jwt/decode'
 import { LRUCache } from 'lru-cache'
 import { assertIssuers, type TokenIssuer } from '../config/token-issuer.ts'
 import { invalidToken } from './bearer.ts'
-import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './issuer-verifier.ts'
+import { type IssuerVerifier, issuerVerifier, type VerifiedToken } from './jwt-verifier.ts'
 import type { User } from './user.ts'
 
 const TOKEN_LENGTH = 4096

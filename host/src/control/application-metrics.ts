@@ -1,5 +1,5 @@
 import type { Storage } from '@mortise/storage'
-import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/metric-family.ts'
+import { counter, gauge, type MetricFamily, type Sample } from '../telemetry/prometheus-format.ts'
 import type { ApplicationState } from './application-state.ts'
 
 /** @param shed requests refused because there were too many */

@@ -1,5 +1,5 @@
 import type { Storage } from '@mortise/storage'
-import { gauge, type MetricFamily } from '../telemetry/metric-family.ts'
+import { gauge, type MetricFamily } from '../telemetry/prometheus-format.ts'
 import { readSubscriptions } from './failed-event-queries.ts'
 
 /** Empty if the database is unavailable. */

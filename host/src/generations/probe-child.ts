@@ -27,7 +27,7 @@ import type {
   ProbeMessage,
   ProbeReport,
   ProbeRequest,
-} from './probe.ts'
+} from './run-probe.ts'
 import { selfCheck } from './self-check.ts'
 
 // The child process of a probe: it does what activation would do, in a place where nothing can

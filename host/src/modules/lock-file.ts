@@ -136,7 +136,14 @@ export async function readLockFile(directory: string): Promise<LockFile> {
   return lock as LockFile
 }
 
-/** Replaces the lock file durably and atomically: the commit point of every change. */
-export async function writeLockFile(directory: string, lock: LockFile): Promise<void> {
-  await writeDurably(lockFilePath(directory), `${JSON.stringify(lock, null, 2)}\n`, 0o644)
+/**
+ * Replaces the lock file durably and atomically: the commit point of every change.
+ * @param file another place, from which it is moved later
+ */
+export async function writeLockFile(
+  directory: string,
+  lock: LockFile,
+  file = lockFilePath(directory),
+): Promise<void> {
+  await writeDurably(file, `${JSON.stringify(lock, null, 2)}\n`, 0o644)
 }

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { bearerToken, insufficientScope, signInNeeded } from '../callers/bearer.ts'
 import type { TokenVerifier } from '../callers/token-verifier.ts'
 import { assertTagged } from '../http/conditional-requests.ts'
-import { type MetricFamily, textFormat, toText } from '../telemetry/metric-family.ts'
+import { type MetricFamily, textFormat, toText } from '../telemetry/prometheus-format.ts'
 
 export interface MetricsOptions {
   /** All metrics of the application. */

@@ -1,4 +1,4 @@
-import { counter, type MetricFamily } from './metric-family.ts'
+import { counter, type MetricFamily } from './prometheus-format.ts'
 
 /** @param stalled ended because their client read nothing of a response */
 export const connectionMetrics = (refused: number, stalled: number): MetricFamily[] => [

@@ -8,7 +8,7 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { LogThrottle } from './log-throttle.ts'
-import { counter, type MetricFamily, type Sample } from './metric-family.ts'
+import { counter, type MetricFamily, type Sample } from './prometheus-format.ts'
 import type { Tracing } from './tracing.ts'
 
 export interface RequestLogOptions {

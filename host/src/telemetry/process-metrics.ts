@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import { counter, gauge, type MetricFamily } from './metric-family.ts'
+import { counter, gauge, type MetricFamily } from './prometheus-format.ts'
 
 /** How often the event loop delay is measured, in milliseconds. */
 const RESOLUTION = 20

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config/config.ts'
-import { type ProbeOptions, probe } from '../../src/generations/probe.ts'
+import { type ProbeOptions, probe } from '../../src/generations/run-probe.ts'
 import '../built-children.ts'
 import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
 

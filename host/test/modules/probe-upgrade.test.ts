@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config/config.ts'
-import { type ProbeOptions, probe } from '../../src/generations/probe.ts'
+import { type ProbeOptions, probe } from '../../src/generations/run-probe.ts'
 import '../built-children.ts'
 import { applicationFolder, type FixtureModule, modulePackage, oneRoute } from '../application-folder.ts'
 

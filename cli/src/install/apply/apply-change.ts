@@ -28,12 +28,12 @@ import {
 import { exitCodes } from '../../failures/index.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { activate } from './activate.ts'
+import { archiveAndUndo, type Undone } from './archive-and-undo.ts'
 import { assertDatabaseThere } from './assert-database-there.ts'
 import { commit } from './commit.ts'
 import { type Applied, migrate } from './migrate.ts'
 import { keepLockFile, revertChange, revertEntry, revertedLockFile } from './revert-change.ts'
 import { takeSnapshot } from './take-snapshot.ts'
-import { type Undone, undoMigrations } from './undo-migrations.ts'
 
 // Every change of the installed modules runs in this order, and survives a kill at any point:
 // journal → snapshot → migrate → lock file (the commit point) → record → the running host switches
@@ -166,7 +166,7 @@ async function carryOut(directory: string, journal: Journal): Promise<Switched> 
       : await keepLockFile(directory, journal, migrations, outcome.reason)
   }
   if (!isWritten) await recordGeneration(directory, command, next, { generation })
-  const undone = journal.undo.length > 0 ? await undoMigrations(directory, journal.former, journal.undo) : {}
+  const undone = journal.undo.length > 0 ? await archiveAndUndo(directory, journal.former, journal.undo) : {}
   await closeJournal(directory, journal, 'done')
   const live = outcome === 'served'
   const names = migrations.map(({ module, name }) => `${module}/${name}`)

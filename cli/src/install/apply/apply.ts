@@ -7,7 +7,7 @@ import { moveToStore } from '../../store/staging.ts'
 import { asFailure } from '../../terminal/explain.ts'
 import { restorePackages } from '../fetch/restore-store.ts'
 import { lockedHost } from '../fetch/stage-host.ts'
-import type { Probed } from '../probe/run-probe.ts'
+import type { Probed } from '../probe/probe.ts'
 import { activateRestored } from './activate-restored.ts'
 import { applyChange, applyExternalChange, type Switched } from './apply-change.ts'
 

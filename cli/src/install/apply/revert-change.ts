@@ -3,9 +3,9 @@ import { closeJournal, type Journal } from '../../changes/journal.ts'
 import { restoreCommand } from '../../data/archives.ts'
 import { activationFailed, type Failure } from '../../failures/index.ts'
 import { activate } from './activate.ts'
+import { archiveAndUndo } from './archive-and-undo.ts'
 import { replaceConfig } from './commit.ts'
 import type { Applied } from './migrate.ts'
-import { undoMigrations } from './undo-migrations.ts'
 
 /**
  * Writes the previous lock file as a new generation, and undoes the migrations of the change if
@@ -52,7 +52,7 @@ export async function keepLockFile(
 async function undoOrReport(directory: string, previous: LockFile, migrated: Applied): Promise<string> {
   if (migrated.length === 0) return AS_BEFORE
   try {
-    const { stays, archive } = await undoMigrations(directory, previous, migrated)
+    const { stays, archive } = await archiveAndUndo(directory, previous, migrated)
     if (stays !== undefined) return ahead(stays)
     if (archive === undefined) return AS_BEFORE
     return `${AS_BEFORE} An archive has the database from before its migrations were undone: ${restoreCommand(directory, archive)}`

@@ -1,4 +1,4 @@
-import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/metric-family.ts'
+import { gauge, type MetricFamily, mergeFamilies } from '../../telemetry/prometheus-format.ts'
 import { hostOperation } from '../operation.ts'
 
 export const metrics = hostOperation({

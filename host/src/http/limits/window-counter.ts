@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.ts'
-import type { MetricFamily } from '../../telemetry/metric-family.ts'
+import type { MetricFamily } from '../../telemetry/prometheus-format.ts'
 
 /** Limits in bytes count request bodies. */
 export type LimitName = 'caller' | 'address' | 'new-guests' | 'caller-bytes' | 'address-bytes'

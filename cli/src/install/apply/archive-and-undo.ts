@@ -30,7 +30,7 @@ export interface Undone {
  * @param lock the lock file for the archive
  * @throws {Failure} if they are not undone; the schema then stays ahead
  */
-export async function undoMigrations(
+export async function archiveAndUndo(
   directory: string,
   lock: LockFile,
   migrations: readonly AppliedMigration[],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { counter, gauge, mergeFamilies, toText } from '../../src/telemetry/metric-family.ts'
+import { counter, gauge, mergeFamilies, toText } from '../../src/telemetry/prometheus-format.ts'
 
 t.test('is written as Prometheus reads it', async (t) => {
   const labels = { path: 'a\\b', quote: 'say "x"', line: '1\n2' }
