@@ -86,7 +86,10 @@ t.test('an archive restores data purged on PostgreSQL', { skip }, async (t) => {
   t.equal(await count(), 0)
   await host.close()
   const archive = join(directory, json.purged[0].archive)
-  t.match(await run('restore', archive), { exitCode: 4, json: { error: { message: /note.* its migration 001-note is applied/ } } })
+  t.match(await run('restore', archive), {
+    exitCode: 4,
+    json: { error: { message: /note.* its migration 001-note is applied/ } },
+  })
   t.match(await run('module-remove', '--purge', 'note'), { exitCode: 0 })
   t.match(await run('restore', archive), { exitCode: 0, json: { tables: ['note'] } })
   t.match(await run('module-install', v1), { exitCode: 0 })
