@@ -12,6 +12,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -32,7 +33,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 const begun = Date.now()
-// A third of what PostgreSQL costs here is files that it makes and removes.
+// Tests make and remove many thousands of files, PostgreSQL most of them.
 const folder = folderInMemory()
 if (folder !== undefined) process.env.TMPDIR = folder
 const { APP_TEST_DATABASE_URL: given } = process.env
@@ -63,7 +64,7 @@ async function startPostgres() {
   return await server.startPostgres({ durable: false })
 }
 
-/** For the temporary files of a run, where there is a disk in memory that is large enough; gone after it. */
+/** For the temporary files of a run and tap's fixtures, where a disk in memory is large enough; gone after it. */
 function folderInMemory() {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
@@ -71,6 +72,8 @@ function folderInMemory() {
     const folder = mkdtempSync(join(MEMORY, 'mortise-test-'))
     // PostgreSQL may run as another user.
     chmodSync(folder, 0o711)
+    // A packed host finds its dependencies as if it were below the checkout.
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     return folder
   } catch {
     return undefined
@@ -117,6 +120,7 @@ async function run(file) {
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
       TAP_TIMEOUT: `${SECONDS_PER_FILE}`,
       ...process.env,
+      ...(folder !== undefined && { TAP_CWD: folder }),
       ...(postgres && { APP_TEST_DATABASE_URL: postgres.url }),
     },
     // For the one that does not come to tap's own.
