@@ -31,7 +31,7 @@ export function watchStatements(onRan: Ran): () => void {
 /** The statements that ran on SQLite in this process since `begin`. */
 export interface CountedStatements {
   begin(): void
-  /** The texts of the statements on the database in `file`, in their order. */
+  /** The texts of the statements on the database in `file`, up to the first COMMIT. */
   on(file: string): string[]
   stop(): void
 }
@@ -44,7 +44,11 @@ export function countStatements(): CountedStatements {
     begin() {
       ran = []
     },
-    on: (file) => ran.filter(({ database }) => database.name === file).map(({ source }) => source),
+    on(file) {
+      const texts = ran.filter(({ database }) => database.name === file).map(({ source }) => source)
+      const end = texts.indexOf('COMMIT')
+      return end === -1 ? texts : texts.slice(0, end + 1)
+    },
     stop,
   }
 }
