@@ -284,24 +284,29 @@ export class StatementCache {
     const known = this.#bySite.get(strings)
     if (known !== undefined) return known
     if ('raw' in strings) {
-      const prepared = this.#prepare(strings.join('?'))
+      const prepared = this.#prepare(strings)
       this.#bySite.set(strings, prepared)
       return prepared
     }
     const text = strings.join('?')
     let composed = this.#byText.get(text)
     if (composed === undefined) {
-      composed = this.#prepare(text)
+      composed = this.#prepare(strings)
       this.#byText.set(text, composed)
     }
     return composed
   }
 
-  #prepare(text: string): PreparedStatement {
+  /**
+   * A plus sign before a value keeps SQLite from choosing a plan by the value: it would plan a
+   * statement with a join, an order or a limit again at each run, which costs more than the run.
+   */
+  #prepare(strings: readonly string[]): PreparedStatement {
+    const text = strings.join('?')
     const reason = refusedStatement(text)
     if (reason !== undefined) throw new DatabaseError('refused', `${reason}. The statement: ${text.trim()}`)
     try {
-      const statement = this.#database.prepare(text)
+      const statement = this.#database.prepare(strings.join('+?'))
       const { readonly } = statement
       if (!statement.reader) return { statement, text, read: undefined, readonly }
       const columns = statement.columns().map(({ name }) => name)

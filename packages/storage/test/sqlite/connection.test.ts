@@ -53,6 +53,19 @@ t.test('a step answers rows or changes, as it wants', async (t) => {
   t.strictSame(connection.first(sql`SELECT name FROM item WHERE id = 3`), { name: 'c' })
 })
 
+t.test('SQLite plans a statement once: a plus sign hides the values from it and changes none', async (t) => {
+  const connection = memoryConnection(t, 'CREATE TABLE a (number INTEGER, text TEXT)')
+  const query = sql`INSERT INTO a VALUES (${7}, ${'7'})`
+  t.equal(connection.prepare(query).statement.source, 'INSERT INTO a VALUES (+?, +?)')
+  t.equal(connection.prepare(query).text, 'INSERT INTO a VALUES (?, ?)')
+  connection.changes(query)
+  // A column converts what it is compared with, as without the sign.
+  const both = [{ number: 7, text: '7' }]
+  t.strictSame(connection.all(sql`SELECT * FROM a WHERE number = ${'7'} AND text = ${7}`), both)
+  t.strictSame(connection.all(sql`SELECT * FROM a WHERE text IN (${'7'}) LIMIT ${1}`), both)
+  t.strictSame(connection.all(sql`SELECT ${'x'} AS x, ${null} AS n`), [{ x: 'x', n: null }])
+})
+
 t.test('constraints fail by kind', async (t) => {
   const connection = memoryConnection(t, SCHEMA)
   connection.changes(insertItem(1, 'a'))
