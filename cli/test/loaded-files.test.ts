@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '@mortise/host'
@@ -117,7 +118,9 @@ t.test('a probe', async (t) => {
     told.push(kind)
     if (kind === 'done' || kind === 'failed') child.disconnect()
   })
-  const said = await text(child.stderr)
+  const said = await text(child.stderr as Readable)
   t.strictSame(told, ['report', 'done'])
-  isAtMost(t, loadedBy(said), 840, 'it')
+  // It loads undici: it compares all globals.
+  const { loaded } = loadedBy(said)
+  t.ok(loaded.length > 5 && loaded.length <= 840, `it loads ${loaded.length} files, at most 840`)
 })
