@@ -120,5 +120,7 @@ t.test('a probe', async (t) => {
   })
   const said = await text(child.stderr as Readable)
   t.strictSame(told, ['report', 'done'])
-  isAtMost(t, loadedBy(said), 840, 'it')
+  // It loads undici: it compares all globals.
+  const { loaded } = loadedBy(said)
+  t.ok(loaded.length > 5 && loaded.length <= 840, `it loads ${loaded.length} files, at most 840`)
 })
