@@ -8,9 +8,10 @@ const hooks = registerHooks({
   resolve: (name, context, next) =>
     name === 'async-hook-domain' ? { url, format: 'module', shortCircuit: true } : next(name, context),
 })
-// As if the file had been started by itself: tap calls its folder of fixtures after it.
 process.argv.splice(1, 1)
-process.argv[1] = resolve(process.argv[1])
+const [, file] = process.argv
+// tap calls its folder of fixtures after the path from its working directory.
+process.argv[1] = resolve(process.env.TAP_CWD ?? '', file)
 await import('tap')
 hooks.deregister()
-await import(pathToFileURL(process.argv[1]).href)
+await import(pathToFileURL(resolve(file)).href)

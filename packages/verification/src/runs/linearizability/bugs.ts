@@ -200,10 +200,10 @@ export const bugs: readonly Bug[] = [
     engine: 'sqlite',
     kills: true,
     edits: [
-      inGroupCommit('const failure = connection.commit();', 'const failure = undefined;'),
+      inGroupCommit('const failure = this.#commit();', 'const failure = undefined;'),
       inGroupCommit(
-        'await retryWhileBusy(() => this.#run(members));',
-        `await retryWhileBusy(() => this.#run(members));
+        'await this.#connection.sync(); this.#reads.unpin(); settle();',
+        `settle();
         await new Promise((resolve) => setTimeout(resolve, 20));
         this.#connection.commit();`,
       ),
@@ -212,9 +212,9 @@ export const bugs: readonly Bug[] = [
         'new Reads(options.reader, options.outbox)',
         'new Reads(options.writer, options.outbox)',
       ),
-      inReads('connection.begin();', ''),
+      inReads('if (pinned === undefined) connection.begin();', ''),
       inReads('return connection.inTransaction && !isLong;', 'return !isLong;'),
-      inReads('if (connection.inTransaction) connection.rollback();', ''),
+      inReads('if (pinned === undefined && connection.inTransaction) connection.rollback();', ''),
     ],
   },
   {
