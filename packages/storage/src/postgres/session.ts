@@ -96,7 +96,7 @@ export class Session {
   /** Ends a transaction that has only read. */
   async finish(): Promise<void> {
     await this.flush()
-    // The results are valid even if the connection breaks now, and whoever has it next comes after.
+    // The results are valid even if the connection breaks now, and its next user comes after.
     this.rollback()
   }
 

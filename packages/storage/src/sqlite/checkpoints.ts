@@ -100,8 +100,8 @@ export class Checkpoints {
     try {
       if (!this.#isDue()) return
       await this.#checkpoint()
-      // SQLite begins its log anew only if all of it is written back: the little that was written
-      // meanwhile follows while nobody writes.
+      // SQLite starts its log from the beginning only if all of it is written back. Pages written
+      // meanwhile are few: they follow while nobody writes.
       const [, pages, done] = await this.#exclusive(this.#checkpoint)
       this.#pinned = done < pages ? pages + CHECKPOINT_PAGES : 0
       this.#report(undefined)

@@ -139,17 +139,15 @@ export class GroupCommit {
       }
       try {
         const settle = await retryWhileBusy(() => this.#run(members))
-        if (settle !== undefined) {
-          await this.#connection.sync()
-          this.#reads.unpin()
-          settle()
-        }
+        if (settle !== undefined) await this.#connection.sync()
+        this.#reads.unpin()
+        settle?.()
       } catch (error) {
+        this.#reads.unpin()
         if (error instanceof DatabaseError && error.kind === 'busy') {
           for (const member of members) member.reject(error)
         } else {
           this.#break(error, members)
-          this.#reads.unpin()
         }
       }
       await nextTurn()
@@ -204,7 +202,9 @@ export class GroupCommit {
       }
     }
     const begun = performance.now()
-    const failure = this.#commit()
+    // A COMMIT that returns is not on the disk yet: `#drain` unpins.
+    this.#reads.pin()
+    const failure = connection.commit()
     if (failure !== undefined) {
       connection.rollback()
       this.#again(members, { error: failure })
@@ -220,19 +220,6 @@ export class GroupCommit {
         this.#steps.wrote = false
         this.#onWritten?.()
       }
-    }
-  }
-
-  /** A COMMIT that succeeds leaves the reads pinned. @throws as `Connection.commit` */
-  #commit(): DatabaseError | undefined {
-    this.#reads.pin()
-    let isCommitted = false
-    try {
-      const failure = this.#connection.commit()
-      isCommitted = failure === undefined
-      return failure
-    } finally {
-      if (!isCommitted) this.#reads.unpin()
     }
   }
 

@@ -111,7 +111,7 @@ t.test('what is written during a checkpoint is written back while nobody writes'
   const [, pages, done] = noop(file)
   t.equal(done, pages)
   insert.run(1)
-  t.ok((noop(file)[1] as number) < 10, 'the log begins anew')
+  t.ok((noop(file)[1] as number) < 10, 'the log starts from the beginning')
 })
 
 t.test('while another process reads what is in the log, it is tried each 4000 pages', async (t) => {

@@ -200,12 +200,14 @@ export const bugs: readonly Bug[] = [
     engine: 'sqlite',
     kills: true,
     edits: [
-      inGroupCommit('const failure = this.#commit();', 'const failure = undefined;'),
+      inGroupCommit('this.#reads.pin(); const failure = connection.commit();', 'const failure = undefined;'),
       inGroupCommit(
-        'await this.#connection.sync(); this.#reads.unpin(); settle();',
-        `settle();
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        this.#connection.commit();`,
+        'if (settle !== undefined) await this.#connection.sync(); this.#reads.unpin(); settle?.();',
+        `if (settle !== undefined) {
+          settle();
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          this.#connection.commit();
+        }`,
       ),
       // Readers see uncommitted data, so only a kill reveals the bug.
       edited('storage', 'dist/sqlite/sqlite-storage.js')(
