@@ -1,6 +1,6 @@
 // `npm test`: the tests, storage and modules on both engines. `npm test -- cart service`: the files whose path has
 // both words, or is one of them. On a PostgreSQL of its own where a file asks for one, unless APP_TEST_DATABASE_URL
-// names one; each test has a schema of its own there. What a file says is in .tap/test-results.
+// names one; each test has a schema of its own there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
 import {
