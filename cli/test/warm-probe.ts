@@ -101,7 +101,11 @@ async function tablesOf(program: string, set: string): Promise<unknown> {
   }
   const close = () => resolve(undefined)
   used.child.on('message', hear).once('close', close)
-  const timer = setTimeout(() => end(used), TABLES_TIMEOUT)
+  // Its close is not waited for: it does not keep this process.
+  const timer = setTimeout(() => {
+    end(used)
+    close()
+  }, TABLES_TIMEOUT)
   used.child.send({ program, id, set: JSON.parse(set) } satisfies Asked)
   try {
     return await promise
