@@ -6,6 +6,7 @@ import {
   type EventQuery,
   type EventLog as EventReader,
   join,
+  many,
   maybeOne,
   run,
   type Sql,
@@ -25,6 +26,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
 import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
+import { extendLists, findLists, positionsOn, unlist } from './event-lists.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -41,8 +43,14 @@ const BATCH = 1_000
 const LOOK_PAUSE = 5
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
-/** Events that one statement scans at most for a type or a subject, because these have no index. */
+/** Events that one statement scans at most for a type or a subject, among those on no list yet. */
 const LOOKED_THROUGH_AT_ONCE = 5_000
+/** Positions on lists of which the reader filters out some, looked up at once at least. */
+const FILTERED_AT_ONCE = 500
+/** How long after an event it is put on its lists, in milliseconds: meanwhile more may come. */
+const LISTED_AFTER = 1_000
+/** The pause between two slices of events to list, in milliseconds: requests go first. */
+const LISTING_PAUSE = 10
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
 const FORGOTTEN_AT_ONCE = 200
 
@@ -163,6 +171,8 @@ export class EventLog implements EventReader {
   #announced = 0
   #looking: Promise<void> | undefined
   #lookAgain = false
+  #listing: Promise<void> | undefined
+  readonly #closing = new AbortController()
 
   constructor(storage: Storage, log: FastifyBaseLogger) {
     this.#storage = storage
@@ -172,23 +182,36 @@ export class EventLog implements EventReader {
     if (storage.engine === 'postgres') this.#timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
   }
 
-  async read({ after, limit, types, owner, subject }: EventQuery): Promise<Event[]> {
+  async read(query: EventQuery): Promise<Event[]> {
+    const { after, limit, types, owner, subject } = query
     if (types?.length === 0) return []
     const wanted = [
       ...(types === undefined ? [] : [sql`type IN (${join(types.map((type) => sql`${type}`))})`]),
       ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
       ...(subject === undefined ? [] : [sql`subject = ${subject}`]),
     ]
-    if (owner !== undefined || wanted.length === 0) {
+    const lists = await findLists(this.#storage, query)
+    // The events of an owner have an index.
+    if (lists === undefined && (subject === undefined || owner !== undefined)) {
       return this.#select([sql`position > ${after}`, ...wanted], limit)
     }
-    // Reads in pieces, because one read would block the host, or a connection, for its whole
-    // duration.
     const { first, last } = await this.#storage.one<{ first: number; last: number }>(sql`
       SELECT (SELECT coalesce(min(position), 1) FROM mortise_event) AS first,
              (SELECT coalesce(max(position), 0) FROM mortise_event) AS last`)
     const found: Event[] = []
-    for (let from = Math.max(after, first - 1); from < last && found.length < limit; ) {
+    let from = Math.max(after, first - 1)
+    while (lists !== undefined && from < lists.upTo && found.length < limit) {
+      const filters = owner !== undefined && lists.owner === ''
+      const most = Math.max(Math.min(limit - found.length, BATCH), filters ? FILTERED_AT_ONCE : 1)
+      const positions = await positionsOn(this.#storage, lists, from, most)
+      from = positions.length < most ? lists.upTo : (positions.at(-1) as number)
+      if (positions.length === 0) break
+      const listed = sql`position IN (${join(positions.map((position) => sql`${position}`))})`
+      found.push(...(await this.#select([listed, ...wanted], limit - found.length)))
+    }
+    // Reads in pieces, because one read would block the host, or a connection, for its whole
+    // duration.
+    while (from < last && found.length < limit) {
       const to = from + LOOKED_THROUGH_AT_ONCE
       const piece = sql`position > ${from} AND position <= ${to}`
       found.push(...(await this.#select([piece, ...wanted], limit - found.length)))
@@ -250,6 +273,8 @@ export class EventLog implements EventReader {
     await this.#stopListening()
     this.#lookAgain = false
     await this.#looking
+    this.#closing.abort()
+    await this.#listing
   }
 
   /** Call it once the host's tables exist; after that it wakes by itself. */
@@ -272,6 +297,7 @@ export class EventLog implements EventReader {
         this.#lookAgain = false
         await this.#storage.sequenceOutbox()
         await this.#announce()
+        this.#listing ??= this.#list()
         if (this.#storage.engine === 'postgres') await pause(LOOK_PAUSE)
       }
     } catch (error) {
@@ -283,6 +309,22 @@ export class EventLog implements EventReader {
       this.#looking = undefined
     }
   }
+
+  /** Puts new events on their lists, behind the requests. */
+  async #list(): Promise<void> {
+    const { signal } = this.#closing
+    try {
+      await pause(LISTED_AFTER, undefined, { signal, ref: false })
+      while (await this.#storage.transaction(extendLists)) {
+        await pause(LISTING_PAUSE, undefined, { signal, ref: false })
+      }
+    } catch (error) {
+      // The next event tries again.
+      if (!signal.aborted) this.#log.debug(error, 'cannot list new events; readers search them')
+    } finally {
+      this.#listing = undefined
+    }
+  }
 }
 
 /**
@@ -292,13 +334,17 @@ export class EventLog implements EventReader {
  */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
   // Skips old events that must stay, so that they do not block others.
-  const deleted = yield* run(sql`
-    DELETE FROM mortise_event WHERE at < ${before}
+  const old = yield* many<{ position: number }>(sql`
+    SELECT position FROM mortise_event WHERE at < ${before}
       AND position IN (
         SELECT position FROM mortise_event AS candidate
         WHERE at >= ${before}
           OR NOT EXISTS (SELECT 1 FROM mortise_idempotency AS kept WHERE kept.event = candidate.id)
         ORDER BY position LIMIT ${limit})
       AND position < (SELECT max(position) FROM mortise_event)`)
-  return deleted === limit
+  if (old.length === 0) return false
+  const positions = join(old.map(({ position }) => sql`${position}`))
+  yield* unlist(positions)
+  yield* run(sql`DELETE FROM mortise_event WHERE position IN (${positions})`)
+  return old.length === limit
 }

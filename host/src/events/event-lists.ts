@@ -1,0 +1,204 @@
+import {
+  byEngine,
+  type Database,
+  type EventQuery,
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  type Sql,
+  sql,
+  type Transaction,
+} from '@mortise/module-sdk'
+
+/**
+ * The lists of events, so that a page by type or subject costs the same wherever it begins, and
+ * however many events there are. `mortise_event_list` has the positions of the events
+ *
+ * - of each type: ('', '', type),
+ * - of each subject: (subject, '', type),
+ * - of each large owner: ('', owner, type),
+ * - of each large subject, by owner: (subject, owner, type).
+ *
+ * A small owner or subject has few events: a reader filters these one by one.
+ *
+ * No request pays for the lists. `extendLists` adds the events of a slice of positions, behind the
+ * requests, and `mortise_event_listed` says how far it is. Readers search the later events
+ * themselves.
+ *
+ * The invariant, in every snapshot: the lists have exactly the events up to `mortise_event_listed`.
+ * So who deletes events calls `unlist` in the same transaction.
+ */
+
+/** An owner or subject with at most this many listed events is small, as in RankedGroups. */
+const SMALL = 256
+/** Events listed by one transaction, and so how many more a small owner or subject may have. */
+const SLICE = 500
+/** Owners, and subjects, that become large in one transaction. */
+const MARKED_AT_ONCE = 4
+/** A longer subject or owner has no list: an entry of an index in PostgreSQL has 2,700 bytes. */
+const LONGEST = 255
+/** Types to look for in one statement. SQLite takes 500 at most. */
+const TYPES_AT_ONCE = 100
+
+const hasList = (name: string) => name.length <= LONGEST
+const hasListIn = (column: Sql) => sql`${column} <> '' AND length(${column}) <= ${LONGEST}`
+
+/** Lists the next events. Returns whether there may be more. */
+export function* extendLists(): Transaction<boolean> {
+  const listed = yield* maybeOne<{ position: number }>(
+    byEngine({
+      sqlite: sql`SELECT position FROM mortise_event_listed`,
+      // Without a row another host is doing it.
+      postgres: sql`SELECT position FROM mortise_event_listed FOR UPDATE SKIP LOCKED`,
+    }),
+  )
+  if (listed === undefined) return false
+  const { position } = listed
+  const { last, count } = yield* one<{ last: number | null; count: number }>(sql`
+    SELECT max(position) AS last, count(*) AS count FROM (
+      SELECT position FROM mortise_event WHERE position > ${position} ORDER BY position LIMIT ${SLICE}) AS slice`)
+  if (last === null) return false
+  const slice = sql`(
+    SELECT subject, owner, type, position FROM mortise_event
+    WHERE position > ${position} AND position <= ${last}) AS slice`
+  const marked = (yield* markOwners(slice, position)) + (yield* markSubjects(slice))
+  if (marked > 0) return true
+  yield* run(sql`
+    INSERT INTO mortise_event_list (subject, owner, type, position)
+    SELECT '', '', type, position FROM ${slice}
+    UNION ALL SELECT subject, '', type, position FROM ${slice} WHERE ${hasListIn(sql`subject`)}
+    UNION ALL SELECT '', slice.owner, type, position FROM ${slice}
+      JOIN mortise_event_large AS large ON large.subject = '' AND large.owner = slice.owner
+    UNION ALL SELECT slice.subject, slice.owner, type, position FROM ${slice}
+      JOIN mortise_event_large AS large ON large.subject = slice.subject AND large.owner = ''
+      WHERE ${hasListIn(sql`slice.owner`)}`)
+  yield* run(sql`UPDATE mortise_event_listed SET position = ${last}`)
+  return count === SLICE
+}
+
+/** Makes lists for the large owners of a slice, with their events up to a position. */
+function* markOwners(slice: Sql, position: number): Transaction<number> {
+  const owners = yield* many<{ owner: string }>(sql`
+    SELECT owner FROM (SELECT DISTINCT owner FROM ${slice} WHERE ${hasListIn(sql`owner`)}) AS candidate
+    WHERE NOT EXISTS (SELECT 1 FROM mortise_event_large AS large WHERE large.subject = '' AND large.owner = candidate.owner)
+      AND (
+        SELECT position FROM mortise_event AS event
+        WHERE ${ownedUpTo(sql`event.owner`, sql`candidate.owner`, position)}
+        ORDER BY event.owner, event.position LIMIT 1 OFFSET ${SMALL}) IS NOT NULL
+    LIMIT ${MARKED_AT_ONCE}`)
+  for (const { owner } of owners) {
+    yield* run(sql`INSERT INTO mortise_event_large (subject, owner) VALUES ('', ${owner})`)
+    yield* run(sql`
+      INSERT INTO mortise_event_list (subject, owner, type, position)
+      SELECT '', owner, type, position FROM mortise_event WHERE ${ownedUpTo(sql`owner`, owner, position)}`)
+  }
+  return owners.length
+}
+
+/** Rows are compared for PostgreSQL, which otherwise may search all events for a common owner. */
+const ownedUpTo = (column: Sql, owner: Sql | string, position: number) =>
+  byEngine({
+    sqlite: sql`${column} = ${owner} AND position <= ${position}`,
+    postgres: sql`(${column}, position) >= (${owner}, 0) AND (${column}, position) <= (${owner}, ${position})`,
+  })
+
+/** Makes lists by owner for the large subjects of a slice. */
+function* markSubjects(slice: Sql): Transaction<number> {
+  const subjects = yield* many<{ subject: string }>(sql`
+    SELECT subject FROM (SELECT DISTINCT subject FROM ${slice}) AS candidate
+    WHERE NOT EXISTS (
+        SELECT 1 FROM mortise_event_large AS large WHERE large.subject = candidate.subject AND large.owner = '')
+      AND (
+        SELECT position FROM mortise_event_list AS event
+        WHERE event.subject = candidate.subject AND event.owner = '' AND candidate.subject <> ''
+        LIMIT 1 OFFSET ${SMALL}) IS NOT NULL
+    LIMIT ${MARKED_AT_ONCE}`)
+  for (const { subject } of subjects) {
+    yield* run(sql`INSERT INTO mortise_event_large (subject, owner) VALUES (${subject}, '')`)
+    yield* run(sql`
+      INSERT INTO mortise_event_list (subject, owner, type, position)
+      SELECT subject, owner, type, position FROM mortise_event
+      WHERE ${hasListIn(sql`owner`)} AND position IN (
+        SELECT position FROM mortise_event_list WHERE subject = ${subject} AND owner = '')`)
+  }
+  return subjects.length
+}
+
+/** Takes events off their lists. */
+export function* unlist(positions: Sql): Transaction<void> {
+  const events = sql`(
+    SELECT subject, coalesce(owner, '') AS owner, type, position FROM mortise_event
+    WHERE position IN (${positions})) AS event`
+  const entries = [sql`'', ''`, sql`subject, ''`, sql`'', owner`, sql`subject, owner`]
+  yield* run(sql`
+    DELETE FROM mortise_event_list WHERE (subject, owner, type, position) IN (
+      ${join(
+        entries.map((names) => sql`SELECT ${names}, type, position FROM ${events}`),
+        ' UNION ALL ',
+      )})`)
+}
+
+/** The lists that have all events of a query, up to a position. */
+export interface Lists {
+  readonly subject: string
+  readonly owner: string
+  readonly types: readonly string[]
+  readonly upTo: number
+}
+
+/** Undefined if the events of the query are few, or have no lists. */
+export async function findLists(
+  database: Database,
+  { types, owner = '', subject = '' }: EventQuery,
+): Promise<Lists | undefined> {
+  if (!hasList(subject) || (types === undefined && subject === '')) return undefined
+  const [largeSubject, largeOwner] = subject === '' ? ['', owner] : [subject, '']
+  const { position, large } = await database.one<{ position: number; large: number }>(sql`
+    SELECT position, (
+      SELECT count(*) FROM mortise_event_large WHERE subject = ${largeSubject} AND owner = ${largeOwner}) AS large
+    FROM mortise_event_listed`)
+  const isByOwner = owner !== '' && large > 0 && hasList(owner)
+  if (subject === '' && owner !== '' && !isByOwner) return undefined
+  const lists = { subject, owner: isByOwner ? owner : '', upTo: position }
+  return { ...lists, types: types ?? (await typesOf(database, lists)) }
+}
+
+/** The types on the lists of a subject, each found after the one before. */
+async function typesOf(
+  database: Database,
+  { subject, owner }: Pick<Lists, 'subject' | 'owner'>,
+): Promise<string[]> {
+  const next = (after: Sql) => sql`(
+    SELECT type FROM mortise_event_list WHERE subject = ${subject} AND owner = ${owner} ${after} ORDER BY type LIMIT 1)`
+  const rows = await database.many<{ name: string }>(sql`
+    WITH RECURSIVE found (name) AS (
+      SELECT ${next(sql``)} UNION ALL SELECT ${next(sql`AND type > found.name`)} FROM found WHERE name IS NOT NULL)
+    SELECT name FROM found WHERE name IS NOT NULL`)
+  return rows.map(({ name }) => name)
+}
+
+/** The next positions on these lists, in order. Fewer than `limit` are all. */
+export async function positionsOn(
+  database: Database,
+  { subject, owner, types, upTo }: Lists,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const wanted = [...new Set(types)]
+  const found: number[] = []
+  for (let from = 0; from < wanted.length; from += TYPES_AT_ONCE) {
+    const each = wanted.slice(from, from + TYPES_AT_ONCE).map(
+      (type) => sql`
+        SELECT position FROM (
+          SELECT position FROM mortise_event_list
+          WHERE subject = ${subject} AND owner = ${owner} AND type = ${type}
+            AND position > ${after} AND position <= ${upTo}
+          ORDER BY position LIMIT ${limit}) AS list`,
+    )
+    const rows = await database.many<{ position: number }>(join(each, ' UNION ALL '))
+    found.push(...rows.map(({ position }) => position))
+  }
+  return found.sort((one, other) => one - other).slice(0, limit)
+}
