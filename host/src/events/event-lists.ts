@@ -8,6 +8,7 @@ import {
   one,
   run,
   type Sql,
+  send,
   sql,
   type Transaction,
 } from '@mortise/module-sdk'
@@ -35,8 +36,13 @@ import {
 const SMALL = 256
 /** Events listed by one transaction, and so how many more a small owner or subject may have. */
 const SLICE = 500
+/**
+ * Every how many events it is looked whether the owner or subject has become large. A prime, so
+ * that events in turns do not always miss it.
+ */
+const LOOKED_AT = 17
 /** Owners, and subjects, that become large in one transaction. */
-const MARKED_AT_ONCE = 4
+const MARKED_AT_ONCE = 2
 /** A longer subject or owner has no list: an entry of an index in PostgreSQL has 2,700 bytes. */
 const LONGEST = 255
 /** Types to look for in one statement. SQLite takes 500 at most. */
@@ -63,25 +69,25 @@ export function* extendLists(): Transaction<boolean> {
   const slice = sql`(
     SELECT subject, owner, type, position FROM mortise_event
     WHERE position > ${position} AND position <= ${last}) AS slice`
-  const marked = (yield* markOwners(slice, position)) + (yield* markSubjects(slice))
+  const sample = sql`(SELECT * FROM ${slice} WHERE position % ${LOOKED_AT} = 0) AS sample`
+  const marked = (yield* markOwners(sample, position)) + (yield* markSubjects(sample))
   if (marked > 0) return true
   yield* run(sql`
     INSERT INTO mortise_event_list (subject, owner, type, position)
     SELECT '', '', type, position FROM ${slice}
     UNION ALL SELECT subject, '', type, position FROM ${slice} WHERE ${hasListIn(sql`subject`)}
-    UNION ALL SELECT '', slice.owner, type, position FROM ${slice}
-      JOIN mortise_event_large AS large ON large.subject = '' AND large.owner = slice.owner
-    UNION ALL SELECT slice.subject, slice.owner, type, position FROM ${slice}
-      JOIN mortise_event_large AS large ON large.subject = slice.subject AND large.owner = ''
-      WHERE ${hasListIn(sql`slice.owner`)}`)
+    UNION ALL SELECT '', slice.owner, type, position FROM ${slice} CROSS JOIN mortise_event_large AS large
+      WHERE large.subject = '' AND large.owner = slice.owner
+    UNION ALL SELECT slice.subject, slice.owner, type, position FROM ${slice} CROSS JOIN mortise_event_large AS large
+      WHERE large.subject = slice.subject AND large.owner = '' AND ${hasListIn(sql`slice.owner`)}`)
   yield* run(sql`UPDATE mortise_event_listed SET position = ${last}`)
   return count === SLICE
 }
 
-/** Makes lists for the large owners of a slice, with their events up to a position. */
-function* markOwners(slice: Sql, position: number): Transaction<number> {
+/** Makes lists for the large owners of some events, with their events up to a position. */
+function* markOwners(events: Sql, position: number): Transaction<number> {
   const owners = yield* many<{ owner: string }>(sql`
-    SELECT owner FROM (SELECT DISTINCT owner FROM ${slice} WHERE ${hasListIn(sql`owner`)}) AS candidate
+    SELECT owner FROM (SELECT DISTINCT owner FROM ${events} WHERE ${hasListIn(sql`owner`)}) AS candidate
     WHERE NOT EXISTS (SELECT 1 FROM mortise_event_large AS large WHERE large.subject = '' AND large.owner = candidate.owner)
       AND (
         SELECT position FROM mortise_event AS event
@@ -104,10 +110,10 @@ const ownedUpTo = (column: Sql, owner: Sql | string, position: number) =>
     postgres: sql`(${column}, position) >= (${owner}, 0) AND (${column}, position) <= (${owner}, ${position})`,
   })
 
-/** Makes lists by owner for the large subjects of a slice. */
-function* markSubjects(slice: Sql): Transaction<number> {
+/** Makes lists by owner for the large subjects of some events. */
+function* markSubjects(events: Sql): Transaction<number> {
   const subjects = yield* many<{ subject: string }>(sql`
-    SELECT subject FROM (SELECT DISTINCT subject FROM ${slice}) AS candidate
+    SELECT subject FROM (SELECT DISTINCT subject FROM ${events}) AS candidate
     WHERE NOT EXISTS (
         SELECT 1 FROM mortise_event_large AS large WHERE large.subject = candidate.subject AND large.owner = '')
       AND (
@@ -128,16 +134,12 @@ function* markSubjects(slice: Sql): Transaction<number> {
 
 /** Takes events off their lists. */
 export function* unlist(positions: Sql): Transaction<void> {
-  const events = sql`(
-    SELECT subject, coalesce(owner, '') AS owner, type, position FROM mortise_event
-    WHERE position IN (${positions})) AS event`
-  const entries = [sql`'', ''`, sql`subject, ''`, sql`'', owner`, sql`subject, owner`]
-  yield* run(sql`
-    DELETE FROM mortise_event_list WHERE (subject, owner, type, position) IN (
-      ${join(
-        entries.map((names) => sql`SELECT ${names}, type, position FROM ${events}`),
-        ' UNION ALL ',
-      )})`)
+  // One statement for each: SQLite does not use the key for a UNION.
+  for (const names of [sql`'', ''`, sql`subject, ''`, sql`'', owner`, sql`subject, owner`]) {
+    yield* send(sql`
+      DELETE FROM mortise_event_list WHERE (subject, owner, type, position) IN (
+        SELECT ${names}, type, position FROM mortise_event WHERE position IN (${positions}))`)
+  }
 }
 
 /** The lists that have all events of a query, up to a position. */

@@ -25,7 +25,7 @@ const PAGE_SIZE = 4096
 /** The statements that the host runs for `work`. */
 async function statementsOf({ database }: TestHost, work: () => Promise<unknown>): Promise<Sql[]> {
   const queries: Sql[] = []
-  const { snapshot, many } = database
+  const { snapshot, many, maybeOne, one } = database
   const recorded = function* <Result>(steps: () => Transaction<Result>): Transaction<Result> {
     const running = steps()
     let next = running.next()
@@ -36,15 +36,24 @@ async function statementsOf({ database }: TestHost, work: () => Promise<unknown>
     return next.value
   }
   database.snapshot = (steps) => snapshot.call(database, () => recorded(steps)) as never
-  database.many = (query) => {
-    queries.push(query)
-    return many.call(database, query) as never
+  const reads = { many, maybeOne, one }
+  // One of them may call another.
+  let isInside = false
+  for (const [name, read] of Object.entries(reads)) {
+    const record = (query: Sql) => {
+      if (!isInside) queries.push(query)
+      isInside = true
+      const result = read.call(database, query)
+      isInside = false
+      return result
+    }
+    Object.assign(database, { [name]: record })
   }
   try {
     await work()
     return queries
   } finally {
-    Object.assign(database, { snapshot, many })
+    Object.assign(database, { snapshot, ...reads })
   }
 }
 
@@ -168,6 +177,93 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
         const statements = await statementsOf(host, () => caller.get(`${list}&page=${page}`))
         const cost = await pagesRead(host, engine, statements)
         t.ok(statements.length > 0 && cost <= MOST[engine], `${name}${status}, page ${page}: ${cost}`)
+      }
+    }
+  }
+})
+
+/** A search of 100,000 events for a type or a subject reads thousands. */
+const MOST_OF_EVENTS: Record<TestEngine, number> = { sqlite: 60, postgres: 120 }
+
+/** Up to `count` events, of which every second is Ann's, and every fifth of one subject. */
+async function fillEvents({ database }: TestHost, ann: string, count: number): Promise<void> {
+  const { last } = await database.one<{ last: number }>(
+    sql`SELECT coalesce(max(position), 0) AS last FROM mortise_event`,
+  )
+  for (let from = last; from < count; from += 10_000) {
+    await database.transaction(() =>
+      run(sql`
+        INSERT INTO mortise_event (position, id, type, source, subject, owner, at, data)
+        SELECT position, 'event_' || position,
+          CASE WHEN position % 20 = 1 THEN 'purchase.created' WHEN position % 100 = 10 THEN 'cart.emptied'
+            ELSE 'cart.item-added' END,
+          'test', CASE WHEN position % 5 = 0 THEN 'large' ELSE 'cart_' || (position / 7) END,
+          CASE WHEN position % 2 = 0 THEN CAST(${ann} AS TEXT) ELSE 'user:' || (position % 1000) END,
+          ${Date.now()}, '{"note":"' || (position * 1000000007) || '"}'
+        FROM (SELECT ${from} + n AS position FROM ${numbers(Math.min(count - from, 10_000))}) AS event`),
+    )
+  }
+}
+
+/** Until the host has put all events on their lists. */
+async function listed({ database }: TestHost): Promise<void> {
+  const left = sql`
+    SELECT (SELECT max(position) FROM mortise_event) - position AS left_over FROM mortise_event_listed`
+  while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
+  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
+  await database.transaction(() => run(analyze))
+}
+
+onEngines<Test>(test)('a page of events costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const ann = host.user('ann')
+  const clerk = host.user('clerk', 'event:read')
+  const buy = () => ann.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
+  await buy()
+  const [first] = await host.events()
+  const owner = first?.owner as string
+  const own = sql`owner = ${owner}`
+  const large = sql`subject = 'large'`
+  const rare = sql`type = 'cart.emptied'`
+  const frequent = sql`type IN ('cart.item-added', 'purchase.created')`
+  const lists: readonly [TestCaller, string, Sql][] = [
+    [clerk, '', sql`TRUE`],
+    [clerk, '&types=cart.item-added,purchase.created', frequent],
+    [clerk, '&types=cart.emptied', rare],
+    [clerk, '&types=purchase.deleted', sql`type = 'purchase.deleted'`],
+    [clerk, '&subject=large', large],
+    [clerk, '&subject=large&types=cart.emptied', sql`${large} AND ${rare}`],
+    [clerk, '&subject=cart_20', sql`subject = 'cart_20'`],
+    [ann, '', own],
+    [ann, '&types=cart.emptied', sql`${own} AND ${rare}`],
+    // Ann has none of these but the two that she has bought.
+    [ann, '&types=purchase.created', sql`${own} AND type = 'purchase.created'`],
+    [ann, '&subject=large', sql`${own} AND ${large}`],
+    [ann, '&subject=large&types=cart.emptied', sql`${own} AND ${large} AND ${rare}`],
+    [host.user('ben'), '&subject=large', sql`FALSE`],
+  ]
+  for (const count of [1_000, 100_000]) {
+    await fillEvents(host, owner, count)
+    await buy()
+    await listed(host)
+    for (const [caller, filter, rows] of lists) {
+      const { total } = await host.database.one<{ total: number }>(
+        sql`SELECT count(*) AS total FROM mortise_event WHERE ${rows}`,
+      )
+      for (const skipped of [0, Math.floor(total / 2), Math.max(total - 20, 0)]) {
+        const ids = await host.database.many<{ id: string }>(sql`
+          SELECT id FROM mortise_event WHERE ${rows} ORDER BY position LIMIT 21 OFFSET ${Math.max(skipped - 1, 0)}`)
+        const after = skipped === 0 ? 'start' : ids.shift()?.id
+        const path = `/event?limit=20${filter}&after=${after}`
+        const { data } = (await caller.get(path)).json()
+        t.same(
+          data.map(({ id }: { id: string }) => ({ id })),
+          ids.slice(0, 20),
+          path,
+        )
+        const statements = await statementsOf(host, () => caller.get(path))
+        const cost = await pagesRead(host, engine, statements)
+        t.ok(cost > 0 && cost <= MOST_OF_EVENTS[engine], `${path} of ${count}: ${cost}`)
       }
     }
   }
