@@ -12,6 +12,7 @@ import {
 } from '@mortise/module-testkit'
 import SqliteDatabase from 'better-sqlite3'
 import { type Test, test } from 'tap'
+import { fillPurchases, numbersTo } from '../../api-purchase/test/fill-purchases.ts'
 
 /**
  * What a page of each list costs, in pages of the database that its statements read: the same on the first, the middle
@@ -92,44 +93,22 @@ async function pagesRead(
 
 const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
 
-/** The numbers from 1 to `count`, as a table. */
-const numbers = (count: number) =>
-  byEngine({
-    sqlite: sql`(WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
-      SELECT n FROM number) AS number`,
-    postgres: sql`generate_series(1, ${count}) AS number (n)`,
-  })
-
 /** `count` purchases of `owner`, among a third as many of others. */
-async function fillPurchases(host: TestHost, owner: string, count: number): Promise<void> {
-  for (let left = count; left > 0; left -= 10_000) await fillSome(host, owner, Math.min(left, 10_000))
-}
-
-async function fillSome({ database }: TestHost, owner: string, count: number): Promise<void> {
-  const { last } = await database.one<{ last: number }>(
-    sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
-  )
-  await database.transaction(function* () {
-    yield* run(sql`
-      INSERT INTO purchase (seq, id, owner, status, item_count, total_quantity, version, created_at, updated_at)
-      SELECT ${last} + n, 'purchase_' || (${last} + n),
-        CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END,
-        CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END, 1, 1, 1, 0, 0
-      FROM ${numbers(Math.ceil((count * 4) / 3))}`)
-    // What everyone's list counts.
-    for (const level of [1, 2, 3]) {
-      yield* run(sql`
-        INSERT INTO purchase_rank (level, block, list, count)
-        SELECT ${level}, seq / ${64 ** level}, status, count(*) FROM purchase WHERE seq > ${last} GROUP BY 2, 3
-        ON CONFLICT (level, block, list) DO UPDATE SET count = purchase_rank.count + excluded.count`)
-    }
-    yield* many(
-      byEngine({
-        sqlite: sql`SELECT 1`,
-        postgres: sql`SELECT setval(pg_get_serial_sequence('purchase', 'seq'), (SELECT max(seq) FROM purchase))`,
+async function fillWith({ database }: TestHost, owner: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 10_000) {
+    const { last } = await database.one<{ last: number }>(
+      sql`SELECT coalesce(max(seq), 0) AS last FROM purchase`,
+    )
+    await database.transaction(() =>
+      fillPurchases({
+        last,
+        count: Math.ceil((Math.min(left, 10_000) * 4) / 3),
+        id: sql`'purchase_' || (${last} + n)`,
+        owner: sql`CASE WHEN n % 4 = 0 THEN 'user:' || (n % 1000) ELSE CAST(${owner} AS TEXT) END`,
+        status: sql`CASE WHEN n < 10 THEN 'confirmed' WHEN n % 10 = 1 THEN 'cancelled' ELSE 'pending' END`,
       }),
     )
-  })
+  }
 }
 
 /** Until the host has counted all purchases. */
@@ -163,7 +142,7 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
       sql`SELECT owner FROM purchase WHERE id = ${id}`,
     )
     lists[name] = { caller, query: '', rows: sql`owner = ${owner}` }
-    await fillPurchases(host, owner, count)
+    await fillWith(host, owner, count)
   }
   await counted(host)
   for (const [name, { caller, query, rows }] of Object.entries(lists)) {
@@ -200,7 +179,7 @@ async function fillEvents({ database }: TestHost, ann: string, count: number): P
           'test', CASE WHEN position % 5 = 0 THEN 'large' ELSE 'cart_' || (position / 7) END,
           CASE WHEN position % 2 = 0 THEN CAST(${ann} AS TEXT) ELSE 'user:' || (position % 1000) END,
           ${Date.now()}, '{"note":"' || (position * 1000000007) || '"}'
-        FROM (SELECT ${from} + n AS position FROM ${numbers(Math.min(count - from, 10_000))}) AS event`),
+        FROM (SELECT ${from} + n AS position FROM ${numbersTo(Math.min(count - from, 10_000))}) AS event`),
     )
   }
 }
