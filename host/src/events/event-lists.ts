@@ -51,6 +51,10 @@ const TYPES_AT_ONCE = 100
 const hasList = (name: string) => name.length <= LONGEST
 const hasListIn = (column: Sql) => sql`${column} <> '' AND length(${column}) <= ${LONGEST}`
 
+/** Finds an event that is on no list yet, if any. */
+export const unlisted = sql`
+  SELECT position FROM mortise_event WHERE position > (SELECT position FROM mortise_event_listed) LIMIT 1`
+
 /** Lists the next events. Returns whether there may be more. */
 export function* extendLists(): Transaction<boolean> {
   const listed = yield* maybeOne<{ position: number }>(

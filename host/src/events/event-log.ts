@@ -26,7 +26,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
 import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
-import { extendLists, findLists, positionsOn, unlist } from './event-lists.ts'
+import { extendLists, findLists, positionsOn, unlist, unlisted } from './event-lists.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -315,6 +315,7 @@ export class EventLog implements EventReader {
     const { signal } = this.#closing
     try {
       await pause(LISTED_AFTER, undefined, { signal, ref: false })
+      if ((await this.#storage.maybeOne(unlisted)) === undefined) return
       while (await this.#storage.transaction(extendLists)) {
         await pause(LISTING_PAUSE, undefined, { signal, ref: false })
       }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { byEngine, many, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
+import { byEngine, run, Sql, type Statement, sql, type Transaction } from '@mortise/module-sdk'
 import {
   createTestHost,
   onEngines,
@@ -118,9 +118,12 @@ async function counted({ database }: TestHost): Promise<void> {
       + (SELECT max(seq) FROM purchase) - (SELECT coalesce(max(position), 0) FROM purchase_group_progress WHERE name = '')
       AS left_over`
   while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
-  // As autovacuum does. SQLite has no such thing.
-  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
-  await database.transaction(() => run(analyze))
+  await analyzed({ database })
+}
+
+/** As autovacuum does. SQLite has no such thing. */
+async function analyzed({ database }: Pick<TestHost, 'database'>): Promise<void> {
+  await database.transaction(() => run(byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })))
 }
 
 /**
@@ -161,8 +164,8 @@ onEngines<Test>(test)('a page of purchases costs the same anywhere, at any lengt
   }
 })
 
-/** A search of 100,000 events for a type or a subject reads thousands. */
-const MOST_OF_EVENTS: Record<TestEngine, number> = { sqlite: 60, postgres: 120 }
+/** A search of all events or deliveries reads hundreds or thousands. */
+const MOST_BY_CURSOR: Record<TestEngine, number> = { sqlite: 60, postgres: 120 }
 
 /** Up to `count` events, of which every second is Ann's, and every fifth of one subject. */
 async function fillEvents({ database }: TestHost, ann: string, count: number): Promise<void> {
@@ -189,8 +192,7 @@ async function listed({ database }: TestHost): Promise<void> {
   const left = sql`
     SELECT (SELECT max(position) FROM mortise_event) - position AS left_over FROM mortise_event_listed`
   while ((await database.one<{ left_over: number }>(left)).left_over > 0) await setTimeout(50)
-  const analyze = byEngine({ sqlite: sql`SELECT 1`, postgres: sql`ANALYZE` })
-  await database.transaction(() => run(analyze))
+  await analyzed({ database })
 }
 
 onEngines<Test>(test)('a page of events costs the same anywhere, at any length', async (t, engine) => {
@@ -242,7 +244,43 @@ onEngines<Test>(test)('a page of events costs the same anywhere, at any length',
         )
         const statements = await statementsOf(host, () => caller.get(path))
         const cost = await pagesRead(host, engine, statements)
-        t.ok(cost > 0 && cost <= MOST_OF_EVENTS[engine], `${path} of ${count}: ${cost}`)
+        t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
+      }
+    }
+  }
+})
+
+onEngines<Test>(test)('a page of deliveries costs the same anywhere, at any length', async (t, engine) => {
+  const host = await createTestHost(t, { modules, rehearse: false })
+  const ann = host.user('ann')
+  await ann.post('/purchase', { items: [{ product: 'tea', quantity: 1 }] })
+  const [{ owner = '' } = {}] = (await host.events()) as { owner: string }[]
+  await host.database.transaction(() =>
+    run(sql`
+      INSERT INTO webhook
+        (id, owner, everyone, url, types, description, secrets, enabled, version, created_at, updated_at)
+      VALUES ('webhook_1', ${owner}, 0, 'https://example.org', '["*"]', '', '[]', 0, 1, 0, 0)`),
+  )
+  for (const [from, count] of [
+    [0, 1_000],
+    [1_000, 30_000],
+  ] as const) {
+    await host.database.transaction(() =>
+      run(sql`
+        INSERT INTO webhook_delivery (webhook, id, type, subject, position, state, attempts, created_at, ended_at)
+        SELECT 'webhook_1', 'event_' || (${10 ** 9 + from} + n), 'purchase.created', 'purchase_1', ${from} + n,
+          CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'delivered' END, 1, ${Date.now()}, ${Date.now()}
+        FROM ${numbersTo(count - from)}`),
+    )
+    await analyzed(host)
+    for (const state of ['', '&state=failed']) {
+      for (const before of [count + 1, count / 2, 2_001, 21]) {
+        const path = `/webhook/webhook_1/delivery?limit=20${state}&before=event_${10 ** 9 + before}`
+        const { data } = (await ann.get(path)).json()
+        const cost = await pagesRead(host, engine, await statementsOf(host, () => ann.get(path)))
+        const left = state === '' ? before - 1 : Math.floor((before - 1) / 100)
+        t.equal(data.length, Math.min(20, left, state === '' ? count : count / 100), path)
+        t.ok(cost > 0 && cost <= MOST_BY_CURSOR[engine], `${path} of ${count}: ${cost}`)
       }
     }
   }
