@@ -1,6 +1,7 @@
 import {
   byEngine,
   type Database,
+  type Event,
   type EventQuery,
   join,
   many,
@@ -116,14 +117,21 @@ const ownedUpTo = (column: Sql, owner: Sql | string, position: number) =>
 
 /** Makes lists by owner for the large subjects of some events. */
 function* markSubjects(events: Sql): Transaction<number> {
+  // PostgreSQL would otherwise search the whole list of a subject that is large already.
+  const ofSubject = byEngine({
+    sqlite: sql`event.subject = candidate.subject AND event.owner = ''`,
+    postgres: sql`
+      (event.subject, event.owner) >= (candidate.subject, '')
+        AND (event.subject, event.owner) <= (candidate.subject, '')`,
+  })
   const subjects = yield* many<{ subject: string }>(sql`
     SELECT subject FROM (SELECT DISTINCT subject FROM ${events}) AS candidate
     WHERE NOT EXISTS (
         SELECT 1 FROM mortise_event_large AS large WHERE large.subject = candidate.subject AND large.owner = '')
       AND (
         SELECT position FROM mortise_event_list AS event
-        WHERE event.subject = candidate.subject AND event.owner = '' AND candidate.subject <> ''
-        LIMIT 1 OFFSET ${SMALL}) IS NOT NULL
+        WHERE ${ofSubject} AND candidate.subject <> ''
+        ORDER BY event.subject, event.owner, event.type, event.position LIMIT 1 OFFSET ${SMALL}) IS NOT NULL
     LIMIT ${MARKED_AT_ONCE}`)
   for (const { subject } of subjects) {
     yield* run(sql`INSERT INTO mortise_event_large (subject, owner) VALUES (${subject}, '')`)
@@ -137,14 +145,24 @@ function* markSubjects(events: Sql): Transaction<number> {
 }
 
 /** Takes events off their lists. */
-export function* unlist(positions: Sql): Transaction<void> {
+export function* unlist(events: readonly Pick<Event, 'position' | 'type'>[]): Transaction<void> {
+  // By name: without statistics PostgreSQL would search the list of all events of a type for each.
+  for (const [type, ofType] of Map.groupBy(events, ({ type }) => type)) {
+    yield* send(sql`
+      DELETE FROM mortise_event_list
+      WHERE subject = '' AND owner = '' AND type = ${type} AND position IN (${positionsOf(ofType)})`)
+  }
   // One statement for each: SQLite does not use the key for a UNION.
-  for (const names of [sql`'', ''`, sql`subject, ''`, sql`'', owner`, sql`subject, owner`]) {
+  for (const names of [sql`subject, ''`, sql`'', owner`, sql`subject, owner`]) {
     yield* send(sql`
       DELETE FROM mortise_event_list WHERE (subject, owner, type, position) IN (
-        SELECT ${names}, type, position FROM mortise_event WHERE position IN (${positions}))`)
+        SELECT ${names}, type, position FROM mortise_event WHERE position IN (${positionsOf(events)}))`)
   }
 }
+
+/** The positions of events, for IN. */
+export const positionsOf = (events: readonly Pick<Event, 'position'>[]) =>
+  join(events.map(({ position }) => sql`${position}`))
 
 /** The lists that have all events of a query, up to a position. */
 export interface Lists {
@@ -185,26 +203,32 @@ async function typesOf(
   return rows.map(({ name }) => name)
 }
 
-/** The next positions on these lists, in order. Fewer than `limit` are all. */
-export async function positionsOn(
+/** The next events on these lists, in order. Fewer than `limit` are all. */
+export async function findListed(
   database: Database,
   { subject, owner, types, upTo }: Lists,
   after: number,
   limit: number,
-): Promise<number[]> {
+): Promise<Pick<Event, 'position'>[]> {
   const wanted = [...new Set(types)]
-  const found: number[] = []
+  const found: Pick<Event, 'position'>[] = []
   for (let from = 0; from < wanted.length; from += TYPES_AT_ONCE) {
-    const each = wanted.slice(from, from + TYPES_AT_ONCE).map(
-      (type) => sql`
-        SELECT position FROM (
-          SELECT position FROM mortise_event_list
-          WHERE subject = ${subject} AND owner = ${owner} AND type = ${type}
-            AND position > ${after} AND position <= ${upTo}
-          ORDER BY position LIMIT ${limit}) AS list`,
-    )
-    const rows = await database.many<{ position: number }>(join(each, ' UNION ALL '))
-    found.push(...rows.map(({ position }) => position))
+    const each = wanted.slice(from, from + TYPES_AT_ONCE).map((type) => {
+      const list = sql`${subject}, ${owner}, ${type}`
+      const next = byEngine({
+        sqlite: sql`
+          (subject, owner, type) = (${list}) AND position > ${after} AND position <= ${upTo}
+          ORDER BY position`,
+        // As rows, so that whatever PostgreSQL assumes it reads the index in its order.
+        postgres: sql`
+          (subject, owner, type, position) > (${list}, ${after})
+            AND (subject, owner, type, position) <= (${list}, ${upTo})
+          ORDER BY subject, owner, type, position`,
+      })
+      return sql`
+        SELECT position FROM (SELECT position FROM mortise_event_list WHERE ${next} LIMIT ${limit}) AS list`
+    })
+    found.push(...(await database.many<Pick<Event, 'position'>>(join(each, ' UNION ALL '))))
   }
-  return found.sort((one, other) => one - other).slice(0, limit)
+  return found.sort((one, other) => one.position - other.position).slice(0, limit)
 }

@@ -17,6 +17,7 @@ import {
 } from '@mortise/module-sdk'
 import {
   type Engine,
+  isLoggedElsewhere,
   type Outbox,
   openStorage as open,
   type Storage,
@@ -26,7 +27,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { checkSchema } from '../config/check-schema.ts'
 import { compileSchema, firstError } from '../config/first-error.ts'
 import { clauseOf, type SchemaError } from '../config/schema-errors.ts'
-import { extendLists, findLists, positionsOn, unlist, unlisted } from './event-lists.ts'
+import { extendLists, findListed, findLists, positionsOf, unlist, unlisted } from './event-lists.ts'
 
 /** The size limit for the data of an event, in bytes of JSON. */
 export const MAX_DATA = 256 * 1024
@@ -52,7 +53,7 @@ const LISTED_AFTER = 1_000
 /** The pause between two slices of events to list, in milliseconds: requests go first. */
 const LISTING_PAUSE = 10
 /** Events that one run of `forgetOld` deletes at most, to keep transactions short. */
-const FORGOTTEN_AT_ONCE = 200
+const FORGOTTEN_AT_ONCE = 100
 
 const columns = sql`id, type, source, subject, owner, at, data, traceparent`
 
@@ -172,6 +173,8 @@ export class EventLog implements EventReader {
   #looking: Promise<void> | undefined
   #lookAgain = false
   #listing: Promise<void> | undefined
+  /** Whether the last listing failed. */
+  #cannotList = false
   readonly #closing = new AbortController()
 
   constructor(storage: Storage, log: FastifyBaseLogger) {
@@ -203,11 +206,11 @@ export class EventLog implements EventReader {
     while (lists !== undefined && from < lists.upTo && found.length < limit) {
       const filters = owner !== undefined && lists.owner === ''
       const most = Math.max(Math.min(limit - found.length, BATCH), filters ? FILTERED_AT_ONCE : 1)
-      const positions = await positionsOn(this.#storage, lists, from, most)
-      from = positions.length < most ? lists.upTo : (positions.at(-1) as number)
-      if (positions.length === 0) break
-      const listed = sql`position IN (${join(positions.map((position) => sql`${position}`))})`
-      found.push(...(await this.#select([listed, ...wanted], limit - found.length)))
+      const listed = await findListed(this.#storage, lists, from, most)
+      from = listed.length < most ? lists.upTo : (listed.at(-1)?.position ?? lists.upTo)
+      if (listed.length === 0) break
+      const these = sql`position IN (${positionsOf(listed)})`
+      found.push(...(await this.#select([these, ...wanted], limit - found.length)))
     }
     // Reads in pieces, because one read would block the host, or a connection, for its whole
     // duration.
@@ -319,9 +322,13 @@ export class EventLog implements EventReader {
       while (await this.#storage.transaction(extendLists)) {
         await pause(LISTING_PAUSE, undefined, { signal, ref: false })
       }
+      this.#cannotList = false
     } catch (error) {
+      if (signal.aborted) return
       // The next event tries again.
-      if (!signal.aborted) this.#log.debug(error, 'cannot list new events; readers search them')
+      const level = this.#cannotList || isLoggedElsewhere(error) ? 'debug' : 'warn'
+      this.#cannotList = true
+      this.#log[level](error, 'cannot put new events on their lists; readers search them')
     } finally {
       this.#listing = undefined
     }
@@ -335,8 +342,8 @@ export class EventLog implements EventReader {
  */
 export function* deleteOldest(before: number, limit: number): Transaction<boolean> {
   // Skips old events that must stay, so that they do not block others.
-  const old = yield* many<{ position: number }>(sql`
-    SELECT position FROM mortise_event WHERE at < ${before}
+  const old = yield* many<Pick<Event, 'position' | 'type'>>(sql`
+    SELECT position, type FROM mortise_event WHERE at < ${before}
       AND position IN (
         SELECT position FROM mortise_event AS candidate
         WHERE at >= ${before}
@@ -344,8 +351,7 @@ export function* deleteOldest(before: number, limit: number): Transaction<boolea
         ORDER BY position LIMIT ${limit})
       AND position < (SELECT max(position) FROM mortise_event)`)
   if (old.length === 0) return false
-  const positions = join(old.map(({ position }) => sql`${position}`))
-  yield* unlist(positions)
-  yield* run(sql`DELETE FROM mortise_event WHERE position IN (${positions})`)
+  yield* unlist(old)
+  yield* run(sql`DELETE FROM mortise_event WHERE position IN (${positionsOf(old)})`)
   return old.length === limit
 }
