@@ -34,6 +34,7 @@ export async function drive<Result>(
     if (waited?.step === number && isBusy(waited.error)) throw waited.error
     try {
       const statement = read(step)
+      if (isEmpty(statement)) return undefined
       if (!isBegun) session.begin(mode)
       isBegun = true
       if (waited) return await session.executeInSavepoint(statement)
@@ -57,5 +58,9 @@ export async function drive<Result>(
   if (failed !== undefined) throw failed
   return result
 }
+
+/** What only another engine needs. */
+const isEmpty = ({ query }: Statement) =>
+  query?.postgres?.strings.length === 1 && query.postgres.strings[0] === ''
 
 const isBusy = (error: unknown) => error instanceof DatabaseError && error.kind === 'busy'
