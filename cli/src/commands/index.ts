@@ -102,6 +102,12 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./events.ts')).events,
   },
   {
+    name: 'work',
+    summary: 'show the jobs of modules; retry or discard failed ones',
+    arguments: '[replay|discard] [job]',
+    load: async () => (await import('./work.ts')).work,
+  },
+  {
     name: 'doctor',
     summary: 'check the application: packages, leftovers, configuration, database, running host',
     load: async () => (await import('./doctor.ts')).doctor,
@@ -139,6 +145,12 @@ export const commands: readonly ListedCommand[] = [
     name: 'openapi',
     summary: 'print the OpenAPI document of the installed modules',
     load: async () => (await import('./openapi.ts')).openapi,
+  },
+  {
+    name: 'client',
+    summary: 'write a typed client of the installed modules to a folder',
+    arguments: '<folder>',
+    load: async () => (await import('./client.ts')).client,
   },
 ]
 
