@@ -71,14 +71,6 @@ export class RankedGroups {
     this.#changes = identifier(`${ranked.table}_group_change`)
   }
 
-  /** Notes a row that was inserted, given as a table, if its group is large. */
-  note(inserted: Sql): Sql {
-    const { group, list } = this.#ranked
-    return sql`
-      INSERT INTO ${this.#changes} (name, position, list, count)
-      SELECT name, seq, ${list}, 1 FROM ${inserted} JOIN ${this.#groups} ON name = ${group}`
-  }
-
   /** Whether the counts of a group are complete. A small group has none. */
   *isCounted(group: string): Transaction<boolean> {
     const found = yield* maybeOne(sql`

@@ -160,9 +160,8 @@ export class RankedList {
           INSERT INTO ${this.#rows} (seq, ${columns})
           SELECT coalesce(max(seq), 0) + 1, ${values} FROM ${this.#rows}`,
         postgres: sql`
-          WITH inserted AS (INSERT INTO ${this.#rows} (${columns}) VALUES (${values}) RETURNING *)
+          WITH inserted AS (INSERT INTO ${this.#rows} (${columns}) VALUES (${values}) RETURNING seq)
           ${parts ? sql`, parts AS (${parts(INSERTED)})` : sql``}
-          ${this.#groups ? sql`, noted AS (${this.#groups.note(INSERTED)})` : sql``}
           ${count(INSERTED, this.#changes)}`,
       }),
     )
