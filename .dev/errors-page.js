@@ -5,6 +5,7 @@ import { declarationOf } from '@mortise/module-sdk/host'
 import * as failures from '../cli/src/failures/index.ts'
 import { exitCodes } from '../cli/src/failures/index.ts'
 import { hostProblems } from '../host/src/http/problems.ts'
+import { escaped, table } from './markdown.js'
 
 const file = new URL('../docs/errors.md', import.meta.url)
 const packages = new URL('../packages/', import.meta.url)
@@ -58,14 +59,4 @@ function failureTable() {
   const text = ([code, exitCode, message]) => `${code} ${exitCode} ${message}`
   rows.sort((a, b) => (text(a) < text(b) ? -1 : 1))
   return table(['Code', 'Exit code', 'What happened', 'What to do'], rows)
-}
-
-/** As Markdown that shows the text as it is. */
-function escaped(text) {
-  return text.replace(/[<|*\\]/g, '\\$&')
-}
-
-function table(head, rows) {
-  const [first, ...others] = [head, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`)
-  return [first, `|${'---|'.repeat(head.length)}\n`, ...others].join('')
 }
