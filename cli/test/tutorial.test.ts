@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { commands } from '../src/commands/index.ts'
 import { door, type Running, startApp } from './run-process.ts'
 
-// docs/tutorial.md, done step by step by an author whose home is a folder: every line is run, every edit is made.
+// What an author does by docs/tutorial.md and docs/writing-a-module.md, whose home is a folder: every line is run,
+// every edit is made.
 
-const page = await readFile(new URL('../../docs/tutorial.md', import.meta.url), 'utf8')
+const docs = new URL('../../docs/', import.meta.url)
 const has = (name: string) => commands.some((command) => command.name === name)
 
 type Step =
@@ -80,8 +82,12 @@ async function author(t: Test) {
     'npx app dev': async () => await (has('dev') ? serve('dev', here) : installFrom(here)),
     'npm run check': async () => (has('module-check') ? await shell('npm run check') : undefined),
     'npm start': async () => await serve('start', '--dir', here),
-    'npm publish --access public': async () => await shell('npm publish --access public --dry-run'),
+    'npm publish --access public': async () =>
+      await shell('npm publish --access public --dry-run --ignore-scripts'),
     'npx app module-install @acme/wishlist': async () => {},
+    'app start --dir ../shop': async () => await serve('start', '--dir', resolve(here, '../shop')),
+    // Its own tests check the example.
+    'app module-check': async () => {},
   }
   /** Until this host has `app dev`. */
   async function installFrom(folder: string): Promise<void> {
@@ -109,14 +115,18 @@ async function author(t: Test) {
         rest.push(line.replaceAll('curl ', 'curl -s -f '))
       else await shell(line.replace(/^npx /, ''))
     }
-    const script = rest.join('\n').replaceAll('http://127.0.0.1:3000', url())
+    const script = rest.join('\n').replaceAll(/(http:\/\/127\.0\.0\.1|localhost):3000/g, url())
     if (script !== '') await shell(script)
   }
-  return { home, said, follow, stop }
+  const go = (folder: string) => {
+    here = folder
+  }
+  return { home, said, follow, stop, go }
 }
 
 t.test('the tutorial leads from an empty folder to a published module', async (t) => {
   const { home, said, follow, stop } = await author(t)
+  const page = await readFile(new URL('tutorial.md', docs), 'utf8')
   const steps = stepsOf(page)
   const blocks = page.match(/^```\w/gm)?.length
   t.equal(steps.filter((step) => !('from' in step)).length, blocks, 'every block is a step')
@@ -130,4 +140,17 @@ t.test('the tutorial leads from an empty folder to a published module', async (t
   for (const response of created) t.match(response, /^guest-token: /im)
   t.ok(said.some((text) => text.startsWith('{"data":[]')))
   t.ok(said.some((text) => /^(ok|✔|#).*a caller wishes for something once/m.test(text)))
+})
+
+t.test('writing-a-module.md: the shortest module is tested, packed, installed and called', async (t) => {
+  const { home, said, follow, stop, go } = await author(t)
+  await cp(fileURLToPath(new URL('examples/task', docs)), join(home, 'task'), { recursive: true })
+  go(join(home, 'task'))
+  const page = await readFile(new URL('writing-a-module.md', docs), 'utf8')
+  const lines = stepsOf(page).flatMap((step) => ('lines' in step ? step.lines : []))
+  // The folder is below the checkout, whose dependencies are those that the page installs.
+  await follow(lines.filter((line) => !/^(mkdir|cd ~|npm install|npm pack --)/.test(line)))
+  await stop()
+  t.ok(said.some((text) => /pass 1$/m.test(text)))
+  t.match(said.at(-1), /^HTTP\/1.1 201 [\s\S]*"text":"buy milk"\}\{"data":\[\]\}/)
 })

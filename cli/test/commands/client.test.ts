@@ -63,6 +63,10 @@ t.test("the client compiles in a stranger's strict project, and calls the applic
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   await writeFile(join(project, 'use.ts'), use)
   await writeFile(join(project, 'mistakes.ts'), mistakes)
+  const page = await readFile(new URL('../../../docs/calling.md', import.meta.url), 'utf8')
+  const [, block = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(page) ?? []
+  t.not(block, '')
+  await writeFile(join(project, 'page.ts'), `${block}\nexport { data, products }\n`)
   const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
   const compiled = await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }) => ({ stdout }))
   t.equal(compiled.stdout, '')
