@@ -1,0 +1,145 @@
+import { createHook } from 'node:async_hooks'
+import { ChildProcess } from 'node:child_process'
+import { isBuiltin, registerHooks, syncBuiltinESMExports } from 'node:module'
+import { Socket } from 'node:net'
+import { isMainThread } from 'node:worker_threads'
+
+// The child process of a check loads this before anything else. It notes what code does to the
+// process, with the stack: only later is it known which folder the module is in. No connection is
+// made, so that a check of a module that calls another system does not call it.
+
+export interface Seen {
+  readonly what: 'network' | 'process' | 'environment' | 'import'
+  /** The host, the command, the variable or the package. */
+  readonly name: string
+  /** The phase at that moment. */
+  readonly during: string
+  readonly stack: string
+}
+
+export const seen: Seen[] = []
+let phase = 'loading'
+
+/** What the module is doing now, for people. */
+export function during<Result>(next: string, work: () => Result): Result {
+  const before = phase
+  phase = next
+  try {
+    return work()
+  } finally {
+    phase = before
+  }
+}
+
+export const setPhase = (next: string): void => {
+  phase = next
+}
+
+/** The database server of the check. */
+const allowed = new Set<string>()
+export const allowConnections = (target: string): unknown => allowed.add(target)
+
+/** What keeps living until someone ends it: its type and the stack of its creation, by async id. */
+const living = new Map<number, { type: string; stack: string }>()
+
+/** Everything that was begun in `work` and its continuations and has not ended. */
+export const stillLiving = (): { type: string; stack: string }[] => [...living.values()]
+
+/** Milliseconds and handles of Node itself do not matter, these do. */
+const LASTING =
+  /^(Timeout|TCPSERVERWRAP|PIPESERVERWRAP|UDPWRAP|FSEVENTWRAP|STATWATCHER|SIGNALWRAP|WORKER|PROCESSWRAP)$/
+
+function stack(): string {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 40
+  const text = new Error().stack ?? ''
+  Error.stackTraceLimit = stackTraceLimit
+  return text
+}
+
+const note = (what: Seen['what'], name: string) => seen.push({ what, name, during: phase, stack: stack() })
+
+if (isMainThread) {
+  const options = {
+    init(id: number, type: string) {
+      if (LASTING.test(type)) living.set(id, { type, stack: stack() })
+    },
+    destroy: (id: number) => void living.delete(id),
+    trackPromises: false,
+  }
+  createHook(options).enable()
+  watchConnections()
+  watchEnvironment()
+  watchImports()
+  const { prototype } = ChildProcess as unknown as {
+    prototype: { spawn(options: { file?: string }): unknown }
+  }
+  const { spawn } = prototype
+  prototype.spawn = function (options) {
+    note('process', options.file ?? 'a process')
+    return spawn.call(this, options)
+  }
+}
+
+function watchConnections(): void {
+  const { connect } = Socket.prototype
+  Socket.prototype.connect = function (this: Socket, ...given: unknown[]) {
+    const [first, second] = (Array.isArray(given[0]) ? given[0] : given) as [
+      { host?: string; port?: number; path?: string } | number,
+      unknown,
+    ]
+    const {
+      host = 'localhost',
+      port,
+      path,
+    } = typeof first === 'object' ? first : { host: String(second ?? 'localhost'), port: first }
+    const target = path ?? `${host}:${port}`
+    if (allowed.has(target)) return Reflect.apply(connect, this, given)
+    note('network', target)
+    process.nextTick(() => this.destroy(refused(target)))
+    return this
+  } as typeof connect
+  globalThis.fetch = async (input) => {
+    const target = String(input instanceof Request ? input.url : input)
+    note('network', target)
+    throw new TypeError('fetch failed', { cause: refused(target) })
+  }
+}
+
+const refused = (target: string) =>
+  Object.assign(new Error(`connect ECONNREFUSED ${target}: a check makes no connections`), {
+    code: 'ECONNREFUSED',
+  })
+
+/** Node's own variables, and what libraries ask everywhere. */
+const KNOWN = /^(NODE_.*|NO_COLOR|FORCE_COLOR|DEBUG|TZ|LANG|LC_.*|PATH|HOME|TMPDIR|CI|TERM)$/
+
+function watchEnvironment(): void {
+  const look = (name: string | symbol) => {
+    if (typeof name === 'string' && !KNOWN.test(name)) note('environment', name)
+  }
+  process.env = new Proxy(process.env, {
+    get(target, name) {
+      look(name)
+      return Reflect.get(target, name)
+    },
+    has(target, name) {
+      look(name)
+      return Reflect.has(target, name)
+    },
+  })
+  syncBuiltinESMExports()
+}
+
+function watchImports(): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const { parentURL } = context
+      const isBare = !isBuiltin(specifier) && !/^(\.|\/|#|[a-z-]+:)/i.test(specifier)
+      if (isBare && parentURL?.startsWith('file:')) {
+        seen.push({ what: 'import', name: specifier, during: phase, stack: `at ${parentURL}:1:1` })
+      }
+      return next(specifier, context)
+    },
+  })
+}
