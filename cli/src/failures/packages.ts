@@ -255,6 +255,20 @@ export const noHost = defineFailure(
   'Nothing was changed. Name a version of the host, or a folder or .tgz file with a host.',
 )
 
+export const checkFailed = defineFailure(
+  'refused',
+  'check-failed',
+  'The check has findings: {count}.',
+  'Follow the advice below each finding, then check again. "app module-check --fix" corrects some.',
+)
+
+export const testkitMissing = defineFailure(
+  'notFound',
+  'testkit-missing',
+  'The check is part of @mortise/module-testkit, which is neither in {folder} nor in this folder.',
+  'Install it next to your code: npm install --save-dev @mortise/module-testkit',
+)
+
 export const manifestDiffers = defineFailure(
   'refused',
   'manifest-differs',

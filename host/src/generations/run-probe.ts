@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { inTemporaryFolder } from '../config/temporary-folder.ts'
 import { locationOf } from '../modules/error-location.ts'
 import { type ActiveModule, ModuleError } from '../modules/host-module.ts'
-import { locateSyntaxError } from '../modules/locate-syntax-error.ts'
+import { adviceOn, locateSyntaxError } from '../modules/locate-syntax-error.ts'
 import type { ObservedModule } from '../modules/observe-module.ts'
 import type { OpenapiDocument } from '../routes/openapi-document.ts'
 
@@ -215,7 +215,7 @@ function runChild(
     clearTimeout(timer)
     child.removeAllListeners('close')
     const located = unparsed && (await locateSyntaxError(unparsed.message, unparsed.urls))
-    fail(`${reason}${placeIn(directory(), located)}`, located ?? stack)
+    fail(`${reason}${adviceOn(located)}${placeIn(directory(), located)}`, located ?? stack)
   }
 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,11 +1,11 @@
 import { type ActiveModule, locationOf } from '@mortise/host'
 import type { Access, EventSchemas, ModuleContext, ModulePlugin, React } from '@mortise/module-sdk'
 import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
-import { generatorOf } from '@mortise/storage'
+import { generatorOf, type Storage } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { during } from '../watch/watch-process.ts'
-import { type OnStep, watchSteps } from '../watch/watch-storage.ts'
+import { type OnStep, watchSteps, watchStorage } from '../watch/watch-storage.ts'
 
 /** A route as its module registers it. */
 export interface Route {
@@ -92,6 +92,7 @@ function routeOf(options: RouteOptions, method: string, prefix: string, place: s
 function watchContext(context: ModuleContext, watched: WatchedModule, onStep: OnStep): ModuleContext {
   const { contracts } = context
   const seen = {
+    database: watchStorage(context.database as Storage, onStep),
     contracts: {
       get: contracts.get.bind(contracts),
       provide(name: string, version: string, implementation: unknown) {

@@ -108,9 +108,14 @@ export class World {
     await migrateHost(storage)
     await storage.migrate(moduleMigrations(modules))
     let module: WatchedModule | undefined
+    let doing = 'its registration'
+    const others = foreignPrefixes(modules, id)
     const watched = modules.map((one): ActiveModule => {
       if (one.id !== id) return one
-      const watching = watchModule(one, () => undefined)
+      const watching = watchModule(one, (text) => {
+        const table = foreignTableIn(text, others)
+        if (table !== undefined) module?.foreignTables.set(doing.replace('answering ', ''), table)
+      })
       module = watching.watched
       return watching.module
     })
@@ -128,7 +133,10 @@ export class World {
       notReady: () => undefined,
     })
     await app.react?.()
-    const say = (doing: string) => begin(id, doing)
+    const say = (next: string) => {
+      doing = next
+      begin(id, next)
+    }
     const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
     const own = { module: module as WatchedModule, storage, app, emitters }
     return new World({ ...own, config, steps, errors, failedEvents, say })
@@ -304,6 +312,22 @@ interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents
   readonly steps: string[]
   readonly errors: string[]
   readonly say: (doing: string) => void
+}
+
+/** Of tables that the module may not name: the host's, and those of modules whose contracts it does not use. */
+function foreignPrefixes(modules: readonly ActiveModule[], id: string): string[] {
+  const { requires = {}, optional = {} } = modules.find((one) => one.id === id)?.manifest ?? {}
+  const used = Object.keys({ ...requires, ...optional })
+  const strangers = modules.filter(
+    ({ id: other, manifest }) =>
+      other !== id && !used.some((contract) => contract in (manifest.provides ?? {})),
+  )
+  return ['mortise', ...strangers.flatMap(({ manifest }) => manifest.tables ?? [])]
+}
+
+function foreignTableIn(text: string, prefixes: readonly string[]): string | undefined {
+  const names = Array.from(text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/gi), ([, name = '']) => name)
+  return names.find((name) => prefixes.some((prefix) => name === prefix || name.startsWith(`${prefix}_`)))
 }
 
 export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300
