@@ -42,11 +42,11 @@ export const moduleCheck: Command = {
       const folder = resolve(path)
       const { checkModule } = await loadTestkit(folder)
       const fixed = options.fix === true ? await fix(folder) : []
-      const found = await terminal.during(`Checking ${path}`, () => inspectPackage(folder, beside))
-      const report = await terminal.during(`Checking ${path}`, () =>
-        checkModule(folder, { beside, postgres }),
-      )
-      const findings = [...found, ...report.findings]
+      const files = await terminal.during(`Checking ${path}`, () => inspectPackage(folder, beside))
+      const report = files.refused
+        ? { id: undefined, findings: [], untried: ['its code, since an installation refuses the package'] }
+        : await terminal.during(`Checking ${path}`, () => checkModule(folder, { beside, postgres }))
+      const findings = [...files.findings, ...report.findings]
       modules.push({ path: relative(process.cwd(), folder) || '.', ...report, findings, fixed })
     }
     terminal.result({ modules }, modules.map(textOf).join('\n\n'))

@@ -12,6 +12,12 @@ import { indexedPackage } from './resolve/module-index.ts'
 import { resolveSpec, type Source } from './resolve/source.ts'
 import { checkEntry } from './verify/entry.ts'
 
+export interface PackageInspection {
+  /** Whether an installation refuses the package before any code runs. */
+  readonly refused: boolean
+  readonly findings: readonly PackageFinding[]
+}
+
 export interface PackageFinding {
   readonly rule: string
   readonly where: string
@@ -27,8 +33,8 @@ const LARGE = 10 * 1024 * 1024
  * code of it runs, and its dependencies are not fetched.
  * @param beside folders of modules that serve with it
  */
-export async function inspectPackage(folder: string, beside: readonly string[]): Promise<PackageFinding[]> {
-  const others = await Promise.all(beside.map(readPackage))
+export async function inspectPackage(folder: string, beside: readonly string[]): Promise<PackageInspection> {
+  const others = await Promise.all(beside.filter((other) => other !== folder).map(readPackage))
   return await inTemporaryFolder(undefined, async (directory) => {
     const lookup = { directory, cwd: process.cwd(), lock: emptyLockFile, aliases: {} }
     const findings: PackageFinding[] = []
@@ -45,29 +51,30 @@ export async function inspectPackage(folder: string, beside: readonly string[]):
     const candidate = await collect(() =>
       stage(resolveSpec(folder, lookup) as Source, { directory, npm, alone: true }),
     )
-    if (candidate === undefined) return findings
+    if (candidate === undefined) return { refused: true, findings }
     const module = candidate.package
     await collect(() => checkEntry(candidate))
-    findings.push(...unpacked(module))
     await collect(() => checkHostRange(module))
     await collect(() => checkPeers(candidate.json))
     await collect(() => checkConflicts([module], [...others, module]))
     await collect(() => checkContracts([...others, module]))
-    return [...findings, ...advice(candidate, module)]
+    const refused = findings.length > 0
+    return { refused, findings: [...findings, ...unpacked(module, folder), ...advice(candidate, module)] }
   })
 }
 
 function findingOf({ code, message, hint }: Failure, folder: string): PackageFinding {
-  const why = message.replaceAll(`${folder}/`, '')
+  const why = message.replaceAll(`${folder}/`, '').replaceAll(folder, 'The folder')
   const mend =
     code === 'contract-missing' ? 'Name the folder of a module that provides it: --with <folder>.' : hint
   return { rule: code, where: 'package.json', why, mend }
 }
 
 /** The migrations of the folder, if npm would leave them out. */
-function unpacked({ manifest: { migrations }, directory }: ModulePackage): PackageFinding[] {
+function unpacked({ manifest: { migrations }, directory }: ModulePackage, folder: string): PackageFinding[] {
   if (migrations === undefined || existsSync(join(directory, migrations))) return []
-  const why = `the folder ${migrations} is missing, or "files" does not name it`
+  if (!existsSync(join(folder, migrations))) return []
+  const why = `npm leaves the folder ${migrations} out`
   return [{ rule: 'not-packed', where: 'package.json', why, mend: `Add "${migrations}" to "files".` }]
 }
 

@@ -34,7 +34,7 @@ export interface CheckReport {
   readonly untried: readonly string[]
 }
 
-const CHECK_TIMEOUT = 120_000
+const CHECK_TIMEOUT = 240_000
 
 const besideThis = (name: string) =>
   new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url).href
@@ -58,8 +58,8 @@ export async function checkModule(directory: string, options: CheckOptions = {})
   const json = JSON.parse(await readText(join(directory, 'package.json'))) as Record<string, unknown>
   for (const rule of fileRules) findings.push(...(await apply(rule, { package: found, json })))
   const { id } = found.manifest
-  const isReadable = !findings.some(({ rule }) => rule === 'migration-files')
-  if (!isReadable) return { id, findings, untried }
+  const keepsItFromRunning = ['migration-files', 'setting-default']
+  if (findings.some(({ rule }) => keepsItFromRunning.includes(rule))) return { id, findings, untried }
 
   if (options.postgres === undefined) untried.push('PostgreSQL: APP_TEST_DATABASE_URL names no server')
   const beside = await companionsOf(found, json, options.beside ?? [])
@@ -73,7 +73,6 @@ export async function checkModule(directory: string, options: CheckOptions = {})
         config,
         all.map((one) => ({ id: one.manifest.id, directory: one.directory })),
         {
-          ask: [id],
           confined: false,
           timeout: options.timeout ?? CHECK_TIMEOUT,
           inspection: {
@@ -100,9 +99,10 @@ export async function checkModule(directory: string, options: CheckOptions = {})
 
 /** What the probe refuses, an installation refuses too. */
 function refusal({ message }: ModuleError, directory: string): Finding {
-  const [, where = 'package.json'] = /\(([^()\s]+:\d+)\)$/.exec(message) ?? []
+  const why = message.replaceAll(`${directory}/`, '')
+  const place = /\(([^()\s]+(?::\d+|\.\w+))\)$/m.exec(why) ?? /^- (\S+)$/m.exec(why)
   const mend = 'Correct it: an installation refuses the module for the same reason.'
-  return { rule: 'probe', where, why: message.replaceAll(`${directory}/`, ''), mend }
+  return { rule: 'probe', where: place?.[1] ?? 'package.json', why, mend }
 }
 
 /** A value for each setting that has no default and is required. */

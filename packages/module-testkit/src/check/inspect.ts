@@ -10,7 +10,7 @@ import {
   responseRules,
   servingRules,
 } from './rules/index.ts'
-import { allowConnections, setPhase } from './watch/watch-process.ts'
+import { allowConnections, startServing } from './watch/watch-process.ts'
 import { apply, type Finding, type Rule } from './world/finding.ts'
 import { World } from './world/world.ts'
 
@@ -56,7 +56,7 @@ export const inspect: Inspect = async (probed) => {
     })
     world = await World.open({ ...probed, config }, id, storage)
     if (database === undefined) await report(moduleRules, world.module)
-    setPhase('a request')
+    startServing()
     const { ann, bob, admin, guest } = world.people
     for (const person of [ann, bob, admin, guest]) await world.fill(person)
     await fuzz(world)

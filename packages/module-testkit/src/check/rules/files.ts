@@ -55,18 +55,18 @@ export const irreversibleMigration: FileRule = {
   finds: 'a migration that nothing undoes, so that no rollback is possible',
   mend: 'Write NNN-name.down.sql with the statements that undo it.',
   async find({ package: found }) {
-    const missing = new Map<string, Found>()
+    const missing: Found[] = []
     for (const set of moduleMigrations([found])) {
-      for (const engine of ['sqlite', 'postgres'] as const) {
-        const files = await readMigrations(set, engine).catch(() => [])
-        for (const { name, path, down } of files) {
-          if (down !== null) continue
-          const where = relative(found.directory, path)
-          missing.set(name, { where, why: 'it cannot be undone', mend: `Write ${name}.down.sql.` })
-        }
+      const [files, others] = await Promise.all(
+        (['sqlite', 'postgres'] as const).map((engine) => readMigrations(set, engine).catch(() => [])),
+      )
+      for (const { name, path, down } of files ?? []) {
+        if (down !== null || others?.some((other) => other.name === name && other.down !== null)) continue
+        const where = relative(found.directory, path)
+        missing.push({ where, why: 'it cannot be undone', mend: `Write ${name}.down.sql.` })
       }
     }
-    return [...missing.values()]
+    return missing
   },
 }
 

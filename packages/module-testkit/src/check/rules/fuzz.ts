@@ -6,9 +6,10 @@ import type { Person, World } from '../world/world.ts'
 
 /** Sends what the schemas of each route allow and what they refuse; the rules judge the responses. */
 export async function fuzz(world: World): Promise<void> {
-  const { ann, guest } = world.people
+  const { ann, admin, guest } = world.people
   for (const route of world.routes) {
-    const senders = [world.allowed(route), ...(route.access === 'caller' ? [guest] : [])]
+    const senders = [world.allowed(route)]
+    if (route.access === 'caller') senders.push(guest, ...(route.method === 'GET' ? [admin] : []))
     for (const sender of senders) await fuzzRoute(world, route, sender)
   }
   await world.settled()

@@ -83,7 +83,7 @@ async function askForOthers(world: World): Promise<void> {
         { type?: string },
       ][]) {
         if (type !== 'string') continue
-        for (const value of [ann.name, '*', ann.mark, ...ann.ids.all.slice(0, 1)]) {
+        for (const value of [ann.id ?? ann.name, '*', ann.mark, ...ann.ids.all.slice(0, 1)]) {
           await world.send(stranger, route, { path, query: `${name}=${encodeURIComponent(value)}` })
         }
       }
@@ -105,10 +105,10 @@ export const foreignRows: Rule<World> = {
       const { route, caller, text, url, body } = exchange
       if (route.access !== 'caller' || !isSuccess(exchange) || found.has(route)) continue
       if (caller !== bob && caller !== guest) continue
-      const asked = url + JSON.stringify(body ?? '')
-      const leaked = [ann.mark, ...annsOnly].find(
-        (mark) => text.includes(mark) && !asked.includes(encodeURIComponent(mark)),
-      )
+      // An id of somebody else in the path is for the rule above.
+      const asked = decodeURIComponent(url) + JSON.stringify(body ?? '')
+      if (ann.ids.all.some((id) => asked.includes(id)) && !url.includes('?')) continue
+      const leaked = [ann.mark, ...annsOnly].find((mark) => text.includes(mark) && !asked.includes(mark))
       if (leaked === undefined) continue
       const what = leaked === ann.mark ? 'a text' : `the id ${leaked}`
       found.set(route, { where: route.where, why: `${route.method} ${url} sends ${what} of somebody else` })

@@ -80,7 +80,6 @@ const NAMES: Readonly<Record<string, string>> = {
   STATWATCHER: 'a file watcher',
   SIGNALWRAP: 'a signal listener',
   WORKER: 'a thread',
-  PROCESSWRAP: 'a process',
 }
 
 export const leftovers: ProcessRule = {

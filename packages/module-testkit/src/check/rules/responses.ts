@@ -43,7 +43,7 @@ export const serverErrors: ResponseRule = {
 
 export const noResponse: ResponseRule = {
   code: 'no-response',
-  finds: 'a request without a response within five seconds',
+  finds: 'a request without a response within ten seconds',
   mend: 'Return or send a response on every path; return request.transaction(…).',
   find: forExchanges((exchange) =>
     exchange.status === 0 ? `${requestOf(exchange)} gets no response` : undefined,
@@ -82,7 +82,8 @@ export const undeclaredStatuses: ResponseRule = {
       if (description.includes(`\`${code}\``)) return undefined
       return `${requestOf(exchange)} responds with the problem ${code} (${status})`
     }
-    return isDeclared(exchange) ? undefined : `${requestOf(exchange)} responds with ${status}`
+    const isSilent = isSuccess(exchange) && Object.keys(route.schema.response ?? {}).length === 0
+    return isSilent || isDeclared(exchange) ? undefined : `${requestOf(exchange)} responds with ${status}`
   }),
 }
 

@@ -1,4 +1,4 @@
-import { createHook } from 'node:async_hooks'
+import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { ChildProcess } from 'node:child_process'
 import { isBuiltin, registerHooks, syncBuiltinESMExports } from 'node:module'
 import { Socket } from 'node:net'
@@ -18,21 +18,28 @@ export interface Seen {
 }
 
 export const seen: Seen[] = []
-let phase = 'loading'
+/** What the module does: in the steps of a transaction, in a request and what follows from it, and otherwise. */
+let inSteps = false
+const request = new AsyncLocalStorage<string>()
+let otherwise = 'its loading'
+const phase = () => (inSteps ? 'a transaction' : (request.getStore() ?? otherwise))
 
-/** What the module is doing now, for people. */
-export function during<Result>(next: string, work: () => Result): Result {
-  const before = phase
-  phase = next
+/** Runs a part of the steps of a transaction, which are synchronous. */
+export function inTransaction<Result>(work: () => Result): Result {
+  const before = inSteps
+  inSteps = true
   try {
     return work()
   } finally {
-    phase = before
+    inSteps = before
   }
 }
 
-export const setPhase = (next: string): void => {
-  phase = next
+export const inRequest = <Result>(method: string, work: () => Result): Result =>
+  request.run(method === 'GET' ? 'a GET' : 'a request', work)
+
+export const startServing = (): void => {
+  otherwise = 'a request'
 }
 
 /** The database server of the check. */
@@ -46,8 +53,7 @@ const living = new Map<number, { type: string; stack: string }>()
 export const stillLiving = (): { type: string; stack: string }[] => [...living.values()]
 
 /** Milliseconds and handles of Node itself do not matter, these do. */
-const LASTING =
-  /^(Timeout|TCPSERVERWRAP|PIPESERVERWRAP|UDPWRAP|FSEVENTWRAP|STATWATCHER|SIGNALWRAP|WORKER|PROCESSWRAP)$/
+const LASTING = /^(Timeout|TCPSERVERWRAP|PIPESERVERWRAP|UDPWRAP|FSEVENTWRAP|STATWATCHER|SIGNALWRAP|WORKER)$/
 
 function stack(): string {
   const { stackTraceLimit } = Error
@@ -57,7 +63,7 @@ function stack(): string {
   return text
 }
 
-const note = (what: Seen['what'], name: string) => seen.push({ what, name, during: phase, stack: stack() })
+const note = (what: Seen['what'], name: string) => seen.push({ what, name, during: phase(), stack: stack() })
 
 if (isMainThread) {
   const options = {
@@ -116,7 +122,13 @@ const KNOWN = /^(NODE_.*|NO_COLOR|FORCE_COLOR|DEBUG|TZ|LANG|LC_.*|PATH|HOME|TMPD
 
 function watchEnvironment(): void {
   const look = (name: string | symbol) => {
-    if (typeof name === 'string' && !KNOWN.test(name)) note('environment', name)
+    if (typeof name !== 'string' || KNOWN.test(name)) return
+    const seenAt = stack()
+    // Node copies the environment for each process and thread.
+    const caller = seenAt
+      .split('\n')
+      .find((line) => line.startsWith('    at ') && !line.includes('watch-process'))
+    if (!caller?.includes('node:')) seen.push({ what: 'environment', name, during: phase(), stack: seenAt })
   }
   process.env = new Proxy(process.env, {
     get(target, name) {
@@ -137,7 +149,7 @@ function watchImports(): void {
       const { parentURL } = context
       const isBare = !isBuiltin(specifier) && !/^(\.|\/|#|[a-z-]+:)/i.test(specifier)
       if (isBare && parentURL?.startsWith('file:')) {
-        seen.push({ what: 'import', name: specifier, during: phase, stack: `at ${parentURL}:1:1` })
+        seen.push({ what: 'import', name: specifier, during: phase(), stack: `at ${parentURL}:1:1` })
       }
       return next(specifier, context)
     },

@@ -4,7 +4,7 @@ import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
-import { during } from '../watch/watch-process.ts'
+import { inTransaction } from '../watch/watch-process.ts'
 import { type OnStep, watchSteps, watchStorage } from '../watch/watch-storage.ts'
 
 /** A route as its module registers it. */
@@ -39,6 +39,8 @@ export interface WatchedModule {
   readonly handled: Map<string, React>
   /** Routes that return the result of `answer` to Fastify. */
   readonly misplacedAnswers: Set<Route>
+  /** The id of the caller of the last request. */
+  caller: string | undefined
   /** Where statements name tables of others: place to table. */
   readonly foreignTables: Map<string, string>
   /** `file:line` of the first place in the module of a stack. */
@@ -58,6 +60,7 @@ export function watchModule(
   const watched: WatchedModule = {
     ...{ id, directory, manifest, routes: [], declared, events: declared?.events ?? {} },
     ...{ provided: new Set(), handled: new Map(), misplacedAnswers: new Set(), foreignTables: new Map() },
+    caller: undefined,
     place: (stack) => locationOf(stack, directory),
   }
   const watch: ModulePlugin = async (app, context) => {
@@ -68,14 +71,17 @@ export function watchModule(
         watched.routes.push(routeOf(options, method, app.prefix, watched.place(stack)))
       }
     })
-    app.addHook('preHandler', async (request) => watchTransaction(request as FastifyRequest, onStep))
+    app.addHook('preHandler', async (request) => {
+      if (request.routeOptions.config.access !== 'public') watched.caller = request.caller.id
+      watchTransaction(request as FastifyRequest, onStep)
+    })
     app.addHook('preSerialization', async (request, _reply, payload) => {
       const { url, method } = request.routeOptions
       const route = watched.routes.find((one) => app.prefix + one.path === url && one.method === method)
       if (isAnswer(payload) && route) watched.misplacedAnswers.add(route)
       return payload
     })
-    await during('loading', () => (plugin as ModulePlugin)(app, watchContext(context, watched, onStep)))
+    await (plugin as ModulePlugin)(app, watchContext(context, watched, onStep))
   }
   // Fastify reads its properties: name, range, encapsulation.
   return { watched, module: { ...module, plugin: Object.assign(watch, plugin) } }
@@ -119,8 +125,6 @@ function watchContext(context: ModuleContext, watched: WatchedModule, onStep: On
   }
   return Object.create(context, Object.getOwnPropertyDescriptors(seen)) as ModuleContext
 }
-
-const inTransaction = <Value>(work: () => Value) => during('a transaction', work)
 
 function watchTransaction(request: FastifyRequest, onStep: OnStep): void {
   const original = request.transaction.bind(request)

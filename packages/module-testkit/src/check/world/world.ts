@@ -16,6 +16,7 @@ import { declarationOf } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
+import { inRequest } from '../watch/watch-process.ts'
 import { watchStorage } from '../watch/watch-storage.ts'
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
@@ -52,12 +53,14 @@ export interface Person {
   readonly name: string
   readonly caller: TestCaller
   readonly ids: Ids
+  /** As the module knows the person, once it does. */
+  id?: string | undefined
   /** Part of each text that the person writes. */
   readonly mark: string
 }
 
 /** For one response, in milliseconds. */
-const PATIENCE = 5_000
+const PATIENCE = 10_000
 
 /** A host that serves the module, on a database of its own, and what has happened so far. */
 export class World {
@@ -162,10 +165,16 @@ export class World {
     const isText = typeof body === 'string'
     const payload = body === undefined ? undefined : isText ? body : (JSON.stringify(body) as string)
     const type: Record<string, string> = payload === undefined ? {} : { 'content-type': 'application/json' }
+    this.module.caller = undefined
+    const answering = new AbortController()
     const answered = await Promise.race([
-      caller.caller.request(route.method as Method, url, payload, { ...type, ...headers }),
-      pause(PATIENCE, undefined, { ref: false }),
+      inRequest(route.method, () =>
+        caller.caller.request(route.method as Method, url, payload, { ...type, ...headers }),
+      ),
+      pause(PATIENCE, undefined, { signal: answering.signal }),
     ])
+    answering.abort()
+    caller.id ??= this.module.caller
     const text = answered?.body ?? ''
     const exchange: Exchange = {
       ...{ caller, route, url, body, text, status: answered?.statusCode ?? 0 },
