@@ -36,7 +36,8 @@ export const moduleCheck: Command = {
   async run({ arguments: paths, options, terminal }) {
     const beside =
       typeof options.with === 'string' ? options.with.split(',').map((path) => resolve(path)) : []
-    const postgres = (options.postgres as string | undefined) ?? process.env.APP_TEST_DATABASE_URL
+    const postgres =
+      ((options.postgres as string | undefined) ?? process.env.APP_TEST_DATABASE_URL) || undefined
     const modules: Checked[] = []
     for (const path of paths.length > 0 ? paths : ['.']) {
       const folder = resolve(path)

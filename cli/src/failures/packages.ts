@@ -257,7 +257,7 @@ export const noHost = defineFailure(
 
 export const checkFailed = defineFailure(
   'refused',
-  'check-failed',
+  'check-findings',
   'The check has findings: {count}.',
   'Follow the advice below each finding, then check again. "app module-check --fix" corrects some.',
 )

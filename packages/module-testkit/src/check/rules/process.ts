@@ -18,7 +18,8 @@ const own = ({ place }: WatchedModule, what: Seen['what']) =>
 
 export const connections: ProcessRule = {
   code: 'network',
-  finds: 'a connection during load, in a GET without rows, or in a transaction, which may run twice',
+  finds:
+    'a connection while it loads, in a GET, which every self-check sends, or in a transaction, which may run twice',
   mend: 'Write a row that says what to do, and do it outside of the transaction; connect when a request needs it.',
   find: (module) =>
     unique(
