@@ -59,7 +59,7 @@ export async function finds(t: Test, mistakes: readonly Mistake[]): Promise<void
   const folder = await write(join(t.testdir({}), 'shelf'), planted(mistakes))
   // On SQLite alone, unless it shows on PostgreSQL only.
   const postgres = mistakes.some((mistake) => mistake.postgres) ? process.env.APP_TEST_DATABASE_URL : ''
-  const [beside] = mistakes.flatMap((mistake) => mistake.beside ?? [])
+  const beside = mistakes.find((mistake) => mistake.beside)?.beside
   const more = beside ? ['--with', await write(join(folder, '..', 'other'), beside)] : []
   const findings = await check(folder, '--postgres', postgres ?? '', ...more)
   for (const mistake of mistakes) {

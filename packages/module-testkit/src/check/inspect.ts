@@ -10,7 +10,7 @@ import {
   responseRules,
   servingRules,
 } from './rules/index.ts'
-import { allowConnections, startServing } from './watch/watch-process.ts'
+import { allowConnections, startServing } from './watch/seen.ts'
 import { apply, type Finding, type Rule } from './world/finding.ts'
 import { World } from './world/world.ts'
 

@@ -1,7 +1,7 @@
 import type { Found, Rule } from '../world/finding.ts'
 import { parametersOf } from '../world/ids.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type Person, type World } from '../world/world.ts'
+import { type Exchange, isSuccess, type Person, type World, writes } from '../world/world.ts'
 
 /** An id that nobody has. */
 const NOBODYS = 'nobodys_01kahr3v8ze5x9g2w0m4c7t6ys'
@@ -55,7 +55,8 @@ async function reach(
   const body = sample?.body === undefined ? {} : { body: sample.body }
   const before = await world.rows()
   const theirs = await world.send(stranger, route, { ...body, path })
-  const changed = before !== (await world.rows())
+  // Rows may also change in the background.
+  const changed = before !== (await world.rows()) && writes(theirs) !== undefined
   const names = parametersOf(route).length
   const unknown = path.split('/').with(lastParameter(route), NOBODYS).join('/')
   const nobodys = await world.send(stranger, route, { ...body, path: names > 0 ? unknown : path })

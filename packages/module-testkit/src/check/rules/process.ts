@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Seen, seen, stillLiving } from '../watch/watch-process.ts'
+import { type Seen, seen, stillLiving } from '../watch/seen.ts'
 import type { Found, Rule } from '../world/finding.ts'
 import type { WatchedModule } from '../world/watch-module.ts'
 

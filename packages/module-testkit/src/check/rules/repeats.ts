@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Found, Rule } from '../world/finding.ts'
 import type { Route } from '../world/watch-module.ts'
-import { type Exchange, isSuccess, type Request, type World } from '../world/world.ts'
+import { type Exchange, isSuccess, type Request, type World, writes } from '../world/world.ts'
 
 export const readsThatWrite: Rule<World> = {
   code: 'get-writes',
@@ -10,19 +10,12 @@ export const readsThatWrite: Rule<World> = {
   async find(world) {
     const found = new Map<Route, Found>()
     for (const name of ['ann', 'guest', 'admin'] as const) {
-      const before = await world.rows()
-      const sent: Exchange[] = []
-      for (const { route, path } of world.lists(world.people[name]))
-        sent.push(await world.send(world.people[name], route, { path }))
-      const changed = before !== (await world.rows())
-      for (const { route, steps, url } of sent) {
-        const write = steps.find(
-          (step) => /^(insert|update|delete|replace|event)\b/i.test(step) && !/\bmortise_/.test(step),
-        )
-        if (write) found.set(route, { where: route.where, why: `GET ${url} runs ${write.slice(0, 100)}` })
+      for (const { route, path } of world.lists(world.people[name])) {
+        const sent = await world.send(world.people[name], route, { path })
+        const write = writes(sent)
+        if (write)
+          found.set(route, { where: route.where, why: `GET ${sent.url} runs ${write.slice(0, 100)}` })
       }
-      if (changed && found.size === 0)
-        found.set(sent[0]?.route as Route, { where: 'the GET routes', why: 'rows differ after them' })
     }
     return [...found.values()]
   },
@@ -56,7 +49,7 @@ export const keys: Rule<World> = {
       const [request, exchange] = first
       const before = await world.rows()
       const again = await world.send(exchange.caller, route, request)
-      const changed = before !== (await world.rows())
+      const changed = before !== (await world.rows()) && writes(again) !== undefined
       if (changed || again.status !== exchange.status || again.headers['idempotent-replayed'] !== 'true') {
         const what = changed ? 'changes rows again' : `responds with ${again.status} anew`
         found.push({ where: route.where, why: `the second ${route.method} with the same key ${what}` })
@@ -79,7 +72,7 @@ export const deletions: Rule<World> = {
       const [request, exchange] = first
       const before = await world.rows()
       const again = await world.send(exchange.caller, route, request)
-      if (before !== (await world.rows())) {
+      if (before !== (await world.rows()) && writes(again) !== undefined) {
         found.push({ where: route.where, why: `the second ${route.method} ${exchange.url} changes more` })
       } else if (again.status >= 500) {
         found.push({

@@ -1,56 +1,13 @@
-import { AsyncLocalStorage, createHook } from 'node:async_hooks'
+import { createHook } from 'node:async_hooks'
 import { ChildProcess } from 'node:child_process'
 import { isBuiltin, registerHooks, syncBuiltinESMExports } from 'node:module'
 import { Socket } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
+import { allowed, living, phase, type Seen, seen } from './seen.ts'
 
 // The child process of a check loads this before anything else. It notes what code does to the
 // process, with the stack: only later is it known which folder the module is in. No connection is
 // made, so that a check of a module that calls another system does not call it.
-
-export interface Seen {
-  readonly what: 'network' | 'process' | 'environment' | 'import'
-  /** The host, the command, the variable or the package. */
-  readonly name: string
-  /** The phase at that moment. */
-  readonly during: string
-  readonly stack: string
-}
-
-export const seen: Seen[] = []
-/** What the module does: in the steps of a transaction, in a request and what follows from it, and otherwise. */
-let inSteps = false
-const request = new AsyncLocalStorage<string>()
-let otherwise = 'its loading'
-const phase = () => (inSteps ? 'a transaction' : (request.getStore() ?? otherwise))
-
-/** Runs a part of the steps of a transaction, which are synchronous. */
-export function inTransaction<Result>(work: () => Result): Result {
-  const before = inSteps
-  inSteps = true
-  try {
-    return work()
-  } finally {
-    inSteps = before
-  }
-}
-
-export const inRequest = <Result>(method: string, work: () => Result): Result =>
-  request.run(method === 'GET' ? 'a GET' : 'a request', work)
-
-export const startServing = (): void => {
-  otherwise = 'a request'
-}
-
-/** The database server of the check. */
-const allowed = new Set<string>()
-export const allowConnections = (target: string): unknown => allowed.add(target)
-
-/** What keeps living until someone ends it: its type and the stack of its creation, by async id. */
-const living = new Map<number, { type: string; stack: string }>()
-
-/** Everything that was begun in `work` and its continuations and has not ended. */
-export const stillLiving = (): { type: string; stack: string }[] => [...living.values()]
 
 /** Milliseconds and handles of Node itself do not matter, these do. */
 const LASTING = /^(Timeout|TCPSERVERWRAP|PIPESERVERWRAP|UDPWRAP|FSEVENTWRAP|STATWATCHER|SIGNALWRAP|WORKER)$/
@@ -124,11 +81,11 @@ function watchEnvironment(): void {
   const look = (name: string | symbol) => {
     if (typeof name !== 'string' || KNOWN.test(name)) return
     const seenAt = stack()
-    // Node copies the environment for each process and thread.
+    // Only who asks: others ask on behalf of a module.
     const caller = seenAt
       .split('\n')
       .find((line) => line.startsWith('    at ') && !line.includes('watch-process'))
-    if (!caller?.includes('node:')) seen.push({ what: 'environment', name, during: phase(), stack: seenAt })
+    if (caller !== undefined) seen.push({ what: 'environment', name, during: phase(), stack: caller })
   }
   process.env = new Proxy(process.env, {
     get(target, name) {

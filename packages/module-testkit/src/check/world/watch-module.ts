@@ -4,7 +4,7 @@ import { declarationOf, isAnswer } from '@mortise/module-sdk/host'
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest, RouteOptions } from 'fastify'
-import { inTransaction } from '../watch/watch-process.ts'
+import { inTransaction } from '../watch/seen.ts'
 import { type OnStep, watchSteps, watchStorage } from '../watch/watch-storage.ts'
 
 /** A route as its module registers it. */

@@ -16,7 +16,7 @@ import { declarationOf } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
-import { inRequest } from '../watch/watch-process.ts'
+import { inRequest, noteStep } from '../watch/seen.ts'
 import { watchStorage } from '../watch/watch-storage.ts'
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
@@ -73,20 +73,18 @@ export class World {
   /** All modules, with the events that they emit. */
   readonly emitters: readonly { readonly id: string; readonly events: EventSchemas }[]
   readonly people: Readonly<Record<'ann' | 'bob' | 'carol' | 'admin' | 'guest', Person>>
-  readonly #steps: string[]
   readonly #errors: string[]
   readonly #say: (doing: string) => void
   readonly #silent = new Set<Route>()
   #marks = 0
 
   private constructor(parts: Parts) {
-    const { module, storage, app, config, steps, errors, failedEvents, say } = parts
+    const { module, storage, app, config, errors, failedEvents, say } = parts
     this.emitters = parts.emitters
     this.module = module
     this.storage = storage
     this.app = app
     this.failedEvents = failedEvents
-    this.#steps = steps
     this.#errors = errors
     this.#say = say
     const person = (name: string, caller: TestCaller): Person => ({
@@ -107,7 +105,7 @@ export class World {
     id: string,
     storage: Storage,
   ): Promise<World> {
-    const [steps, errors]: [string[], string[]] = [[], []]
+    const errors: string[] = []
     const failedEvents: World['failedEvents'] = []
     await migrateHost(storage)
     await storage.migrate(moduleMigrations(modules))
@@ -123,7 +121,7 @@ export class World {
       module = watching.watched
       return watching.module
     })
-    const observed = watchStorage(storage, (text) => steps.push(text))
+    const observed = watchStorage(storage, noteStep)
     const logger = createLogger({ ...config.log, level: 'warn' }, { write: (line) => hear(line) })
     function hear(line: string) {
       const { msg, err, event, type = '' } = JSON.parse(line) as LogLine
@@ -143,7 +141,7 @@ export class World {
     }
     const emitters = modules.map(({ id, plugin }) => ({ id, events: declarationOf(plugin)?.events ?? {} }))
     const own = { module: module as WatchedModule, storage, app, emitters }
-    return new World({ ...own, config, steps, errors, failedEvents, say })
+    return new World({ ...own, config, errors, failedEvents, say })
   }
 
   get routes(): readonly Route[] {
@@ -160,7 +158,7 @@ export class World {
     const path = request.path ?? route.path.replace(/:\w+/g, 'unknown')
     const url = request.query ? `${path}?${request.query}` : path
     this.#say(`answering ${route.name}`)
-    this.#steps.length = 0
+    const steps: string[] = []
     this.#errors.length = 0
     const { body, headers } = request
     const isText = typeof body === 'string'
@@ -173,7 +171,7 @@ export class World {
     const answered = isSilent
       ? undefined
       : await Promise.race([
-          inRequest(route.method, () =>
+          inRequest(route.method, steps, () =>
             caller.caller.request(route.method as Method, url, payload, { ...type, ...headers }),
           ),
           pause(PATIENCE, undefined, { signal: answering.signal }),
@@ -186,7 +184,7 @@ export class World {
       ...{ caller, route, url, body, text, status: answered?.statusCode ?? 0 },
       headers: answered?.headers ?? {},
       json: parsed(text),
-      steps: [...this.#steps],
+      steps: [...steps],
       error: this.#errors.at(-1),
     }
     this.exchanges.push(exchange)
@@ -324,7 +322,6 @@ interface LogLine {
 
 interface Parts extends Pick<World, 'module' | 'storage' | 'app' | 'failedEvents' | 'emitters'> {
   readonly config: Config
-  readonly steps: string[]
   readonly errors: string[]
   readonly say: (doing: string) => void
 }
@@ -341,9 +338,15 @@ function foreignPrefixes(modules: readonly ActiveModule[], id: string): string[]
 }
 
 function foreignTableIn(text: string, prefixes: readonly string[]): string | undefined {
+  // A step of `request.audit`.
+  if (/^insert into mortise_audit\b/i.test(text)) return undefined
   const names = Array.from(text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/gi), ([, name = '']) => name)
   return names.find((name) => prefixes.some((prefix) => name === prefix || name.startsWith(`${prefix}_`)))
 }
+
+/** Whether it ran a statement that changes the module's rows, or emitted an event. */
+export const writes = ({ steps }: Pick<Exchange, 'steps'>): string | undefined =>
+  steps.find((step) => /^(insert|update|delete|replace|event)\b/i.test(step) && !/\bmortise_/.test(step))
 
 export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean => status >= 200 && status < 300
 
