@@ -97,6 +97,7 @@ export type {
   FailedChoice,
   FailedEvent,
 } from './events/failed-event-queries.ts'
+export type { JobsState } from './events/job-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export {
   type Generation,
@@ -132,5 +133,11 @@ export {
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { providedPackages } from './modules/provide-peers.ts'
-export { ManifestError, type ModulePackage, NoManifestError, readPackage } from './modules/read-package.ts'
+export {
+  ManifestError,
+  type ModulePackage,
+  NoManifestError,
+  readNewPackage,
+  readPackage,
+} from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'

@@ -189,7 +189,7 @@ export const alone: readonly Mistake[] = [
   {
     name: 'a native addon that is not built',
     rule: 'probe',
-    where: 'index.js:',
+    where: 'index.js',
     why: /Cannot find module/,
     top: "import { createRequire } from 'node:module'\ncreateRequire(import.meta.url)('./build/Release/addon.node')",
   },
@@ -634,7 +634,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'an HTTP call in a transaction',
       rule: 'network',
       where: 'index.js:',
-      why: /example\.org during a transaction/,
+      why: /example\.org\/ during a transaction/,
       body: post('/shelf-call', "fetch('https://example.org/').catch(() => {}); return { id: '1' }"),
       routes: ['POST /shelf-call'],
     },
@@ -723,7 +723,7 @@ export const together: readonly (readonly Mistake[])[] = [
       name: 'answer() outside of a transaction',
       rule: 'misplaced-answer',
       where: 'GET /shelf-answer (index.js:',
-      body: get('/shelf-answer', "async () => answer(200, { id: '1' })"),
+      body: "app.get('/shelf-answer', { config, schema: { summary: 'x', response: { 200: Type.Object({ id: Type.Optional(Type.String()) }) } } }, async () => answer(200, { id: '1' }))",
       routes: ['GET /shelf-answer'],
     },
     {

@@ -10,7 +10,7 @@ import {
   moduleMigrations,
   moduleSettings,
   openStorage,
-  readPackage,
+  readNewPackage,
   type Storage,
   tokenIssuers,
 } from '@mortise/host'
@@ -93,9 +93,9 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     await rm(directory, { recursive: true, force: true })
   })
 
-  const packages = await Promise.all(options.modules.map(({ directory }) => readPackage(directory)))
+  const packages = await Promise.all(options.modules.map(({ directory }) => readNewPackage(directory)))
   await database.migrate([hostMigrations, ...moduleMigrations(packages)])
-  const modules = await Promise.all(
+  const loading = () =>
     packages.map(async ({ name, version, manifest, settingsSchema, directory }, index) => ({
       id: manifest.id,
       package: name,
@@ -104,9 +104,10 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
       state: 'active' as const,
       directory,
       settings: moduleSettings(config, manifest.id, settingsSchema),
-      plugin: options.modules[index]?.plugin ?? (await load(manifest.id, directory)),
-    })),
-  )
+      plugin:
+        options.modules[index]?.plugin ?? (await loadPlugin(manifest.id, directory, { confined: false })),
+    }))
+  const modules = await withoutExit(() => Promise.all(loading()))
   app = await createHost({
     config,
     storage: database,
@@ -133,13 +134,13 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
 }
 
 /** A module that ends the process would end the tests, and their runner would call that a success. */
-async function load(id: string, directory: string): Promise<ModulePlugin> {
+async function withoutExit<Result>(work: () => Promise<Result>): Promise<Result> {
   const { exit } = process
   process.exit = () => {
     throw new Error('it ends the process while it loads')
   }
   try {
-    return await loadPlugin(id, directory, { confined: false })
+    return await work()
   } finally {
     process.exit = exit
   }

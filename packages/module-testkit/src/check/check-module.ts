@@ -6,7 +6,7 @@ import {
   ModuleError,
   type ModulePackage,
   probe,
-  readPackage,
+  readNewPackage,
   readText,
 } from '@mortise/host'
 import type { TSchema } from '@sinclair/typebox'
@@ -48,7 +48,7 @@ export async function checkModule(directory: string, options: CheckOptions = {})
   const untried: string[] = []
   let found: ModulePackage
   try {
-    found = await readPackage(directory)
+    found = await readNewPackage(directory)
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const why = error.message.replaceAll(`${directory}/`, '')
@@ -125,12 +125,12 @@ async function companionsOf(
   const packages: ModulePackage[] = []
   for (const name of Object.keys((json.devDependencies ?? {}) as object)) {
     try {
-      packages.push(await readPackage(join(require.resolve(`${name}/package.json`), '..')))
+      packages.push(await readNewPackage(join(require.resolve(`${name}/package.json`), '..')))
     } catch {
       // It is no module, or is not there.
     }
   }
-  for (const directory of named) packages.push(await readPackage(directory))
+  for (const directory of named) packages.push(await readNewPackage(directory))
   const ids = new Map(packages.map((one) => [one.manifest.id, one]))
   ids.delete(found.manifest.id)
   return [...ids.values()]

@@ -33,7 +33,11 @@ export function inTransaction<Result>(work: () => Result): Result {
 export const inRequest = <Result>(method: string, steps: string[], work: () => Result): Result =>
   request.run({ name: method === 'GET' ? 'a GET' : 'a request', steps }, work)
 
-export const noteStep = (text: string): unknown => request.getStore()?.steps.push(text)
+/** For the steps of a transaction that begins now: others may run in the same turn. */
+export function stepsOfRequest(): (text: string) => void {
+  const store = request.getStore()
+  return (text) => store?.steps.push(text)
+}
 
 export const startServing = (): void => {
   otherwise = 'a request'

@@ -6,8 +6,11 @@ export type OnStep = (text: string) => void
 
 const textOf = ({ strings }: Sql) => strings.join('?').replace(/\s+/g, ' ').trim()
 
-/** The same storage, which reports each statement of reads and transactions. */
-export function watchStorage(storage: Storage, onStep: OnStep): Storage {
+/**
+ * The same storage, which reports each statement of reads and transactions.
+ * @param reader called at the beginning of each: what to tell its steps
+ */
+export function watchStorage(storage: Storage, reader: () => OnStep): Storage {
   const reads = new Set(['many', 'maybeOne', 'one'])
   const transactions = new Set(['snapshot', 'transaction'])
   return new Proxy(storage, {
@@ -16,13 +19,15 @@ export function watchStorage(storage: Storage, onStep: OnStep): Storage {
       if (typeof value !== 'function') return value
       if (reads.has(name)) {
         return (query: Sql) => {
-          onStep(textOf(query))
+          reader()(textOf(query))
           return value.call(target, query)
         }
       }
       if (transactions.has(name)) {
-        return (steps: () => Transaction<unknown>) =>
-          value.call(target, () => watchSteps(generatorOf(steps), onStep))
+        return (steps: () => Transaction<unknown>) => {
+          const onStep = reader()
+          return value.call(target, () => watchSteps(generatorOf(steps), onStep))
+        }
       }
       return value.bind(target)
     },

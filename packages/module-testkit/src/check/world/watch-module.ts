@@ -98,7 +98,7 @@ function routeOf(options: RouteOptions, method: string, prefix: string, place: s
 function watchContext(context: ModuleContext, watched: WatchedModule, onStep: OnStep): ModuleContext {
   const { contracts } = context
   const seen = {
-    database: watchStorage(context.database as Storage, onStep),
+    database: watchStorage(context.database as Storage, () => onStep),
     contracts: {
       get: contracts.get.bind(contracts),
       provide(name: string, version: string, implementation: unknown) {

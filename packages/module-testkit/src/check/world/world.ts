@@ -16,7 +16,7 @@ import { declarationOf } from '@mortise/module-sdk/host'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { type Method, TestCaller } from '../../test-caller.ts'
-import { inRequest, noteStep } from '../watch/seen.ts'
+import { inRequest, stepsOfRequest } from '../watch/seen.ts'
 import { watchStorage } from '../watch/watch-storage.ts'
 import { marked, validValues } from './generate.ts'
 import { Ids, parametersOf } from './ids.ts'
@@ -121,7 +121,7 @@ export class World {
       module = watching.watched
       return watching.module
     })
-    const observed = watchStorage(storage, noteStep)
+    const observed = watchStorage(storage, stepsOfRequest)
     const logger = createLogger({ ...config.log, level: 'warn' }, { write: (line) => hear(line) })
     function hear(line: string) {
       const { msg, err, event, type = '' } = JSON.parse(line) as LogLine
