@@ -41,7 +41,7 @@ const BATCH = 1_000
  * Pause of a host on PostgreSQL after each look, in milliseconds. What many transactions commit
  * meanwhile is placed together.
  */
-const LOOK_PAUSE = 5
+const LOOK_PAUSE = 20
 /** How often a host on PostgreSQL polls without a notification, in milliseconds. */
 const LOOK_INTERVAL = 1_000
 /** Events that one statement scans at most for a type or a subject, among those on no list yet. */

@@ -7,7 +7,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { BrokenStorageError, isShortage } from '../port/errors.ts'
 import { refusedStatement } from '../port/refused-sql.ts'
-import { asStatement, drive, generatorOf } from '../port/steps.ts'
+import { asStatement, drive, generatorOf, isEmpty } from '../port/steps.ts'
 import { toCommitError, toDatabaseError } from './database-error.ts'
 import { compileRowReader, type RowReader } from './row-reader.ts'
 
@@ -108,6 +108,7 @@ export class Connection {
 
   /** Runs one statement of a transaction. A statement without rows returns none. */
   execute({ query, want }: Statement): unknown {
+    if (isEmpty(query)) return want === 'rows' ? [] : 0
     const prepared = this.prepare(query)
     if (!prepared.readonly) this.writes += 1
     return want === 'rows' ? this.all(query, prepared) : this.changes(query, prepared)
