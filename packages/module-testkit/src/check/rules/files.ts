@@ -101,7 +101,7 @@ export const installScripts: FileRule = {
 
 export const sharedPackages: FileRule = {
   code: 'shared-dependency',
-  finds: 'the SDK or Fastify as a dependency: the host lends its own copy',
+  finds: 'the SDK or Fastify as a dependency: the host provides its own copy',
   mend: 'Name it in "peerDependencies" (and in "devDependencies" for your tests).',
   find({ json }) {
     const own = Object.keys((json.dependencies ?? {}) as object)

@@ -62,7 +62,7 @@ export const keys: Rule<World> = {
 export const deletions: Rule<World> = {
   code: 'delete-repeats',
   finds: 'a DELETE that changes more when it is repeated',
-  mend: 'Delete exactly what the path names, and answer 404 or the same if it is gone.',
+  mend: 'Delete exactly what the path names; if it is gone, respond with 404 or as before.',
   async find(world) {
     const found: Found[] = []
     const routes = world.routes.filter(({ method }) => method === 'DELETE')

@@ -32,7 +32,7 @@ const requestOf = ({ route, url, body }: Exchange) => {
 export const serverErrors: ResponseRule = {
   code: 'server-error',
   finds: 'a request that ends with a 5xx',
-  mend: 'Refuse the input by its schema, or throw a problem that tells the caller what to do.',
+  mend: 'Refuse the input by its schema, or throw a problem that says what to do.',
   find: forExchanges((exchange) => {
     const { status, error = '' } = exchange
     if (status < 500 || isDeclared(exchange)) return undefined
@@ -108,8 +108,8 @@ export const responseBodies: ResponseRule = {
 
 export const misplacedAnswers: ResponseRule = {
   code: 'misplaced-answer',
-  finds: 'answer() outside of request.transaction: its parts are sent as the body',
-  mend: 'Return request.transaction(function* () { … return answer(201, note) }), or use reply.code(201).',
+  finds: '`answer()` outside of `request.transaction`: its parts are sent as the body',
+  mend: 'Return `request.transaction(function* () { … return answer(201, note) })`, or use `reply.code(201)`.',
   find: ({ module }) =>
     [...module.misplacedAnswers].map(({ where }) => ({
       where,
@@ -120,7 +120,7 @@ export const misplacedAnswers: ResponseRule = {
 export const locations: ResponseRule = {
   code: 'no-location',
   finds: 'a created resource without its Location, which the OpenAPI document promises',
-  mend: 'Return answer(201, note, { location: … }) with the path of its GET.',
+  mend: 'Return `answer(201, note, { location })` with the path of its GET.',
   find: forExchanges((exchange, { routes }) => {
     const { route, status, json, headers } = exchange
     const hasId = typeof json === 'object' && json !== null && 'id' in json

@@ -338,8 +338,8 @@ function foreignPrefixes(modules: readonly ActiveModule[], id: string): string[]
 }
 
 function foreignTableIn(text: string, prefixes: readonly string[]): string | undefined {
-  // A step of `request.audit`.
-  if (/^insert into mortise_audit\b/i.test(text)) return undefined
+  // Steps that the host offers: audit records and work.
+  if (/^insert into mortise_(audit|job)\b/i.test(text)) return undefined
   const names = Array.from(text.matchAll(/\b(?:from|join|into|update)\s+"?(\w+)/gi), ([, name = '']) => name)
   return names.find((name) => prefixes.some((prefix) => name === prefix || name.startsWith(`${prefix}_`)))
 }
