@@ -95,9 +95,6 @@ function advice({ bytes, json }: Candidate, { manifest }: ModulePackage): Packag
   if (known !== undefined && known !== json.name) {
     const why = `"${manifest.id}" is the short name of ${known}: operators who write it get that package`
     findings.push({ rule: 'name-taken', where, why, mend: 'Choose another id and another package name.' })
-  } else if (!json.name.startsWith('@')) {
-    const why = `"${json.name}" has no scope: on a registry anybody can take a name that you have not published`
-    findings.push({ rule: 'unscoped-name', where, why, mend: 'Name it @you/name.' })
   }
   return findings
 }

@@ -363,12 +363,6 @@ export const together: readonly (readonly Mistake[])[] = [
       json: { scripts: { postinstall: 'node x.js' } },
     },
     {
-      name: 'a package name without a scope',
-      rule: 'unscoped-name',
-      where: 'package.json',
-      json: { name: 'shelf' },
-    },
-    {
       name: 'a GET that calls another API: the probe calls it',
       rule: 'network',
       where: 'index.js:',
