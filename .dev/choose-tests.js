@@ -1,4 +1,4 @@
-// Which test files `npm test` runs, and whether they need PostgreSQL.
+// Which test files `npm test` runs, and what they need.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
@@ -19,18 +19,25 @@ export function chooseTests(root, words) {
   return [...new Set([...paths, ...found])]
 }
 
+/** Whether one of the files asks for the PostgreSQL of the run. */
+export const needPostgres = (root, files) => need(root, files, /APP_TEST_DATABASE_URL|\bonEngines\b/)
+
+/** Whether one of the files asks for the packages as they would be published. */
+export const needPackages = (root, files) => need(root, files, /MORTISE_PACKAGES/)
+
 /**
- * Whether one of the files, or of what they import beside them, asks for the PostgreSQL of the run.
+ * Whether one of the files, or of what they import beside them, has the words.
  * @param {string} root
  * @param {readonly string[]} files
+ * @param {RegExp} words
  */
-export function needPostgres(root, files) {
+function need(root, files, words) {
   const seen = new Set()
   const asks = (file) => {
     if (seen.has(file) || !existsSync(file)) return false
     seen.add(file)
     const text = readFileSync(file, 'utf8')
-    if (/APP_TEST_DATABASE_URL|\bonEngines\b/.test(text)) return true
+    if (words.test(text)) return true
     const imported = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, path]) => path)
     return imported.some((path) => !path.includes('/src/') && asks(resolve(dirname(file), path)))
   }
