@@ -1,6 +1,6 @@
 // Packs the public packages, as `npm publish` does.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -32,8 +32,19 @@ export function pack(names, destination, options = []) {
   return JSON.parse(execFileSync('npm', argv, { cwd: root, env, stdio, shell, encoding: 'utf8' }))
 }
 
-export const packAll = (destination) =>
-  pack(
-    publicPackages.map(({ json }) => json.name),
-    destination,
-  )
+/** @param destination a folder for the tarballs */
+export function packAll(destination) {
+  for (const { folder } of publicPackages) removeLeftovers(join(root, folder))
+  const names = publicPackages.map(({ json }) => json.name)
+  return pack(names, destination)
+}
+
+/** What the compiler made of sources that are gone, which it leaves in `dist`. */
+function removeLeftovers(folder) {
+  const dist = join(folder, 'dist')
+  if (!existsSync(dist)) return
+  for (const name of readdirSync(dist, { recursive: true })) {
+    const [, source] = /^(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(name) ?? []
+    if (source !== undefined && !existsSync(join(folder, 'src', `${source}.ts`))) rmSync(join(dist, name))
+  }
+}

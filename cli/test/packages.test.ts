@@ -92,13 +92,15 @@ for (const [name, { data, json, files }] of tarballs) {
   })
 
   t.test(`the source maps of ${name} point at what it ships`, async (t) => {
-    for (const [file, text] of files) {
-      if (!file.endsWith('.map')) continue
-      for (const source of JSON.parse(text).sources) {
-        const path = posix.join(posix.dirname(file), source)
-        if (!files.has(path)) t.fail(`${file}: ${path} is not in the tarball; is dist older than src?`)
-      }
-    }
+    const sources = [...files].flatMap(([file, text]) =>
+      file.endsWith('.map')
+        ? JSON.parse(text).sources.map((source: string) => posix.join(posix.dirname(file), source))
+        : [],
+    )
+    t.same(
+      sources.filter((path) => !files.has(path)),
+      [],
+    )
   })
 
   t.test(`publint and "are the types wrong" find nothing in ${name}`, async (t) => {

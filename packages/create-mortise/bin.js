@@ -53,6 +53,8 @@ function makeFolder() {
   const present = existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.git') : []
   if (present.length > 0) end(2, `${folder} is not empty: it has ${present[0]}. Name a new folder.`)
   mkdirSync(folder, { recursive: true })
+  // A signal to npm reaches the shell that it starts: without `exec`, the host would stay.
+  const start = process.platform === 'win32' ? 'app start' : 'exec app start'
   const description = {
     name:
       basename(folder)
@@ -61,12 +63,14 @@ function makeFolder() {
         .replace(/^-+|-+$/g, '') || 'application',
     private: true,
     engines,
-    scripts: { start: 'app start', dev: 'app start' },
+    scripts: { start, dev: start },
     dependencies: { '@mortise/cli': `^${version}` },
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(description, null, 2)}\n`)
   // npm leaves a .gitignore and an .npmrc out of what it packs.
   writeFileSync(join(folder, '.gitignore'), 'node_modules/\n.app/\ndata/\n')
+  // No package of the command has a script to run. After a plain "npm ci", npm would try to compile SQLite.
+  writeFileSync(join(folder, '.npmrc'), 'ignore-scripts=true\n')
   for (const name of readdirSync(template)) copyFileSync(join(template, name), join(folder, name))
 }
 
