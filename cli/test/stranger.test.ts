@@ -91,7 +91,7 @@ t.test('a stranger makes an application, and it serves a cart', async (t) => {
     const { stdout } = await run(shop, `${app} module-install api-event@^9 --json`, {}, 3)
     t.match(JSON.parse(stdout).error, { code: 'no-such-version', hint: /@mortise\/api-event@\^9/ })
     const named = await run(shop, `${app} module-install @mortise/api-event@^1 --dry-run --json`)
-    t.match(JSON.parse(named.stdout), { installed: [{ from: /^http:.*api-event-1\.0\.0\.tgz$/ }] })
+    t.match(JSON.parse(named.stdout), { installed: [{ origin: /^http:.*api-event-1\.0\.0\.tgz$/ }] })
   })
 
   await t.test('a short name is never a stranger’s', async (t) => {

@@ -140,6 +140,12 @@ export const commands: readonly ListedCommand[] = [
     summary: 'print the OpenAPI document of the installed modules',
     load: async () => (await import('./openapi.ts')).openapi,
   },
+  {
+    name: 'client',
+    summary: 'write a typed client of the installed modules to a folder',
+    arguments: '<folder>',
+    load: async () => (await import('./client.ts')).client,
+  },
 ]
 
 /** `app host-upgrade` calls it. */

@@ -13,7 +13,7 @@ export function describeEvents(document: OpenapiDocument, types: Iterable<EventT
       summary: `The event ${type}`,
       security: [{ webhookSignature: [] }],
       parameters: deliveryHeaders,
-      requestBody: { content },
+      requestBody: { required: true, content },
       responses: { '2XX': { description: 'accepted; after any other answer the event is sent again' } },
     }
     webhooks.push([type, { post }])

@@ -25,7 +25,7 @@ export interface EventOperation {
   readonly summary: string
   readonly security: Operation['security']
   readonly parameters: readonly Parameter[]
-  readonly requestBody: { readonly content: Content }
+  readonly requestBody: { readonly required: true; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
 }
 

@@ -1,10 +1,11 @@
 import { type Config, tokenIssuers } from '../../config/config.ts'
 import type { InstalledModules } from '../../generations/installed-modules.ts'
+import type { OpenapiDocument } from '../../routes/openapi-document.ts'
 import { databaseOperation } from '../operation.ts'
 
 export const openapi = databaseOperation({
   reads: true,
-  async run({ config, storage, installed }): Promise<unknown> {
+  async run({ config, storage, installed }): Promise<OpenapiDocument> {
     if (installed !== undefined) return await documentOf(installed, config)
     // Only a command without a host comes here. The other commands need no Fastify.
     const { InstalledModules } = await import('../../generations/installed-modules.ts')
@@ -25,5 +26,5 @@ export const openapi = databaseOperation({
   },
 })
 
-const documentOf = async ({ app }: InstalledModules, { basePath }: Config): Promise<unknown> =>
+const documentOf = async ({ app }: InstalledModules, { basePath }: Config): Promise<OpenapiDocument> =>
   (await app.inject(`${basePath}/openapi.json`)).json()

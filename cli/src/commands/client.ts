@@ -1,0 +1,99 @@
+import { createRequire } from 'node:module'
+import { join, relative, resolve } from 'node:path'
+import { makeFolder, readOptionalText, writeDurably } from '@mortise/host'
+import { callUnlocked } from '../changes/database-in-use.ts'
+import { fileExists, generatorMissing } from '../failures/index.ts'
+import type { Command } from '../terminal/command.ts'
+
+/** The first line of each file: what begins with it may be overwritten. */
+const header = '// Written by "app client" from the installed modules. Changes here are lost.\n'
+
+const index = `${header}import createFetchClient from 'openapi-fetch'
+
+export function createClient({ token, ...options }) {
+  const client = createFetchClient(options)
+  if (token !== undefined) {
+    client.use({
+      async onRequest({ request }) {
+        const value = typeof token === 'function' ? await token() : token
+        if (value !== undefined) request.headers.set('authorization', \`Bearer \${value}\`)
+      },
+    })
+  }
+  return client
+}
+`
+
+const indexTypes = `${header}import type { Client, ClientOptions } from 'openapi-fetch'
+import type { components, paths, webhooks } from './api.mjs'
+
+export type { components, paths, webhooks }
+
+export interface Options extends ClientOptions {
+  /** The URL of the application: http://127.0.0.1:3000 */
+  baseUrl: string
+  /** A JWT for the header Authorization, or a function that returns the current one. */
+  token?: string | (() => string | undefined | Promise<string | undefined>)
+}
+
+/** A client of the routes: see https://openapi-ts.dev/openapi-fetch */
+export declare function createClient(options: Options): Client<paths, 'application/json' | 'application/problem+json'>
+
+/** The events that the modules emit, by their type, as GET /event and webhooks send them. */
+export type Events = {
+  [Type in keyof webhooks]: webhooks[Type] extends {
+    post: { requestBody: { content: { 'application/cloudevents+json': infer Event } } }
+  }
+    ? Event
+    : never
+}
+
+/** An event. If it can have several types, its \`type\` tells them apart. */
+export type Event<Type extends keyof Events = keyof Events> = Events[Type]
+`
+
+type Generator = typeof import('openapi-typescript')
+
+export const client: Command = {
+  examples: ['app client client', 'app client ../shop-frontend/src/api'],
+
+  async run({ arguments: [name], terminal, application }) {
+    const directory = await application()
+    const folder = resolve(name as string)
+    const generator = loadGenerator([directory, process.cwd()])
+    const document = await callUnlocked(directory, 'openapi')
+    const types = generator.astToString(await generator.default(JSON.stringify(document)))
+    const files = { 'index.mjs': index, 'index.d.mts': indexTypes, 'api.d.mts': `${header}${types}` }
+    for (const file of Object.keys(files)) await assertOurs(join(folder, file))
+    await makeFolder(folder)
+    for (const [file, text] of Object.entries(files)) await writeDurably(join(folder, file), text)
+    const { paths, webhooks = {} } = document
+    const counts = { paths: Object.keys(paths).length, events: Object.keys(webhooks).length }
+    terminal.result(
+      { folder, files: Object.keys(files), ...counts },
+      [
+        `Wrote ${Object.keys(files).join(', ')} to ${folder}: ${counts.paths} paths, ${counts.events} event types`,
+        'The client needs one package: npm install openapi-fetch',
+        `Then: import { createClient } from './${relative(process.cwd(), join(folder, 'index.mjs'))}'`,
+      ].join('\n'),
+    )
+  },
+}
+
+/** It loads TypeScript, which the command does not have for itself. */
+function loadGenerator(folders: readonly string[]): Generator {
+  for (const from of [...folders.map((folder) => join(folder, 'any.js')), import.meta.url]) {
+    try {
+      return createRequire(from)('openapi-typescript')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+    }
+  }
+  throw generatorMissing()
+}
+
+/** @throws {Failure} if the file exists and someone else wrote it */
+async function assertOurs(file: string): Promise<void> {
+  const text = await readOptionalText(file)
+  if (text !== undefined && !text.startsWith(header)) throw fileExists({ file })
+}

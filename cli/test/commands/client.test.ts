@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { copiesOf } from '../run-app.ts'
+import { runningHost } from '../running-host.ts'
+
+const run = promisify(execFile)
+const installed = copiesOf(({ run }) => run('module-install', 'api-cart', 'api-purchase', 'api-event'))
+
+const use = `
+import { createClient, type Event, type Events } from './client/index.mjs'
+
+const [, , baseUrl, token] = process.argv as string[]
+const api = createClient({ baseUrl: String(baseUrl), token: () => token })
+
+const added = await api.POST('/cart/item', { body: { product: 'tea', quantity: 2 } })
+const quantity: number | undefined = added.data?.quantity
+const bought = await api.POST('/purchase', {
+  params: { header: { 'Idempotency-Key': crypto.randomUUID() } },
+  body: { items: [{ product: 'tea', quantity: 1 }], takeFromCart: true },
+})
+const { data: events, error } = await api.GET('/event', { params: { query: { types: 'purchase.created' } } })
+if (error) throw new Error(error.code)
+
+const products = (event: Event<'purchase.created'>) => event.data.items.map(({ product }) => product)
+const isPurchase = (event: { type: string }): event is Events['purchase.created'] => event.type === 'purchase.created'
+const seen = events.data.filter(isPurchase).flatMap(products)
+console.log(JSON.stringify({ quantity, status: bought.data?.status, seen }))
+`
+const mistakes = `
+import { createClient, type Events } from './client/index.mjs'
+const api = createClient({ baseUrl: '' })
+// @ts-expect-error no module has this route
+void api.GET('/carts')
+// @ts-expect-error a quantity is a number
+void api.POST('/cart/item', { body: { product: 'tea', quantity: 'two' } })
+// @ts-expect-error no module emits this event
+export type Unknown = Events['purchase.sold']
+`
+
+t.test("the client compiles in a stranger's strict project, and calls the application", async (t) => {
+  const application = await installed(t)
+  const project = join(application.root, 'project')
+  const written = await application.run('client', join(project, 'client'))
+  t.equal(written.exitCode, 0, written.stdout)
+  t.match(written.json, { folder: join(project, 'client'), files: ['index.mjs', 'index.d.mts', 'api.d.mts'] })
+
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    module: 'nodenext',
+    target: 'es2023',
+    lib: ['es2023', 'dom', 'dom.iterable'],
+    types: ['node'],
+    outDir: 'built',
+    rootDir: '.',
+    noEmitOnError: true,
+  }
+  await writeFile(join(project, 'package.json'), '{"type": "module"}')
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  await writeFile(join(project, 'use.ts'), use)
+  await writeFile(join(project, 'mistakes.ts'), mistakes)
+  const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
+  const compiled = await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }) => ({ stdout }))
+  t.equal(compiled.stdout, '')
+
+  const { url } = await runningHost(t, application.directory)
+  const token = (await application.run('token', 'ann')).json.token
+  await mkdir(join(project, 'built', 'client'), { recursive: true })
+  await writeFile(
+    join(project, 'built', 'client', 'index.mjs'),
+    await readFile(join(project, 'client', 'index.mjs')),
+  )
+  const used = await run(process.execPath, [join(project, 'built', 'use.js'), url, token])
+  t.match(JSON.parse(used.stdout), { quantity: 2, status: 'pending', seen: ['tea'] })
+})
+
+t.test('a second run replaces its own files, and nothing else', async (t) => {
+  const application = await installed(t)
+  const folder = join(application.root, 'client')
+  t.equal((await application.run('client', folder)).exitCode, 0)
+  t.equal((await application.run('client', folder)).exitCode, 0)
+  await writeFile(join(folder, 'index.mjs'), 'export const mine = 1\n')
+  const refused = await application.run('client', folder)
+  t.equal(refused.exitCode, 4)
+  t.match(refused.json.error, { code: 'file-exists', message: join(folder, 'index.mjs') })
+  t.equal(await readFile(join(folder, 'index.mjs'), 'utf8'), 'export const mine = 1\n')
+})
