@@ -111,7 +111,8 @@ function shippedInstead(source: Source, { offline }: NpmOptions, expected?: stri
   const shipped = shippedPackage(name)
   if (shipped === undefined) return undefined
   const { version, integrity, file: target } = shipped
-  const isWanted = expected === undefined ? offline && semver.satisfies(version, range) : integrity === expected
+  const isWanted =
+    expected === undefined ? offline && semver.satisfies(version, range) : integrity === expected
   return isWanted ? { ...source, target, integrity } : undefined
 }
 
