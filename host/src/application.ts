@@ -22,6 +22,7 @@ import type { ControlRequest, ControlResponse } from './control/pool.ts'
 import { WritePause } from './control/write-pause.ts'
 import { eventHandlerMetrics } from './events/event-handler-metrics.ts'
 import { EventLog } from './events/event-log.ts'
+import { jobMetrics } from './events/job-metrics.ts'
 import { importPendingRecords } from './events/pending-records.ts'
 import { ChangeWatch } from './generations/change-watch.ts'
 import { withUnknownRoutes } from './generations/create-host.ts'
@@ -332,6 +333,7 @@ export class Application {
       ...applicationMetrics(state, this.installed.inFlight, this.#admission.refused, this.#parts.storage),
       ...connectionMetrics(this.#connections.refused, this.#stalled.ended),
       ...(await eventHandlerMetrics(this.#parts.storage, new Set(active))),
+      ...(await jobMetrics(this.#parts.storage, new Set(active))),
       ...this.#parts.metrics.families(),
       ...(this.#parts.limits === undefined ? [] : [this.#parts.limits.family()]),
       ...this.#process.families(),

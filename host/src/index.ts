@@ -95,6 +95,7 @@ export type {
   FailedChoice,
   FailedEvent,
 } from './events/failed-event-queries.ts'
+export type { JobsState } from './events/job-queries.ts'
 export { readPendingRecords, writePendingRecord } from './events/pending-records.ts'
 export {
   type Generation,

@@ -7,24 +7,29 @@ import {
 } from '@mortise/storage'
 import { type DatabaseId, findDatabaseId } from './config/database-id.ts'
 import { countDeadLetters, hasFailedEventTable } from './events/dead-letters.ts'
+import { countFailedJobs, hasJobTable } from './events/job-queries.ts'
 
 /** The host's part of an inspection. */
 interface Own {
   readonly databaseId: DatabaseId
   /** Modules with dead letters, and their number. */
   readonly dead: readonly { readonly module: string; readonly dead: number }[]
+  /** Modules with failed jobs, and their number. */
+  readonly failedJobs: readonly { readonly module: string; readonly failed: number }[]
 }
 
 export type DatabaseInspection = Omit<Inspection, 'own'> & Own
 
-/** For a damaged file the id and the dead letters stay unknown. */
+/** For a damaged file the id, the dead letters and the failed jobs stay unknown. */
 export async function inspectDatabase(
   place: DatabaseAddress,
   sets: readonly MigrationSet[],
 ): Promise<DatabaseInspection | undefined> {
   const found = await inspect<Own>(place, sets, function* (ledger) {
     const databaseId = yield* findDatabaseId(ledger)
-    return { databaseId, dead: hasFailedEventTable(ledger) ? yield* many(countDeadLetters) : [] }
+    const dead = hasFailedEventTable(ledger) ? yield* many<Own['dead'][number]>(countDeadLetters) : []
+    const failedJobs = hasJobTable(ledger) ? yield* many<Own['failedJobs'][number]>(countFailedJobs) : []
+    return { databaseId, dead, failedJobs }
   })
-  return found && { databaseId: null, dead: [], ...found, ...found.own }
+  return found && { databaseId: null, dead: [], failedJobs: [], ...found, ...found.own }
 }

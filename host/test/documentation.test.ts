@@ -113,8 +113,8 @@ t.test('operating.md says for how long everything is kept', async (t) => {
     for (const text of texts) t.ok(rows.get(what)?.includes(text), `${what}: ${text}`)
 })
 
-for (const example of ['visit', 'sold']) {
-  t.test(`the example of two modules, ${example}, passes its own tests`, async (t) => {
+for (const example of ['visit', 'sold', 'invite', 'ledger', 'stock']) {
+  t.test(`the example ${example} passes its own tests`, async (t) => {
     const { status, stdout } = spawnSync(process.execPath, ['--test'], {
       cwd: fileURLToPath(new URL(`docs/examples/${example}`, root)),
       encoding: 'utf8',

@@ -1,25 +1,15 @@
-import {
-  type ChosenEvent,
-  type FailedChoice,
-  type FailedEvent,
-  type LockFile,
-  readLockFile,
-} from '@mortise/host'
+import { type ChosenEvent, type FailedChoice, type FailedEvent, readLockFile } from '@mortise/host'
 import { beginRecord } from '../changes/audit-record.ts'
 import { callUnlocked } from '../changes/database-in-use.ts'
-import { noEventFailedBy, noEventHandler, noFailedEvent, wrongEventsCall } from '../failures/index.ts'
-import { installedId } from '../store/installed-packages.ts'
+import { noEventFailedBy, noEventHandler, noFailedEvent } from '../failures/index.ts'
+import { whyIdle } from '../store/installed-packages.ts'
 import type { Command } from '../terminal/command.ts'
-import { numberOption } from '../terminal/number-option.ts'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { replayCall, replayOptions } from './replay-call.ts'
 
 export const events: Command = {
-  options: [
-    ['--all', 'replay: all failed events'],
-    ['--module <name>', 'replay, discard: only for this module'],
-    ['--limit <number>', 'the maximum number of failed events to show (default: 20)'],
-  ],
+  options: replayOptions('events'),
   examples: [
     'app events                            # oldest first',
     'app events replay event_01k8w2d3e4f5g6h7j8k9m0n1p2',
@@ -27,30 +17,16 @@ export const events: Command = {
     'app events discard event_01k8w2d3e4f5g6h7j8k9m0n1p2',
   ],
 
-  async run({ arguments: [action, event], options, terminal, application }) {
+  async run({ terminal, application, ...call }) {
     const directory = await application()
-    const choice = async () => ({
-      ...(event !== undefined && { event }),
-      ...(typeof options.module === 'string' && { module: await moduleOf(directory, options.module) }),
-    })
-    const limit = numberOption('--limit', options.limit)
-    const all = options.all === true
-    if (action === undefined) {
-      if (all || options.module !== undefined)
-        throw wrongEventsCall({ problem: '--all and --module need replay or discard.' })
-      return await show(directory, limit ?? 20, terminal)
-    }
-    if (limit !== undefined)
-      throw wrongEventsCall({ problem: '--limit works without replay or discard only.' })
-    if (action === 'replay') {
-      if ((event === undefined) !== all)
-        throw wrongEventsCall({ problem: '"replay" takes either an event or --all.' })
-      return await replay(directory, await choice(), terminal)
-    }
-    if (action !== 'discard') throw wrongEventsCall({ problem: `Unknown action "${action}".` })
-    if (event === undefined || all)
-      throw wrongEventsCall({ problem: '"discard" takes one event, and no --all.' })
-    return await discard(directory, { ...(await choice()), event }, terminal)
+    const asked = await replayCall('events', directory, call)
+    if (asked.action === 'show') return await show(directory, asked.limit, terminal)
+    if (asked.module !== undefined) await assertHandles(directory, asked.module)
+    const { action, id, ...of } = asked
+    const choice = { ...(id !== undefined && { event: id }), ...of }
+    return action === 'replay'
+      ? await replay(directory, choice, terminal)
+      : await discard(directory, { ...choice, event: asked.id }, terminal)
   },
 }
 
@@ -69,13 +45,6 @@ async function show(directory: string, limit: number, terminal: Terminal): Promi
   const next = 'Next: app events replay <event>, or app events discard <event>'
   const parts = [table(modules), ...(failed.length > 0 ? [table(failed.map(cellsOf)), next] : [])]
   terminal.result(state, parts.join('\n\n'))
-}
-
-/** Undefined if the module is installed and enabled. */
-function whyIdle(lock: LockFile, module: string): string | undefined {
-  const locked = lock.modules[module]
-  if (locked === undefined) return 'not installed'
-  return locked.enabled ? undefined : 'disabled'
 }
 
 function cellsOf(reaction: FailedEvent): string[] {
@@ -121,10 +90,10 @@ function assertSome(reactions: readonly ChosenEvent[], event: string, module?: s
   throw module === undefined ? noFailedEvent({ event }) : noEventFailedBy({ module, event })
 }
 
-/** The id of a module that has, or had, event handlers. */
-async function moduleOf(directory: string, name: string): Promise<string> {
-  const id = installedId(await readLockFile(directory), name) ?? name
+/** @throws {Failure} for a module that has no event handlers, and never had any */
+async function assertHandles(directory: string, module: string): Promise<void> {
   const { subscriptions } = await callUnlocked(directory, 'reactions', { limit: 1 })
-  if (subscriptions.some(({ module }) => module === id)) return id
-  throw noEventHandler({ name })
+  if (!subscriptions.some((subscription) => subscription.module === module)) {
+    throw noEventHandler({ name: module })
+  }
 }

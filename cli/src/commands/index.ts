@@ -102,6 +102,12 @@ export const commands: readonly ListedCommand[] = [
     load: async () => (await import('./events.ts')).events,
   },
   {
+    name: 'work',
+    summary: 'show the jobs of modules; retry or discard failed ones',
+    arguments: '[replay|discard] [job]',
+    load: async () => (await import('./work.ts')).work,
+  },
+  {
     name: 'doctor',
     summary: 'check the application: packages, leftovers, configuration, database, running host',
     load: async () => (await import('./doctor.ts')).doctor,

@@ -54,6 +54,7 @@ export async function checkDatabase(directory: string): Promise<FixableFinding[]
     ...unlikeFindings(found),
     ...((await isCurrent(directory)) ? pendingFindings(found, directory) : []),
     ...aheadFindings(found),
+    ...failedJobFindings(found),
     ...deadFindings(found),
   ]
 }
@@ -184,4 +185,12 @@ const deadFindings = ({ dead: all }: DatabaseInspection): FixableFinding[] =>
     severity: 'warning',
     message: `${module} has failed on ${dead === 1 ? 'an event' : `${dead} events`} for the last time. Its work for that is not done.`,
     hint: `Find the reason with "app events", correct it, and run "app events replay --all --module ${module}"; or discard it with "app events discard".`,
+  }))
+
+const failedJobFindings = ({ failedJobs: all }: DatabaseInspection): FixableFinding[] =>
+  all.map(({ module, failed }) => ({
+    id: 'jobs-failed',
+    severity: 'warning',
+    message: `${failed === 1 ? 'A job' : `${failed} jobs`} of ${module} failed for the last time. Its work is not done.`,
+    hint: `Find the reason with "app work", correct it, and run "app work replay --all --module ${module}"; or discard it with "app work discard".`,
   }))

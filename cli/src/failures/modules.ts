@@ -28,6 +28,13 @@ export const noFailedEvent = defineFailure(
   'To list the failed events: app events',
 )
 
+export const noFailedJob = defineFailure(
+  'notFound',
+  'no-failed-job',
+  'No job {job} has failed{by}.',
+  'To list the failed jobs: app work. A job of a schedule cannot be discarded.',
+)
+
 export const noEventFailedBy = defineFailure(
   'notFound',
   'no-failed-reaction',

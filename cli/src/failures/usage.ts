@@ -70,11 +70,11 @@ export const wrongConfigCall = defineFailure(
   'Write app config get [setting], app config set <setting> <value> or app config unset <setting>.',
 )
 
-export const wrongEventsCall = defineFailure(
+export const wrongReplayCall = defineFailure(
   'usage',
   'usage',
   '{problem}',
-  'Write app events, app events replay <event>, app events replay --all or app events discard <event>.',
+  'Write app {command}, app {command} replay <id>, app {command} replay --all or app {command} discard <id>.',
 )
 
 export const wrongMoveTarget = defineFailure(

@@ -55,3 +55,10 @@ export const absentPackages = (directory: string, lock: LockFile): string[] =>
   [...lockedPackages(lock)].flatMap(([name, locked]) =>
     existsSync(storedModule(directory, locked)) ? [] : [name],
   )
+
+/** Undefined if the module is installed and enabled. */
+export function whyIdle(lock: LockFile, module: string): string | undefined {
+  const locked = lock.modules[module]
+  if (locked === undefined) return 'not installed'
+  return locked.enabled ? undefined : 'disabled'
+}

@@ -9,9 +9,10 @@ import {
 } from '@mortise/module-sdk'
 import { generatorOf, type Storage } from '@mortise/storage'
 import type { FastifyBaseLogger } from 'fastify'
+import { errorText } from './error-text.ts'
 import { type DueEvent, FailedEvents } from './failed-events.ts'
 import { type CursorState, Subscription } from './handler-cursor.ts'
-import { type HandlerTimes, handlerTimes } from './handler-times.ts'
+import { type HandlerTimes, handlerTimes, SPREAD, spread } from './handler-times.ts'
 import { withTrace } from './map-emissions.ts'
 import { Loop, type Rest } from './polling-loop.ts'
 
@@ -19,10 +20,6 @@ import { Loop, type Rest } from './polling-loop.ts'
 const BATCH = 100
 /** After this many busy errors in a row for one event, the module has failed. */
 const BUSY_LIMIT = 5
-/** Random share of a pause, so that events that failed together are not retried together. */
-const SPREAD = 0.1
-/** Longest stored error text, in characters. */
-const MAX_ERROR = 1_000
 
 /** Shared by all generations of a process, so the next one need not wait for the previous. */
 const thisProcess = newId('process')
@@ -224,8 +221,8 @@ export class EventHandlerLoop {
 
   async #fail(turn: Turn, error: unknown): Promise<void> {
     const wait = this.#times.retries[turn.attempts ?? 0]
-    const delay = wait && Math.round(wait * (1 + SPREAD * (2 * Math.random() - 1)))
-    const reason = textOf(error)
+    const delay = wait && spread(wait)
+    const reason = errorText(error)
     await this.#storage.transaction(() => this.#setAside(turn, reason, delay))
     const { id, type, subject } = turn.event
     const next =
@@ -243,9 +240,4 @@ export class EventHandlerLoop {
     this.#log[level](error, 'event handlers cannot run; the host tries again')
     return { ms: this.#times.pause, deaf: true }
   }
-}
-
-function textOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return text.replaceAll('\0', '').slice(0, MAX_ERROR)
 }

@@ -10,7 +10,7 @@ export interface HandlerTimes {
   readonly look: number
   /** Pause before the next attempt while the database is unavailable. */
   readonly pause: number
-  /** Pauses before the next attempts at a failed event; after the last one it is a dead letter. */
+  /** Pauses before the next attempts at a failed event or job; there is none after the last. */
   readonly retries: readonly number[]
 }
 
@@ -30,3 +30,8 @@ export const handlerTimes: HandlerTimes = {
     8 * HOUR,
   ],
 }
+
+/** Random share of a pause, so that what failed together is not retried together. */
+export const SPREAD = 0.1
+
+export const spread = (pause: number): number => Math.round(pause * (1 + SPREAD * (2 * Math.random() - 1)))

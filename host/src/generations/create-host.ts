@@ -27,6 +27,7 @@ import type { RegisteredModule } from '../modules/host-module.ts'
 import { LOAD_TIMEOUT } from '../modules/load-plugin.ts'
 import { registerFailedModule } from '../modules/register-failed-module.ts'
 import { type ModuleEnvironment, registerModule } from '../modules/register-module.ts'
+import { Works } from '../modules/works.ts'
 import { addressLimit, byteLimit, callerLimit, forwardedLimit } from '../requests/apply-rate-limits.ts'
 import { ClaimHandlers } from '../requests/claim-handlers.ts'
 import { forgetExpired } from '../requests/idempotency-records.ts'
@@ -47,9 +48,9 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Tells the modules that another instance takes over, or the host stops. */
     retire?(): void
-    /** Starts the event handlers, until `retire`. Resolves when no later event can be missed. */
+    /** Starts event handlers and jobs, until `retire`. Resolves when no later event can be missed. */
     react?(): Promise<void>
-    /** Resolves when the handlers have done all existing events or scheduled their retry. */
+    /** Resolves when all existing events and due jobs are done, or their retry is scheduled. */
     reacted?(): Promise<void>
   }
 }
@@ -103,6 +104,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
   const events = parts.events ?? new EventLog(storage, logger)
   const eventTypes = new EventTypes()
   const handlers = new EventHandlers({ storage, events, log: logger })
+  const works = new Works(storage, logger)
   const retirement = new AbortController()
   const claims = new ClaimHandlers(modules.filter(({ state }) => state === 'active').map(({ id }) => id))
 
@@ -130,11 +132,22 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
     await app.register(requestAudit)
     await app.register(transaction, { database, guests, cookie, basePath })
     await app.register(paging, { publicUrl })
-    app.decorate('react', () => handlers.begin())
-    app.decorate('reacted', () => handlers.idle())
+    app.decorate('react', async () => {
+      works.begin()
+      await handlers.begin()
+    })
+    app.decorate('reacted', async () => {
+      await handlers.idle()
+      await works.idle()
+    })
     app.decorate('retire', () => retirement.abort())
-    retirement.signal.addEventListener('abort', () => void handlers.stop())
-    app.addHook('onClose', () => handlers.stop())
+    retirement.signal.addEventListener('abort', () => {
+      void handlers.stop()
+      void works.stop()
+    })
+    app.addHook('onClose', async () => {
+      await Promise.all([handlers.stop(), works.stop()])
+    })
     app.addHook('preClose', async () => {
       retirement.abort()
       if (parts.events === undefined) await events.close()
@@ -164,6 +177,7 @@ export async function createHost(parts: HostOptions): Promise<FastifyInstance> {
           events,
           eventTypes,
           handlers,
+          works,
           retiring: retirement.signal,
         })
       },

@@ -50,6 +50,7 @@ export async function observeModule(
     audit: function* () {},
     onClaim: () => {},
     everyMinute: () => {},
+    work: () => ({ add: absent as never }),
     on: (type) => listensTo.add(type),
     get events() {
       listensTo.add('*')

@@ -1,4 +1,12 @@
-import type { Access, Database, EventLog as EventReader, ModuleContext, React } from '@mortise/module-sdk'
+import type {
+  Access,
+  Database,
+  EventLog as EventReader,
+  ModuleContext,
+  Perform,
+  React,
+  WorkOptions,
+} from '@mortise/module-sdk'
 import { declarationOf } from '@mortise/module-sdk/host'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { append } from '../events/audit-trail.ts'
@@ -10,6 +18,7 @@ import type { EventHandlers } from './event-handlers.ts'
 import type { EventTypes } from './event-types.ts'
 import { everyMinute } from './every-minute.ts'
 import { type ActiveModule, ModuleError } from './host-module.ts'
+import type { Works } from './works.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -26,6 +35,7 @@ export interface ModuleEnvironment {
   readonly events: EventLog
   readonly eventTypes: EventTypes
   readonly handlers: EventHandlers
+  readonly works: Works
   readonly retiring: AbortSignal
 }
 
@@ -44,7 +54,7 @@ export async function registerModule(
 ): Promise<ReadonlyMap<string, Access>> {
   const { id, manifest, plugin, settings, directory } = module
   const registered = new Map<string, Access>()
-  const works = new Set<string>()
+  const minutely = new Set<string>()
   try {
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -71,10 +81,12 @@ export async function registerModule(
           )
         },
         everyMinute(name, work) {
-          if (works.has(name)) throw new ModuleError(id, `it has two everyMinute tasks named "${name}"`)
-          works.add(name)
+          if (minutely.has(name)) throw new ModuleError(id, `it has two everyMinute tasks named "${name}"`)
+          minutely.add(name)
           everyMinute(scope, environment.database, `${id}/${name}`, work)
         },
+        work: <Data>(name: string, options: WorkOptions, perform: Perform<Data>) =>
+          environment.works.add(id, name, options, perform as Perform<unknown>),
         on: (type, react) => environment.handlers.add(manifest, type, react as React),
         get events() {
           if (manifest.listensTo?.includes('*')) return events

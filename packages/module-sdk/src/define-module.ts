@@ -23,6 +23,7 @@ import {
   type KnownEvents,
   type Transaction,
 } from './transaction.ts'
+import type { Perform, Work, WorkOptions } from './work.ts'
 
 /**
  * The Fastify instance of a module: an encapsulated scope. Routes infer their types from TypeBox
@@ -65,6 +66,17 @@ export interface ModuleContext<Settings = Readonly<Record<string, unknown>>> {
    * @param name tells this work from the module's other works
    */
   everyMinute(name: string, work: () => Transaction<boolean>): void
+  /**
+   * Registers work outside of transactions: mail, calls to other systems, long imports. `add` of the
+   * result stores a job in the transaction of the change that asks for it. While the module serves,
+   * one of all hosts does the job. If it rejects or times out, the host retries with growing delays,
+   * and finally leaves it to the operator (`app work`).
+   *
+   * A job happens at least once: a host that dies after the effect and before the job's end is
+   * stored does it again, with the same id.
+   * @param name tells this work from the module's other works; jobs are stored with it
+   */
+  work<Data = unknown>(name: string, options: WorkOptions, perform: Perform<Data>): Work<Data>
   /**
    * Registers an event handler. It runs once for each event of a type in the manifest's
    * `listensTo`, or of every type (`*`), from any module. It starts with the events after the first

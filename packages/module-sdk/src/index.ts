@@ -65,3 +65,4 @@ export {
   send,
   type Transaction,
 } from './transaction.ts'
+export type { Job, Perform, Work, WorkOptions } from './work.ts'

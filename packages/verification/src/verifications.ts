@@ -6,6 +6,7 @@ import { duplicates } from './runs/duplicates/duplicates.ts'
 import { failingCalls } from './runs/failing-calls/failing-calls.ts'
 import { fullDisk } from './runs/full-disk/full-disk.ts'
 import { hanging } from './runs/hanging/hanging.ts'
+import { jobs } from './runs/jobs/jobs.ts'
 import { kill } from './runs/kill/kill.ts'
 import { linearizability } from './runs/linearizability/linearizability.ts'
 import { move } from './runs/move/move.ts'
@@ -33,6 +34,7 @@ export const verifications: Readonly<Record<string, Verification>> = {
   hanging,
   duplicates,
   outbox,
+  jobs,
   streams,
   linearizability,
   properties,

@@ -1,0 +1,2 @@
+DROP TABLE stock_import;
+DROP TABLE stock;

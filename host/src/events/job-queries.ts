@@ -1,0 +1,221 @@
+import {
+  join,
+  many,
+  maybeOne,
+  one,
+  run,
+  type Sql,
+  sql,
+  type Transaction,
+  timestamp,
+} from '@mortise/module-sdk'
+import { type AppliedMigration, lasts, MOST_ROWS, now } from '@mortise/storage'
+
+/** The jobs of one kind that wait, run or have failed for the last time. */
+export interface WorkState {
+  readonly module: string
+  readonly work: string
+  readonly waiting: number
+  readonly running: number
+  readonly failed: number
+}
+
+export interface FailedJob {
+  readonly id: string
+  readonly module: string
+  readonly work: string
+  readonly state: 'waiting' | 'running' | 'failed'
+  readonly attempts: number
+  /** The error of the last attempt. */
+  readonly error: string
+  /** RFC 3339; null after the last attempt. */
+  readonly nextAttemptAt: string | null
+}
+
+export interface JobsState {
+  readonly works: readonly WorkState[]
+  /** Jobs whose last attempt failed, oldest first. */
+  readonly failed: readonly FailedJob[]
+}
+
+/** Selects failed jobs: all, one, or those of one module. */
+export interface JobChoice {
+  readonly job?: string
+  readonly module?: string
+}
+
+export type ChosenJob = Pick<FailedJob, 'id' | 'module' | 'work'>
+
+/** A job that this process must do. */
+export interface LeasedJob {
+  readonly id: string
+  readonly lease: string
+  /** JSON. */
+  readonly data: string
+  /** This attempt included. */
+  readonly attempts: number
+}
+
+/** The time of the database, in epoch milliseconds. */
+export function* currentTime(): Transaction<number> {
+  const row = yield* one<{ now: number }>(sql`SELECT ${now} AS now`)
+  return row.now
+}
+
+export class JobQueue {
+  readonly #module: string
+  readonly #work: string
+  readonly #term: number
+  readonly #mine: Sql
+
+  /** @param term the duration of a lease, in milliseconds */
+  constructor(module: string, work: string, term: number) {
+    this.#module = module
+    this.#work = work
+    this.#term = term
+    this.#mine = sql`module = ${module} AND work = ${work}`
+  }
+
+  *insert(id: string, data: string, at: number | undefined): Transaction<void> {
+    yield* run(sql`
+      INSERT INTO mortise_job (id, module, work, data, state, due_at, attempts, created_at)
+      VALUES (${id}, ${this.#module}, ${this.#work}, ${data}, 'waiting', ${at ?? now}, 0, ${now})`)
+  }
+
+  /** Keeps one job that is due at the next time of the schedule; without one removes it. */
+  *schedule(pattern: string | undefined, next: number): Transaction<void> {
+    if (pattern === undefined) {
+      yield* run(sql`DELETE FROM mortise_job WHERE ${this.#mine} AND schedule IS NOT NULL`)
+      return
+    }
+    yield* run(sql`
+      INSERT INTO mortise_job (id, module, work, data, schedule, state, due_at, attempts, created_at)
+      VALUES (${`job_${this.#module}/${this.#work}`}, ${this.#module}, ${this.#work}, 'null', ${pattern}, 'waiting',
+        ${next}, 0, ${now})
+      ON CONFLICT (id) DO UPDATE SET schedule = excluded.schedule, due_at = excluded.due_at
+      WHERE mortise_job.schedule <> excluded.schedule OR mortise_job.due_at > excluded.due_at`)
+  }
+
+  /** Selects the time until a job is due, in milliseconds; null if none waits. */
+  dueIn(): Sql {
+    return sql`
+      SELECT (SELECT min(due_at) FROM mortise_job WHERE ${this.#mine} AND state = 'waiting') - ${now} AS "dueIn",
+        EXISTS (SELECT 1 FROM mortise_job WHERE ${this.#isLost}) AS "hasLost"`
+  }
+
+  get #isLost(): Sql {
+    return sql`${this.#mine} AND state = 'running' AND NOT ${lasts(sql`held_until`, this.#term)}`
+  }
+
+  /** Makes the jobs of processes that have died due. */
+  *takeOver(): Transaction<void> {
+    yield* run(sql`UPDATE mortise_job SET state = 'waiting', due_at = ${now} WHERE ${this.#isLost}`)
+  }
+
+  /** For the only process of a database: nobody else is at work. */
+  *takeOverFromOthers(holder: string): Transaction<void> {
+    yield* run(sql`
+      UPDATE mortise_job SET state = 'waiting', due_at = ${now}
+      WHERE ${this.#mine} AND state = 'running' AND holder <> ${holder}`)
+  }
+
+  /** @param leases one for each job to lease */
+  *lease(holder: string, leases: readonly string[]): Transaction<LeasedJob[]> {
+    const due = yield* many<{ id: string }>(sql`
+      SELECT id FROM mortise_job WHERE ${this.#mine} AND state = 'waiting' AND due_at <= ${now}
+      ORDER BY due_at LIMIT ${leases.length}`)
+    const leased: LeasedJob[] = []
+    for (const [index, { id }] of due.entries()) {
+      const lease = leases[index] as string
+      const row = yield* maybeOne<Omit<LeasedJob, 'lease'>>(sql`
+        UPDATE mortise_job SET state = 'running', attempts = attempts + 1, holder = ${holder}, lease = ${lease},
+          held_until = ${now} + ${this.#term}
+        WHERE id = ${id} AND state = 'waiting' RETURNING id, data, attempts`)
+      if (row) leased.push({ ...row, lease })
+    }
+    return leased
+  }
+
+  /** Extends leases. Returns those that still hold. */
+  *extend(leases: readonly string[]): Transaction<string[]> {
+    const kept = yield* many<{ lease: string }>(sql`
+      UPDATE mortise_job SET held_until = ${now} + ${this.#term}
+      WHERE ${this.#mine} AND state = 'running' AND lease IN (${join(leases.map((lease) => sql`${lease}`))})
+      RETURNING lease`)
+    return kept.map(({ lease }) => lease)
+  }
+
+  /** Ends a job. @returns whether its lease still held */
+  end({ id, lease }: LeasedJob): Transaction<number> {
+    return run(sql`DELETE FROM mortise_job WHERE ${isHeld(id, lease)}`)
+  }
+
+  /** Ends an attempt; the job is due again at `dueAt`. @returns whether its lease still held */
+  again(
+    { id, lease }: LeasedJob,
+    dueAt: number,
+    { attempts, error }: { readonly attempts: number; readonly error: string | null },
+  ): Transaction<number> {
+    return run(sql`
+      UPDATE mortise_job SET state = 'waiting', due_at = ${dueAt}, attempts = ${attempts}, error = ${error}
+      WHERE ${isHeld(id, lease)}`)
+  }
+
+  /** After the last attempt. @returns whether its lease still held */
+  fail({ id, lease }: LeasedJob, error: string): Transaction<number> {
+    return run(sql`UPDATE mortise_job SET state = 'failed', error = ${error} WHERE ${isHeld(id, lease)}`)
+  }
+}
+
+const isHeld = (id: string, lease: string) => sql`id = ${id} AND state = 'running' AND lease = ${lease}`
+
+/** False for a database migrated by an older host, or not at all. */
+export const hasJobTable = (applied: readonly AppliedMigration[]) =>
+  applied.some(({ module, name }) => module === 'host' && name === '012-job')
+
+/** Selects `module` and `failed`, the number of jobs that have failed for the last time. */
+export const countFailedJobs = sql`
+  SELECT module, count(*) AS failed FROM mortise_job WHERE state = 'failed' GROUP BY module ORDER BY module`
+
+export function readWorks(): Transaction<WorkState[]> {
+  const count = (state: FailedJob['state']) => sql`count(CASE state WHEN ${state} THEN 1 END)`
+  return many<WorkState>(sql`
+    SELECT module, work, ${count('waiting')} AS waiting, ${count('running')} AS running, ${count('failed')} AS failed
+    FROM mortise_job GROUP BY module, work ORDER BY module, work`)
+}
+
+/** @param limit for failed jobs */
+export function* readJobs(limit: number): Transaction<JobsState> {
+  const works = yield* readWorks()
+  const rows = yield* many<Omit<FailedJob, 'nextAttemptAt'> & { dueAt: number }>(sql`
+    SELECT id, module, work, state, attempts, error, due_at AS "dueAt" FROM mortise_job
+    WHERE error IS NOT NULL ORDER BY created_at, id LIMIT ${Math.min(limit, MOST_ROWS)}`)
+  const failed = rows.map(({ dueAt, ...job }) => {
+    return { ...job, nextAttemptAt: job.state === 'failed' ? null : timestamp(dueAt) }
+  })
+  return { works, failed }
+}
+
+/** Makes failed jobs due, with all their attempts. */
+export function replayJobs(choice: JobChoice): Transaction<ChosenJob[]> {
+  return many<ChosenJob>(sql`
+    UPDATE mortise_job SET state = 'waiting', attempts = 0, due_at = ${now}
+    WHERE ${failedOnes(choice)} RETURNING id, module, work`)
+}
+
+/** Deletes a failed job, unless it belongs to a schedule. */
+export function discardJob(choice: JobChoice & { readonly job: string }): Transaction<ChosenJob[]> {
+  return many<ChosenJob>(sql`
+    DELETE FROM mortise_job WHERE ${failedOnes(choice)} AND schedule IS NULL RETURNING id, module, work`)
+}
+
+export function* deleteJobs(module: string): Transaction<void> {
+  yield* run(sql`DELETE FROM mortise_job WHERE module = ${module}`)
+}
+
+function failedOnes({ job, module }: JobChoice): Sql {
+  const conditions = [sql`error IS NOT NULL AND state <> 'running'`]
+  if (job !== undefined) conditions.push(sql`id = ${job}`)
+  if (module !== undefined) conditions.push(sql`module = ${module}`)
+  return join(conditions, ' AND ')
+}

@@ -1,0 +1,284 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type Job,
+  newId,
+  type Perform,
+  type Transaction,
+  type Work,
+  type WorkOptions,
+} from '@mortise/module-sdk'
+import type { Storage } from '@mortise/storage'
+import type { FastifyBaseLogger } from 'fastify'
+import { nextTime } from './cron.ts'
+import { errorText } from './error-text.ts'
+import { type HandlerTimes, handlerTimes, spread } from './handler-times.ts'
+import { currentTime, JobQueue, type LeasedJob } from './job-queries.ts'
+import { Loop, type Rest } from './polling-loop.ts'
+
+/** The size limit for the data of a job, in bytes of JSON. */
+const MAX_DATA = 256 * 1024
+const CONCURRENCY = 4
+const TIMEOUT = 60_000
+/** How often to look for jobs that another host has stored, in milliseconds. */
+const LOOK = 1_000
+/** How soon after a job is added to look for it: its transaction is about to commit. */
+const SOON = 10
+/** A module that stops serving waits this long for its jobs, in milliseconds. */
+const PATIENCE = 3_000
+
+/** Shared by all generations of a process. */
+const thisProcess = newId('process')
+
+export interface WorkLoopOptions {
+  readonly module: string
+  readonly name: string
+  readonly options: WorkOptions
+  readonly perform: Perform<unknown>
+  readonly storage: Storage
+  readonly log: FastifyBaseLogger
+  readonly holder?: string
+  readonly times?: HandlerTimes
+  readonly patience?: number
+}
+
+interface Failure {
+  readonly error: unknown
+}
+
+/** How an attempt ended. */
+interface Outcome {
+  /** Failed attempts so far. */
+  readonly attempts: number
+  readonly error: string | null
+  /** Until the next attempt, in milliseconds; undefined without one. */
+  readonly delay?: number | undefined
+}
+
+interface Attempt {
+  readonly controller: AbortController
+  readonly ended: Promise<void>
+}
+
+/**
+ * Does the jobs of one work, several at a time. A transaction leases a job, the attempt runs outside
+ * of any transaction, and a second transaction writes its outcome. The lease is extended while the
+ * process lives; when it expires, another host does the job again.
+ */
+export class WorkLoop {
+  readonly #options: WorkLoopOptions
+  readonly #storage: Storage
+  readonly #queue: JobQueue
+  readonly #times: HandlerTimes
+  readonly #log: FastifyBaseLogger
+  readonly #holder: string
+  readonly #loop = new Loop(() => this.#step().catch((error) => this.#backOff(error)))
+  /** By lease. */
+  readonly #attempts = new Map<string, Attempt>()
+  #heartbeat: NodeJS.Timeout | undefined
+  #isPrepared = false
+  #isInTrouble = false
+  #stopped: Promise<void> | undefined
+
+  constructor(options: WorkLoopOptions) {
+    this.#options = options
+    this.#storage = options.storage
+    this.#log = options.log
+    this.#times = options.times ?? handlerTimes
+    this.#holder = options.holder ?? thisProcess
+    this.#queue = new JobQueue(options.module, options.name, this.#times.term)
+    // An invalid expression is refused before the module serves.
+    if (options.options.schedule !== undefined) nextTime(options.options.schedule, 0)
+  }
+
+  /** What the module adds jobs with. */
+  get handle(): Work<unknown> {
+    const { name } = this.#options
+    const insert = (id: string, data: string, at?: number) => this.#queue.insert(id, data, at)
+    const soon = () => setTimeout(() => this.#loop.wake(), SOON).unref()
+    return {
+      *add(data, { at } = {}) {
+        const json = JSON.stringify(data) as string | undefined
+        if (json === undefined) throw new TypeError(`the data of a job of "${name}" are no JSON`)
+        if (Buffer.byteLength(json) > MAX_DATA) {
+          throw new TypeError(`the data of a job of "${name}" exceed ${MAX_DATA} bytes: add an id for lookup`)
+        }
+        const id = newId('job')
+        yield* insert(id, json, at)
+        soon()
+        return id
+      },
+    }
+  }
+
+  /** Call it when the module serves. */
+  begin(): void {
+    if (this.#stopped) return
+    this.#heartbeat = setInterval(() => void this.#extend(), this.#times.term / 3).unref()
+    this.#loop.begin()
+  }
+
+  /** Resolves when all due jobs are done, or wait for a retry. */
+  async idle(): Promise<void> {
+    do {
+      await Promise.all(Array.from(this.#attempts.values(), ({ ended }) => ended))
+      await this.#loop.idle()
+    } while (this.#attempts.size > 0)
+  }
+
+  /** Starts nothing more. Jobs that do not end soon are aborted, and left to the next generation. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    await this.#loop.stop()
+    const all = Promise.all(Array.from(this.#attempts.values(), ({ ended }) => ended))
+    const timer = setTimeout(() => {
+      for (const { controller } of this.#attempts.values()) controller.abort(new Stopped())
+    }, this.#options.patience ?? PATIENCE)
+    await all
+    clearTimeout(timer)
+    clearInterval(this.#heartbeat)
+  }
+
+  async #step(): Promise<Rest> {
+    if (!this.#isPrepared) await this.#prepare()
+    const state = await this.#storage.one<{ dueIn: number | null; hasLost: number | boolean }>(
+      this.#queue.dueIn(),
+    )
+    const free = (this.#options.options.concurrency ?? CONCURRENCY) - this.#attempts.size
+    this.#isInTrouble = false
+    if (state.hasLost) {
+      await this.#storage.transaction(() => this.#queue.takeOver())
+    } else if (free <= 0 || state.dueIn === null || state.dueIn > 0) {
+      return { ms: Math.min(free > 0 ? (state.dueIn ?? LOOK) : LOOK, LOOK) }
+    }
+    const leases = Array.from({ length: Math.max(free, 0) }, () => newId('lease'))
+    for (const job of await this.#storage.transaction(() => this.#queue.lease(this.#holder, leases))) {
+      this.#begin(job)
+    }
+    return { ms: 0 }
+  }
+
+  async #prepare(): Promise<void> {
+    const { schedule } = this.#options.options
+    const { storage, queue, holder } = { storage: this.#storage, queue: this.#queue, holder: this.#holder }
+    await storage.transaction(function* () {
+      if (storage.engine === 'sqlite') yield* queue.takeOverFromOthers(holder)
+      yield* queue.schedule(schedule, schedule === undefined ? 0 : nextTime(schedule, yield* currentTime()))
+    })
+    this.#isPrepared = true
+  }
+
+  #begin(job: LeasedJob): void {
+    const controller = new AbortController()
+    const ended = this.#attempt(job, controller).finally(() => {
+      this.#attempts.delete(job.lease)
+      this.#loop.wake()
+    })
+    this.#attempts.set(job.lease, { controller, ended })
+  }
+
+  async #attempt(job: LeasedJob, controller: AbortController): Promise<void> {
+    const { perform, options } = this.#options
+    const { id, attempts: attempt } = job
+    const milliseconds = options.timeout ?? TIMEOUT
+    const timer = setTimeout(
+      () => controller.abort(new Error(`it took longer than ${milliseconds} ms`)),
+      milliseconds,
+    )
+    const { signal } = controller
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    const arguments_: Job = {
+      id,
+      data: JSON.parse(job.data),
+      attempt,
+      signal,
+      log: this.#log.child({ job: id }),
+    }
+    let failure: Failure | undefined
+    try {
+      // Not called at once: what it throws before its first await is a failure of the job as well.
+      await Promise.race([Promise.resolve().then(() => perform(arguments_)), aborted])
+    } catch (error) {
+      failure = { error }
+    } finally {
+      clearTimeout(timer)
+      aborted.catch(() => {})
+    }
+    await this.#settle(job, failure)
+  }
+
+  /** Writes the outcome, for as long as the lease is extended. */
+  async #settle(job: LeasedJob, failure: Failure | undefined): Promise<void> {
+    if (failure?.error instanceof LostLease) return
+    const outcome = this.#outcomeOf(job, failure)
+    for (;;) {
+      try {
+        const held = await this.#storage.transaction(() => this.#write(job, outcome))
+        if (held === 0) this.#log.warn({ job: job.id }, 'another host has taken this job over')
+        return
+      } catch (error) {
+        this.#backOff(error)
+        const { reason } = this.#attempts.get(job.lease)?.controller.signal ?? {}
+        if (this.#stopped || reason instanceof LostLease) return
+        await pause(this.#times.pause)
+      }
+    }
+  }
+
+  #outcomeOf({ id, attempts }: LeasedJob, failure: Failure | undefined): Outcome {
+    if (failure === undefined) return { attempts: 0, error: null }
+    if (failure.error instanceof Stopped) return { attempts: attempts - 1, error: null, delay: 0 }
+    const { options, name } = this.#options
+    const wait = this.#times.retries[attempts - 1]
+    const delay = wait && spread(wait)
+    const last =
+      options.schedule === undefined ? 'it is left to "app work"' : 'it is due again by its schedule'
+    const next = delay === undefined ? last : `retry in ${Math.ceil(delay / 1000)} s`
+    this.#log.error({ err: failure.error, job: id, work: name }, `a job failed; ${next}`)
+    return { attempts: delay === undefined ? 0 : attempts, error: errorText(failure.error), delay }
+  }
+
+  *#write(job: LeasedJob, { delay, ...outcome }: Outcome): Transaction<number> {
+    const { schedule } = this.#options.options
+    const now = yield* currentTime()
+    if (delay !== undefined) return yield* this.#queue.again(job, now + delay, outcome)
+    if (schedule !== undefined) return yield* this.#queue.again(job, nextTime(schedule, now), outcome)
+    return yield* outcome.error === null ? this.#queue.end(job) : this.#queue.fail(job, outcome.error)
+  }
+
+  async #extend(): Promise<void> {
+    const leases = [...this.#attempts.keys()]
+    if (leases.length === 0) return
+    try {
+      const kept = new Set(await this.#storage.transaction(() => this.#queue.extend(leases)))
+      for (const lease of leases) {
+        if (!kept.has(lease)) this.#attempts.get(lease)?.controller.abort(new LostLease())
+      }
+    } catch (error) {
+      this.#backOff(error)
+    }
+  }
+
+  /** Logs a problem once. */
+  #backOff(error: unknown): Rest {
+    const level = this.#isInTrouble ? 'debug' : 'warn'
+    this.#isInTrouble = true
+    this.#log[level](error, `jobs of "${this.#options.name}" cannot run; the host tries again`)
+    return { ms: this.#times.pause, deaf: true }
+  }
+}
+
+/** The module no longer serves: the attempt does not count. */
+class Stopped extends Error {
+  override readonly message = 'the module stops serving'
+}
+
+/** This process stood still for so long that another host took the job over. */
+class LostLease extends Error {
+  override readonly message = 'another host has taken this job over'
+}

@@ -1,0 +1,41 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Transaction } from './transaction.ts'
+
+export interface WorkOptions {
+  /**
+   * A cron expression in UTC (`0 3 * * *`): a job is due at each of these times. Times that pass
+   * while nothing serves are made up for by one job.
+   */
+  readonly schedule?: string
+  /** The most jobs at a time on each host. The default is 4. */
+  readonly concurrency?: number
+  /** An attempt fails after this time, in milliseconds. The default is 60,000. */
+  readonly timeout?: number
+}
+
+/** One attempt at a job. */
+export interface Job<Data = unknown> {
+  /** A TypeID, the same in every attempt. Send it as an idempotency key to other systems. */
+  readonly id: string
+  readonly data: Data
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  /** Aborted after the timeout, or when the module stops serving. Pass it on: to `fetch`, say. */
+  readonly signal: AbortSignal
+  readonly log: FastifyBaseLogger
+}
+
+/** Jobs of one kind, which a module does outside of transactions. */
+export interface Work<Data> {
+  /**
+   * A step of a transaction: the job is stored if and only if the transaction commits.
+   * @param data JSON of at most 256 KiB
+   * @param options `at`: the job is due then, in epoch milliseconds; the default is at once
+   * @returns the id of the job
+   * @throws {TypeError} if `data` is no JSON, or too large
+   */
+  add(data: Data, options?: { readonly at?: number }): Transaction<string>
+}
+
+/** Does one job: resolves when it is done, rejects if it must be tried again. */
+export type Perform<Data> = (job: Job<Data>) => Promise<void>
