@@ -1,8 +1,12 @@
-// Which test files `npm test` runs, and what they need.
+// Which test files `npm test` runs, which of them share a process, and what they need.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 const include = ['cli/test/**/*.test.ts', 'host/test/**/*.test.ts', 'packages/*/test/**/*.test.ts']
+const FILES_PER_PROCESS = 8
+// What a file changes in its process, or watches there: children and threads, variables, signals, globals, clocks.
+const WHOLE_PROCESS =
+  /node:(child_process|worker_threads|module|perf_hooks|test|v8|vm)'|process\.(chdir|emit|exit|off|on|once)\b|process\.env\.\w+ = |delete process\.env|globalThis|\.prototype|syncBuiltinESMExports|'\/proc\//
 
 /**
  * @param {string} root the checkout
@@ -19,27 +23,51 @@ export function chooseTests(root, words) {
   return [...new Set([...paths, ...found])]
 }
 
-/** Whether one of the files asks for the PostgreSQL of the run. */
-export const needPostgres = (root, files) => need(root, files, /APP_TEST_DATABASE_URL|\bonEngines\b/)
-
-/** Whether one of the files asks for the packages as they would be published. */
-export const needPackages = (root, files) => need(root, files, /MORTISE_PACKAGES/)
-
 /**
- * Whether one of the files, or of what they import beside them, has the words.
+ * A process of its own for each file takes longer to start than most files take to run. Files of one package share
+ * one, unless they need it for themselves.
  * @param {string} root
  * @param {readonly string[]} files
- * @param {RegExp} words
+ * @returns {string[][]}
  */
-function need(root, files, words) {
+export function groupTests(root, files) {
+  const groups = []
+  const open = new Map()
+  for (const file of files) {
+    if (mentions(root, file, WHOLE_PROCESS)) {
+      groups.push([file])
+      continue
+    }
+    const name = file.slice(0, file.indexOf('/test/'))
+    const group = open.get(name) ?? []
+    if (group.length === 0) groups.push(group)
+    group.push(file)
+    open.set(name, group.length < FILES_PER_PROCESS ? group : [])
+  }
+  return groups
+}
+
+/**
+ * Whether one of the files asks for the PostgreSQL of the run.
+ * @param {string} root
+ * @param {readonly string[]} files
+ */
+export const needPostgres = (root, files) =>
+  files.some((file) => mentions(root, file, /APP_TEST_DATABASE_URL|\bonEngines\b/))
+
+/** Whether one of the files asks for the packages as they would be published. */
+export const needPackages = (root, files) => files.some((file) => mentions(root, file, /MORTISE_PACKAGES/))
+
+/** Whether a file, or what it imports beside it, has the pattern. */
+function mentions(root, file, pattern) {
   const seen = new Set()
-  const asks = (file) => {
+  const has = (file) => {
     if (seen.has(file) || !existsSync(file)) return false
     seen.add(file)
     const text = readFileSync(file, 'utf8')
-    if (words.test(text)) return true
+    if (pattern.test(text)) return true
     const imported = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, path]) => path)
-    return imported.some((path) => !path.includes('/src/') && asks(resolve(dirname(file), path)))
+    return imported.some((path) => !path.includes('/src/') && has(resolve(dirname(file), path)))
   }
-  return files.some((file) => asks(join(root, file)))
+  return has(join(root, file))
 }

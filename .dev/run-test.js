@@ -1,4 +1,4 @@
-// Runs one test file in this process.
+// Runs test files in this process, one after the other, and says of each when it has ended.
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,10 +8,17 @@ const hooks = registerHooks({
   resolve: (name, context, next) =>
     name === 'async-hook-domain' ? { url, format: 'module', shortCircuit: true } : next(name, context),
 })
-process.argv.splice(1, 1)
-const [, file] = process.argv
-// tap calls its folder of fixtures after the path from its working directory.
-process.argv[1] = resolve(process.env.TAP_CWD ?? '', file)
-await import('tap')
-hooks.deregister()
-await import(pathToFileURL(resolve(file)).href)
+const [, ...files] = process.argv.splice(1)
+const root = process.cwd()
+for (const file of files) {
+  // tap leaves it for the folder of its fixtures.
+  process.chdir(root)
+  // tap calls its folder of fixtures after the path from its working directory.
+  process.argv[1] = resolve(process.env.TAP_CWD ?? '', file)
+  const { default: t } = await import('tap')
+  hooks.deregister()
+  const begun = performance.now()
+  await import(pathToFileURL(resolve(file)).href)
+  await t.test('the tests of this file have ended', async () => {})
+  t.pass(`${file} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+}

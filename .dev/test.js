@@ -1,6 +1,6 @@
 // `npm test`: the tests, storage and modules on both engines. `npm test -- cart service`: the files whose path has
 // both words, or is one of them. On a PostgreSQL of its own where a file asks for one, unless APP_TEST_DATABASE_URL
-// names one; each test has a schema of its own there. What a file says is in .tap/test-results.
+// names one; each test has a schema of its own there. What a process says is in .tap/test-results, by its first file.
 // Not run by tap's own command: what that loads into each process costs more than most files themselves.
 import { spawn } from 'node:child_process'
 import {
@@ -18,14 +18,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chooseTests, needPackages, needPostgres } from './choose-tests.js'
+import { chooseTests, groupTests, needPackages, needPostgres } from './choose-tests.js'
 import { packAll } from './pack.js'
 
 const SECONDS_PER_FILE = 300
 const MEMORY = '/dev/shm'
 const ENOUGH_MEMORY = 4 * 2 ** 30
 // For two cores: the longest files, which begin first, mostly wait for a child or a timer.
-const FILES_AT_ONCE = 6
+const PROCESSES = 6
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const runTest = join(root, '.dev', 'run-test.js')
@@ -50,7 +50,7 @@ const record = join(root, 'node_modules', '.cache', 'test-seconds.json')
 const seconds = secondsBefore()
 try {
   const waiting = longestFirst()
-  await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => runAll(waiting)))
+  await Promise.all(Array.from({ length: PROCESSES }, () => runAll(waiting)))
 } finally {
   await postgres?.stop()
   if (packages !== undefined) rmSync(packages, { recursive: true, force: true })
@@ -102,41 +102,42 @@ function secondsBefore() {
 
 /** So that none is left to run alone at the end. One that has never run may be long. */
 function longestFirst() {
-  const last = (file) => seconds[file] ?? SECONDS_PER_FILE
-  return files.toSorted((one, other) => last(other) - last(one))
+  const last = (group) => group.reduce((sum, file) => sum + (seconds[file] ?? SECONDS_PER_FILE), 0)
+  return groupTests(root, files).toSorted((one, other) => last(other) - last(one))
 }
 
-/** Runs one file after the other, as long as some are waiting. */
+/** Runs one group of files after the other, as long as some are waiting. */
 async function runAll(waiting) {
-  for (let file = waiting.shift(); file !== undefined && !stopped; file = waiting.shift()) {
-    const begun = performance.now()
-    const text = await run(file)
-    if (text !== undefined) failures.push({ file, text })
-    seconds[file] = Number(((performance.now() - begun) / 1000).toFixed(1))
-    console.log(`${text === undefined ? 'ok    ' : 'failed'} ${file} (${seconds[file].toFixed(1)} s)`)
+  for (let group = waiting.shift(); group !== undefined && !stopped; group = waiting.shift()) {
+    for (const { file, failure, took } of ofEach(group, await run(group))) {
+      if (failure !== undefined) failures.push({ file, text: failure })
+      seconds[file] = took
+      console.log(`${failure === undefined ? 'ok    ' : 'failed'} ${file} (${took.toFixed(1)} s)`)
+    }
   }
 }
 
-/** Resolves to what failed in the file; undefined where nothing did. */
-async function run(file) {
-  const results = join(root, '.tap', 'test-results', `${file}.tap`)
+/** Runs the files in one process. Resolves to how it ended, and to what it says. */
+async function run(group) {
+  const results = join(root, '.tap', 'test-results', `${group[0]}.tap`)
   mkdirSync(dirname(results), { recursive: true })
   // A file, since a pipe would wait for what the test has left running.
   const output = openSync(results, 'w')
-  const child = spawn(process.execPath, [runTest, file], {
+  const limit = SECONDS_PER_FILE * group.length
+  const child = spawn(process.execPath, [runTest, ...group], {
     cwd: root,
     stdio: ['ignore', output, output],
     env: {
-      // What 300 processes compile is compiled once.
+      // What 160 processes compile is compiled once.
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
-      TAP_TIMEOUT: `${SECONDS_PER_FILE}`,
+      TAP_TIMEOUT: `${limit}`,
       ...process.env,
       ...(folder !== undefined && { TAP_CWD: folder }),
       ...(postgres && { APP_TEST_DATABASE_URL: postgres.url }),
       ...(packages && { MORTISE_PACKAGES: packages }),
     },
     // For the one that does not come to tap's own.
-    timeout: (SECONDS_PER_FILE + 30) * 1000,
+    timeout: (limit + 30) * 1000,
     killSignal: 'SIGKILL',
   })
   closeSync(output)
@@ -145,9 +146,28 @@ async function run(file) {
     child.once('error', resolve).once('exit', (code, signal) => resolve(code ?? signal))
   })
   running.delete(child)
-  const text = readFileSync(results, 'utf8')
+  return { end, text: readFileSync(results, 'utf8') }
+}
+
+/** What failed in each file of a group, and its seconds. */
+function ofEach(group, { end, text }) {
+  // A file's results, its seconds, the results of the next one …; at last the plan.
+  const parts = text.split(/ok \d+ - \S+\.test\.ts took (\S+) s$/m)
+  const results = group.map((file, index) => {
+    const [text = '', took] = parts.slice(2 * index)
+    if (took === undefined)
+      return {
+        file,
+        took: SECONDS_PER_FILE,
+        failure: `${failuresIn(text)}\n# Not at its end when its process ended: ${end}`,
+      }
+    return { file, took: Number(took), failure: /^not ok /m.test(text) ? failuresIn(text) : undefined }
+  })
   // One that ends before its tests do has no plan.
-  return end === 0 && /^1\.\.\d+/m.test(text) ? undefined : `${failuresIn(text)}\n# It ended with ${end}.`
+  const isWhole = end === 0 && /^1\.\.\d+/m.test(parts.at(-1))
+  if (isWhole || results.some(({ failure }) => failure !== undefined)) return results
+  const failure = `${failuresIn(text)}\n# After it the process of ${group.join(', ')} ended with ${end}.`
+  return results.with(-1, { ...results.at(-1), failure })
 }
 
 /** What a reader wants of ten thousand lines; all of them where no assertion failed. */

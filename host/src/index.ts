@@ -130,5 +130,11 @@ export {
 export { migrateHost } from './modules/migrate-host.ts'
 export { hostMigrations, moduleMigrations } from './modules/migration-sets.ts'
 export { providedPackages } from './modules/provide-peers.ts'
-export { ManifestError, type ModulePackage, NoManifestError, readPackage } from './modules/read-package.ts'
+export {
+  ManifestError,
+  type ModulePackage,
+  NoManifestError,
+  readNewPackage,
+  readPackage,
+} from './modules/read-package.ts'
 export type { JsonSchema, OpenapiDocument, Operation } from './routes/openapi-document.ts'

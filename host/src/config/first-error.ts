@@ -1,7 +1,10 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { builtValidator } from './built-validators.ts'
 import { checkedSchemas } from './check-schema.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
+
+export const dataOptions = { ...checkedSchemas, strict: false, verbose: true, addUsedSchema: false } as const
 
 /** By schema, compiled on first use. */
 const validators = new WeakMap<object, ValidateFunction>()
@@ -11,13 +14,17 @@ let ajv: Ajv | undefined
 export function compileSchema(schema: object): ValidateFunction {
   let validate = validators.get(schema)
   if (validate === undefined) {
-    const options = { ...checkedSchemas, strict: false, verbose: true, addUsedSchema: false }
-    ajv ??= addFormats.default(new Ajv(options))
-    validate = ajv.compile(schema)
-    // The compiler keeps every schema, but modules come and go.
-    ajv.removeSchema(schema)
+    validate = builtValidator(dataOptions, schema) ?? compile(schema)
     validators.set(schema, validate)
   }
+  return validate
+}
+
+function compile(schema: object): ValidateFunction {
+  ajv ??= addFormats.default(new Ajv(dataOptions))
+  const validate = ajv.compile(schema)
+  // The compiler keeps every schema, but modules come and go.
+  ajv.removeSchema(schema)
   return validate
 }
 

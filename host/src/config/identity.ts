@@ -18,7 +18,7 @@ import { ConfigError } from './settings.ts'
 // database. With `database: null`, after `app init` and `--new-database`, it also makes a new one.
 // A database without an id gets one then.
 
-const Identity = Type.Object({
+export const Identity = Type.Object({
   database: Type.Optional(Type.Union([Type.Null(), Type.Object({ id: Type.String(), name: Type.String() })])),
   secret: Type.Union([Type.Null(), Type.Object({ fingerprint: Type.String(), name: Type.String() })]),
 })

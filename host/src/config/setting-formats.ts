@@ -48,3 +48,8 @@ export const settingFormats = {
     reason: 'must not be empty, and have no blanks',
   },
 }
+
+/** By name, as the validator takes them. */
+export const formatTests = Object.fromEntries(
+  Object.entries(settingFormats).map(([name, { test }]) => [name, test]),
+)

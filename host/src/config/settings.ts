@@ -1,9 +1,10 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv, type ValidateFunction } from 'ajv'
+import { builtValidator } from './built-validators.ts'
 import { checkedSchemas } from './check-schema.ts'
 import { nearest } from './closest-names.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
-import { settingFormats } from './setting-formats.ts'
+import { formatTests, settingFormats } from './setting-formats.ts'
 
 /** Text by name, like process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -88,21 +89,22 @@ export function checkSettings(
   throw new ConfigError(wrong.join('; '), [...ofVariables, ...ofFile])
 }
 
+export const settingsOptions = {
+  ...checkedSchemas,
+  allErrors: true,
+  useDefaults: true,
+  strict: false,
+  verbose: true,
+  formats: formatTests,
+} as const
+
 /** One command reads the configuration several times. */
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
 function validatorOf(schema: TSchema): ValidateFunction {
   let validate = validators.get(schema)
   if (validate === undefined) {
-    const ajv = new Ajv({
-      ...checkedSchemas,
-      allErrors: true,
-      useDefaults: true,
-      strict: false,
-      verbose: true,
-    })
-    for (const [name, { test }] of Object.entries(settingFormats)) ajv.addFormat(name, test)
-    validate = ajv.compile(schema)
+    validate = builtValidator(settingsOptions, schema) ?? new Ajv(settingsOptions).compile(schema)
     validators.set(schema, validate)
   }
   return validate

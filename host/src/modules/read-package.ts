@@ -28,6 +28,27 @@ export class ManifestError extends Error {
 /** A package without a manifest: it is no module. */
 export class NoManifestError extends ManifestError {}
 
+/**
+ * Reads a package for the first time: those in the store have been checked.
+ * @throws {ManifestError} also if the schema of its settings is wrong
+ */
+export async function readNewPackage(directory: string): Promise<ModulePackage> {
+  const found = await readPackage(directory)
+  const { settingsSchema: schema, manifest } = found
+  if (schema === undefined) return found
+  try {
+    checkSchema(schema)
+    new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
+  } catch (error) {
+    const what =
+      typeof manifest.config === 'string'
+        ? join(directory, manifest.config)
+        : `"mortise.config" in ${join(directory, 'package.json')}`
+    throw new ManifestError(`${what} is not a JSON Schema: ${(error as Error).message}`)
+  }
+  return found
+}
+
 /** @throws {ManifestError} */
 export async function readPackage(directory: string): Promise<ModulePackage> {
   const file = join(directory, 'package.json')
@@ -75,16 +96,7 @@ function checkManifest(value: unknown, name: string): Manifest {
 
 async function readSettingsSchema(directory: string, { config }: Manifest): Promise<TSchema | undefined> {
   if (config === undefined) return undefined
-  const file = typeof config === 'string' ? join(directory, config) : undefined
-  const schema = file === undefined ? (config as object) : await readJson(file)
-  try {
-    checkSchema(schema)
-    new Ajv({ ...checkedSchemas, strict: false }).compile(schema)
-  } catch (error) {
-    const what = file ?? `"mortise.config" in ${join(directory, 'package.json')}`
-    throw new ManifestError(`${what} is not a JSON Schema: ${(error as Error).message}`)
-  }
-  return schema as TSchema
+  return (typeof config === 'string' ? await readJson(join(directory, config)) : config) as TSchema
 }
 
 async function readJson(file: string): Promise<Record<string, unknown>> {

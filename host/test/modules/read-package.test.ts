@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { readPackage } from '../../src/modules/read-package.ts'
+import { readNewPackage, readPackage } from '../../src/modules/read-package.ts'
 import { modulePackage, oneRoute, temporaryFolder } from '../application-folder.ts'
 
 t.test('the manifest is read without running the package', async (t) => {
@@ -69,5 +69,17 @@ t.test('a package without manifest, name, version or JSON is no module', async (
   for (const [text, message] of wrong) {
     await writeFile(join(directory, 'package.json'), text)
     await t.rejects(readPackage(directory), { name: 'ManifestError', message }, text)
+  }
+})
+
+t.test('a wrong schema of settings is refused when the package is new', async (t) => {
+  const manifest = { ...oneRoute('note', '').manifest, config: 'settings.json' }
+  for (const schema of ['{"type":"text"}', '{"$ref":"#/none"}', '{"$schema":"urn:other"}']) {
+    const directory = await modulePackage(t, { manifest, files: { 'settings.json': schema } })
+    await t.rejects(readNewPackage(directory), {
+      name: 'ManifestError',
+      message: /settings\.json is not a JSON Schema/,
+    })
+    await t.resolves(readPackage(directory))
   }
 })

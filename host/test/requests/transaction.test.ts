@@ -345,10 +345,12 @@ t.test('a request has one transaction; after one that failed it may try another'
 
 t.test('nothing is sent before the commit, and no success after a failed commit', async (t) => {
   const { post, storage } = await noteApp(t, addNote)
+  const begun = Promise.withResolvers<void>()
   const commit = Promise.withResolvers<void>()
   const { transaction } = storage
   storage.transaction = async (steps) => {
     const result = await transaction.call(storage, steps)
+    begun.resolve()
     await commit.promise
     return result as never
   }
@@ -357,6 +359,7 @@ t.test('nothing is sent before the commit, and no success after a failed commit'
     answered = true
     return response
   })
+  await begun.promise
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
   t.notOk(answered)
   commit.reject(new Error('the disk is gone'))

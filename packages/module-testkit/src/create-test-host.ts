@@ -13,7 +13,7 @@ import {
   moduleSettings,
   openStorage,
   readConfig,
-  readPackage,
+  readNewPackage,
   type Storage,
   secretFile,
   tokenIssuers,
@@ -96,7 +96,7 @@ export async function createTestHost(t: OwningTest, options: TestHostOptions): P
     await rm(directory, { recursive: true, force: true })
   })
 
-  const packages = await Promise.all(options.modules.map(({ directory }) => readPackage(directory)))
+  const packages = await Promise.all(options.modules.map(({ directory }) => readNewPackage(directory)))
   await database.migrate([hostMigrations, ...moduleMigrations(packages)])
   const modules = await Promise.all(
     packages.map(async ({ name, version, manifest, settingsSchema, directory }, index) => ({

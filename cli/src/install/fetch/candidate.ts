@@ -1,5 +1,5 @@
 import { join, sep } from 'node:path'
-import { ManifestError, type ModulePackage, NoManifestError, readPackage } from '@mortise/host'
+import { ManifestError, type ModulePackage, NoManifestError, readNewPackage } from '@mortise/host'
 import { noManifest, wrongManifest } from '../../failures/index.ts'
 import { indexedNames } from '../resolve/module-index.ts'
 import type { Source } from '../resolve/source.ts'
@@ -24,7 +24,7 @@ export async function stage(source: Source, options: StageOptions): Promise<Cand
 /** @throws {Failure} if the package is not a module, or its manifest is invalid */
 async function readManifest(source: Source, directory: string): Promise<ModulePackage> {
   try {
-    return await readPackage(directory)
+    return await readNewPackage(directory)
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { message } = error

@@ -5,7 +5,7 @@ import {
   type LockedPackage,
   type LockFile,
   readLockFile,
-  readPackage,
+  readNewPackage,
 } from '@mortise/host'
 import { otherFilesInBundle, unsafeBundle } from '../../failures/index.ts'
 import { readPackageJson } from '../../store/package-json.ts'
@@ -81,7 +81,7 @@ async function candidateOf(
 ): Promise<Candidate> {
   const what = `${id} in ${source.target}`
   await checkContents(place, what)
-  const found = await readPackage(place)
+  const found = await readNewPackage(place)
   if (found.manifest.id !== id) throw otherFilesInBundle({ file: what })
   return { ...(await stagedAs(locked, place, what, source)), enabled: locked.enabled, package: found }
 }

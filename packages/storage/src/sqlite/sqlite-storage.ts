@@ -43,6 +43,8 @@ export class SqliteStorage implements Storage {
   readonly #onFatal: (error: Error) => void
   readonly #onCheckpoint: ((failure: Error | undefined) => void) | undefined
   readonly #checkpoints: Checkpoints
+  /** Whether there was a read or a transaction. */
+  #isUsed = false
   #groups = 0
   readonly #writes: GroupCommit
   readonly #copies = new Set<Promise<unknown>>()
@@ -124,6 +126,7 @@ export class SqliteStorage implements Storage {
   }
 
   transaction<Result>(steps: () => Transaction<Result>): Promise<Result> {
+    this.#isUsed = true
     const { now } = this.#refusals
     if (now !== undefined) return this.#refusals.refuse(now)
     return this.#writes.transaction(steps)
@@ -240,7 +243,8 @@ export class SqliteStorage implements Storage {
   }
 
   /**
-   * Changes the schema between the groups of `#writes`, in a thread, since it may read all rows.
+   * Changes the schema between the groups of `#writes`: in a thread, since it may read all rows,
+   * unless nobody is there to wait for it. A thread takes longer to start than such a change.
    */
   async #change<Result>(change: SchemaChange): Promise<Result> {
     this.#assertOpen()
@@ -248,8 +252,7 @@ export class SqliteStorage implements Storage {
       const result = await this.#writes.exclusive(async () => {
         this.#assertOpen()
         if (this.#refusals.held !== undefined) throw this.#refusals.held
-        // A new database serves nobody yet, and a thread takes time to start.
-        if (readLedger(this.#reader).length > 0) {
+        if (!this.#servesNobody(change)) {
           const work: SchemaWork = { file: this.#writer.database.name, change }
           return runInThread('schema-thread', work, () => this.#schemaChanged())
         }
@@ -266,6 +269,15 @@ export class SqliteStorage implements Storage {
     }
   }
 
+  /** Whether nobody has used the database, and the change finds no rows. */
+  #servesNobody(change: SchemaChange): boolean {
+    const ledger = readLedger(this.#reader)
+    if (ledger.length === 0) return true
+    if (this.#isUsed || change.kind !== 'migrate') return false
+    const modules = change.sets.map(({ set }) => set.module)
+    return !ledger.some(({ module }) => modules.includes(module))
+  }
+
   #ledger(): LedgerEntry[] {
     return this.#read(() => readLedger(this.#reader))
   }
@@ -277,6 +289,7 @@ export class SqliteStorage implements Storage {
 
   async #reading<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     this.#assertOpen()
+    this.#isUsed = true
     try {
       const result = await work()
       this.#assertOpen()

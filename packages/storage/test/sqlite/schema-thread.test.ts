@@ -63,3 +63,21 @@ t.test('an error in a thread arrives unchanged, and nothing has changed', async 
   t.strictSame(await objects(), ['pile'])
   await storage.transaction(() => run(sql`INSERT INTO pile (note) VALUES ('goes on')`))
 })
+
+t.test('the first migrations of a module start no thread until somebody uses the database', async (t) => {
+  const { storage, write } = await temporaryMigrations(t)
+  let threads = 0
+  const count = () => {
+    threads += 1
+  }
+  process.on('worker', count)
+  t.teardown(() => process.off('worker', count))
+  const create = (module: string) =>
+    storage.migrate([write(module, { '001-first.sql': `CREATE TABLE ${module} (id INTEGER PRIMARY KEY)` })])
+  await create('pile')
+  t.strictSame(await create('heap'), [{ module: 'heap', name: '001-first' }])
+  t.equal(threads, 0)
+  t.strictSame(await storage.many(sql`SELECT id FROM heap`), [])
+  await create('stack')
+  t.equal(threads, 1)
+})
