@@ -19,10 +19,12 @@ import { verdaccio } from './verdaccio.ts'
 const home = await realpath(await mkdtemp(join(tmpdir(), 'stranger-')))
 t.teardown(() => rm(home, { recursive: true, maxRetries: 5 }))
 
+// First: npm packs without a pause, and a registry would close its idle connections meanwhile.
+const packages = await packedPackages(t)
 const everybody = { access: '$all', publish: '$authenticated' }
 const registry = await verdaccio(t, { '**': everybody })
 const names = new Set(['api-event'])
-for (const [name, tarball] of await tarballs(await packedPackages(t))) {
+for (const [name, tarball] of await tarballs(packages)) {
   names.add(name)
   await registry.publish(tarball)
 }
